@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
 // aiCommand looks at the AI content service.
-func (a *app) aiCommand() *cobra.Command {
+func aiCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
 		Short: "Look at the AI content service, and use it",
@@ -27,24 +27,16 @@ and change nothing in the library. What enrich does with the service, what is
 sent where, and how to stay on premises: assetferry help enrich.
 `,
 	}
-	c.AddCommand(a.aiModelsCommand(), a.aiUsageCommand(), a.aiConversationsCommand(), a.aiAskCommand(), a.aiActionCommand(), a.aiReviewCommand(), a.aiContextsCommand())
+	c.AddCommand(aiModelsCommand(f), aiUsageCommand(f), aiConversationsCommand(f), aiAskCommand(f), aiActionCommand(f), aiReviewCommand(f), aiContextsCommand(f))
 	for _, sub := range c.Commands() {
 		if !sub.HasSubCommands() || sub.Runnable() {
-			addAIFlags(sub.Flags())
+			command.AddAIFlags(sub.Flags())
 		}
 	}
 	return c
 }
 
-// addAIFlags adds what decides how the AI content service is talked to.
-func addAIFlags(f *pflag.FlagSet) {
-	setting(f, "ai-limits", "which `limits` to keep to: auto keeps to those of the service at the vendor's, and to none elsewhere")
-	setting(f, "ai-compatibility", "compatibility `version` of the models to ask for: GET /v1/models/VERSION")
-	f.StringArray("ai-permission", nil, "ask for this `scope` in tokens, in place of those that a command needs (repeatable)")
-	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path` of an endpoint whose address is a guess (repeatable)")
-}
-
-func (a *app) aiModelsCommand() *cobra.Command {
+func aiModelsCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
 		Short: "List the models with their limits",
@@ -52,21 +44,21 @@ func (a *app) aiModelsCommand() *cobra.Command {
 and what they take. One that is to be removed says when.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			s, err := a.openAI(ctx)
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			models, err := s.client.Models(ctx)
+			models, err := s.Client.Models(ctx)
 			if err != nil {
 				return err
 			}
 			var rows [][]string
 			for _, m := range models {
-				a.out.Event("model", modelLine(m))
+				f.Out.Event("model", modelLine(m))
 				rows = append(rows, []string{m.ID, m.Provider, allowedText(m), ui.Count(m.Limits.MaxContextLength), ui.Bytes(m.Limits.MaxFileSize), ui.Bytes(m.Limits.MaxImageSize), removalText(m.Removal), m.Description})
 			}
-			a.out.Printf("%s", ui.Table([]ui.Column{
+			f.Out.Printf("%s", ui.Table([]ui.Column{
 				{Title: "ID"}, {Title: "Provider"}, {Title: "For us"}, {Title: "Context", Right: true}, {Title: "File", Right: true}, {Title: "Image", Right: true}, {Title: "Goes"}, {Title: "About"},
 			}, rows))
 			return nil
@@ -106,7 +98,7 @@ func removalText(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-func (a *app) aiUsageCommand() *cobra.Command {
+func aiUsageCommand(f *command.Factory) *cobra.Command {
 	var since, before string
 	var users []string
 	c := &cobra.Command{
@@ -123,16 +115,16 @@ premises does not.
 		Example: `  assetferry ai usage --since 2026-01-01
   assetferry ai usage --of anna --of ben`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			from, to, err := period(since, before, clock.Now())
 			if err != nil {
 				return err
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			return a.showUsage(ctx, s, from, to, users)
+			return showUsage(ctx, f, s, from, to, users)
 		}),
 	}
 	c.Flags().StringVar(&since, "since", "", "from this `date` on, such as 2026-01-31")
@@ -147,51 +139,46 @@ func period(since, before string, now time.Time) (from, to time.Time, err error)
 	from, to = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()), now
 	if since != "" {
 		if from, err = time.ParseInLocation(time.DateOnly, since, now.Location()); err != nil {
-			return from, to, usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
+			return from, to, exit.Usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
 		}
 	}
 	if before != "" {
 		if to, err = time.ParseInLocation(time.DateOnly, before, now.Location()); err != nil {
-			return from, to, usage(fmt.Errorf("--before %q is not a date such as 2026-01-31", before), "")
+			return from, to, exit.Usage(fmt.Errorf("--before %q is not a date such as 2026-01-31", before), "")
 		}
 	}
 	if !from.Before(to) {
-		return from, to, usage(errors.New("the period ends before it begins"), "")
+		return from, to, exit.Usage(errors.New("the period ends before it begins"), "")
 	}
 	return from, to, nil
 }
 
-func (a *app) showUsage(ctx context.Context, s *aiService, from, to time.Time, users []string) error {
+func showUsage(ctx context.Context, f *command.Factory, s *command.AIService, from, to time.Time, users []string) error {
 	if len(users) == 0 {
 		users = []string{ai.AllUsers}
 	}
-	used, err := s.accounts.Usage(ctx, from, to, users...)
+	used, err := s.Accounts.Usage(ctx, from, to, users...)
 	if errors.Is(err, fs.ErrNotExist) {
-		return with(exitError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url")
+		return exit.With(exit.CodeError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url")
 	} else if err != nil {
 		return err
 	}
-	a.out.Printf("Credits from %s to %s: %s", from.Format(time.DateTime), to.Format(time.DateTime), creditsText(used.Credits))
-	line := event.Usage{From: utc(from), To: utc(to), Credits: used.Credits, Allowance: used.Allowance}
+	f.Out.Printf("Credits from %s to %s: %s", from.Format(time.DateTime), to.Format(time.DateTime), command.CreditsText(used.Credits))
+	line := event.Usage{From: ui.UTC(from), To: ui.UTC(to), Credits: used.Credits, Allowance: used.Allowance}
 	if used.Allowance != nil {
-		a.out.Printf("Allowance: %s", creditsText(*used.Allowance))
+		f.Out.Printf("Allowance: %s", command.CreditsText(*used.Allowance))
 	}
-	a.out.Event("usage", line)
+	f.Out.Event("usage", line)
 	var rows [][]string
 	for _, u := range used.Users {
-		a.out.Event("usage", event.Usage{From: line.From, To: line.To, User: u.UserID, Credits: u.Credits})
-		rows = append(rows, []string{u.UserID, creditsText(u.Credits)})
+		f.Out.Event("usage", event.Usage{From: line.From, To: line.To, User: u.UserID, Credits: u.Credits})
+		rows = append(rows, []string{u.UserID, command.CreditsText(u.Credits)})
 	}
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "User"}, {Title: "Credits", Right: true}}, rows))
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "User"}, {Title: "Credits", Right: true}}, rows))
 	return nil
 }
 
-// creditsText writes a number of credits as short as it is exact to a hundredth.
-func creditsText(n float64) string {
-	return strconv.FormatFloat(float64(int64(n*100+0.5))/100, 'f', -1, 64)
-}
-
-func (a *app) aiConversationsCommand() *cobra.Command {
+func aiConversationsCommand(f *command.Factory) *cobra.Command {
 	var group string
 	var everybody bool
 	var limit int
@@ -204,55 +191,55 @@ deleted once it has an answer; one that is left behind is deleted by the next
 run of enrich. --all lists those of all users, which takes the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+				return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			return a.showConversations(ctx, s, group, everybody, limit)
+			return showConversations(ctx, f, s, group, everybody, limit)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&group, "group", "", "only those of this `group`")
-	f.BoolVar(&everybody, "all", false, "those of all users")
-	f.IntVar(&limit, "limit", 0, "show at most this `number` of conversations")
+	flags := c.Flags()
+	flags.StringVar(&group, "group", "", "only those of this `group`")
+	flags.BoolVar(&everybody, "all", false, "those of all users")
+	flags.IntVar(&limit, "limit", 0, "show at most this `number` of conversations")
 	remove := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "Delete conversations with all that was attached to them",
 		Args:  cobra.MinimumNArgs(1),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			s, err := a.openAI(ctx)
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
 			for _, id := range args {
-				if _, err := s.client.Conversation(ctx, id); errors.Is(err, fs.ErrNotExist) {
-					return with(exitNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.user), "assetferry ai conversations lists them; --user says whose")
+				if _, err := s.Client.Conversation(ctx, id); errors.Is(err, fs.ErrNotExist) {
+					return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.User), "assetferry ai conversations lists them; --user says whose")
 				} else if err != nil {
 					return err
 				}
-				if err := s.client.DeleteConversation(ctx, id); err != nil {
+				if err := s.Client.DeleteConversation(ctx, id); err != nil {
 					return err
 				}
-				a.out.Printf("Deleted %s.", ui.Sanitize(id))
+				f.Out.Printf("Deleted %s.", ui.Sanitize(id))
 			}
 			return nil
 		}),
 	}
-	addAIFlags(remove.Flags())
+	command.AddAIFlags(remove.Flags())
 	c.AddCommand(remove)
 	return c
 }
 
-func (a *app) showConversations(ctx context.Context, s *aiService, group string, everybody bool, limit int) error {
+func showConversations(ctx context.Context, f *command.Factory, s *command.AIService, group string, everybody bool, limit int) error {
 	const layout = "%-32s  %-16s  %-12s  %s"
 	n := 0
-	all := s.client.Conversations(ctx, ai.ConversationFilter{Group: group, SortBy: "updatedAt", Order: "desc"}, ai.Page{})
+	all := s.Client.Conversations(ctx, ai.ConversationFilter{Group: group, SortBy: "updatedAt", Order: "desc"}, ai.Page{})
 	if everybody {
-		all = s.accounts.AdminConversations(ctx, "", ai.Page{})
+		all = s.Accounts.AdminConversations(ctx, "", ai.Page{})
 	}
 	for c, err := range all {
 		switch {
@@ -262,20 +249,20 @@ func (a *app) showConversations(ctx context.Context, s *aiService, group string,
 			continue
 		}
 		if n++; n == 1 {
-			a.out.Printf(layout, "ID", "Changed", "Group", "Title")
+			f.Out.Printf(layout, "ID", "Changed", "Group", "Title")
 		}
 		title := c.Title
 		if c.UserID != "" {
 			title = c.UserID + ": " + title
 		}
-		a.out.Printf(layout, ui.Sanitize(c.ID), localTime(c.Changed()), ui.Sanitize(c.Group), ui.Sanitize(title))
-		a.out.Event("conversation", event.Conversation{
-			ID: c.ID, User: c.UserID, Title: c.Title, Group: c.Group, Pinned: c.Pinned, CreatedAt: utc(c.CreatedAt), UpdatedAt: utc(c.UpdatedAt),
+		f.Out.Printf(layout, ui.Sanitize(c.ID), ui.LocalTime(c.Changed()), ui.Sanitize(c.Group), ui.Sanitize(title))
+		f.Out.Event("conversation", event.Conversation{
+			ID: c.ID, User: c.UserID, Title: c.Title, Group: c.Group, Pinned: c.Pinned, CreatedAt: ui.UTC(c.CreatedAt), UpdatedAt: ui.UTC(c.UpdatedAt),
 		})
 		if n == limit {
 			break
 		}
 	}
-	a.out.Notef("%s", count(int64(n), "conversation"))
+	f.Out.Notef("%s", ui.Counted(int64(n), "conversation"))
 	return nil
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/clock"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
@@ -30,7 +32,7 @@ type askOptions struct {
 	keep      bool
 }
 
-func (a *app) aiAskCommand() *cobra.Command {
+func aiAskCommand(f *command.Factory) *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",
@@ -40,50 +42,50 @@ the answer as it comes, and deletes the conversation. Each call costs credits.
 PROMPT - is read from stdin.
 `,
 		Example: `  assetferry ai ask --file photo.jpg 'What is to be seen here?'`,
-		Args:    one("PROMPT"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			prompt, err := a.prompt(args[0])
+		Args:    cmdline.One("PROMPT"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			prompt, err := prompt(f, args[0])
 			if err != nil {
 				return err
 			}
-			return a.ask(ctx, prompt, o)
+			return ask(ctx, f, prompt, o)
 		}),
 	}
-	f := c.Flags()
-	f.StringArrayVar(&o.files, "file", nil, "send this `file` along (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
-	f.StringArrayVar(&o.web, "page", nil, "have the service read the page at this `address` (repeatable)")
-	f.BoolVar(&o.search, "web-search", false, "let the model search the web")
-	f.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
-	f.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
-	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
-	addContextFlag(f)
+	flags := c.Flags()
+	flags.StringArrayVar(&o.files, "file", nil, "send this `file` along (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	flags.StringArrayVar(&o.web, "page", nil, "have the service read the page at this `address` (repeatable)")
+	flags.BoolVar(&o.search, "web-search", false, "let the model search the web")
+	flags.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
+	flags.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	command.AddContextFlag(flags)
 	return c
 }
 
-func (a *app) prompt(given string) (string, error) {
+func prompt(f *command.Factory, given string) (string, error) {
 	if given != "-" {
 		return given, nil
 	}
 	const most = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(a.stdin, most+1))
+	text, err := io.ReadAll(io.LimitReader(f.Stdin, most+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("read the prompt from stdin: %w", err)
 	case len(text) > most:
-		return "", usage(errors.New("the prompt on stdin is longer than 1 MB"), "send it as a file with --file")
+		return "", exit.Usage(errors.New("the prompt on stdin is longer than 1 MB"), "send it as a file with --file")
 	case strings.TrimSpace(string(text)) == "":
-		return "", usage(errors.New("the prompt is empty"), "")
+		return "", exit.Usage(errors.New("the prompt is empty"), "")
 	}
 	return string(text), nil
 }
 
-func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) {
+func ask(ctx context.Context, f *command.Factory, prompt string, o askOptions) (err error) {
 	for _, name := range o.files {
 		if _, err := os.Stat(name); err != nil {
-			return usage(fmt.Errorf("--file: %w", err), "")
+			return exit.Usage(fmt.Errorf("--file: %w", err), "")
 		}
 	}
-	s, model, contexts, err := a.openToAsk(ctx)
+	s, model, contexts, err := f.OpenToAsk(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,11 +97,11 @@ func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) 
 			}
 		}()
 	}
-	if _, err := s.client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: "assetferry"}); err != nil {
+	if _, err := s.Client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: "assetferry"}); err != nil {
 		return err
 	}
 	if o.keep {
-		a.out.Notef("Conversation %s", id)
+		f.Out.Notef("Conversation %s", id)
 	}
 	message := ai.Message{Prompt: prompt, Model: model.ID, WebSearch: o.search, Reasoning: o.reasoning}
 	if message.Content, err = attach(ctx, s, id, o); err != nil {
@@ -108,28 +110,28 @@ func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) 
 	for _, ref := range contexts {
 		message.Content = append(message.Content, ref.Item())
 	}
-	answer, err := s.client.Send(ctx, id, message)
+	answer, err := s.Client.Send(ctx, id, message)
 	if err != nil {
 		return err
 	}
-	return a.showAnswer(answer, false)
+	return showAnswer(f, answer, false)
 }
 
 // forget deletes a conversation, also after an interrupt.
-func forget(ctx context.Context, s *aiService, id string) error {
+func forget(ctx context.Context, s *command.AIService, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
 	defer cancel()
-	return s.client.DeleteConversation(ctx, id)
+	return s.Client.DeleteConversation(ctx, id)
 }
 
 // attach uploads files and pages into a conversation and refers to them.
-func attach(ctx context.Context, s *aiService, conversation string, o askOptions) (items []ai.Item, err error) {
+func attach(ctx context.Context, s *command.AIService, conversation string, o askOptions) (items []ai.Item, err error) {
 	for _, name := range o.files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--file: %w", err), "")
+			return nil, exit.Usage(fmt.Errorf("--file: %w", err), "")
 		}
-		id, err := s.client.UploadFile(ctx, conversation, ai.File{
+		id, err := s.Client.UploadFile(ctx, conversation, ai.File{
 			Name: filepath.Base(name), Size: info.Size(),
 			Body: func() (io.ReadCloser, error) { return os.Open(name) },
 		})
@@ -139,7 +141,7 @@ func attach(ctx context.Context, s *aiService, conversation string, o askOptions
 		items = append(items, ai.FileItem(id))
 	}
 	for _, page := range o.web {
-		id, err := s.client.AddWebResource(ctx, conversation, ai.WebResource{URL: page})
+		id, err := s.Client.AddWebResource(ctx, conversation, ai.WebResource{URL: page})
 		if err != nil {
 			return nil, err
 		}
@@ -150,57 +152,40 @@ func attach(ctx context.Context, s *aiService, conversation string, o askOptions
 
 // showAnswer shows an answer as it comes; in JSON, as a whole. Modifications are a part of it where
 // they are of the text that was sent, and not of a document beside a conversation.
-func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
+func showAnswer(f *command.Factory, answer *ai.Stream, modifications bool) error {
 	defer answer.Close()
 	var text strings.Builder
 	line := event.Answer{Sources: []string{}}
-	shown := a.redactor.Stream()
+	shown := f.Redactor.Stream()
 	for {
 		event, err := answer.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			a.out.Stream(shown.End() + "\n")
+			f.Out.Stream(shown.End() + "\n")
 			return err
 		}
 		switch e := event.(type) {
 		case ai.TextDelta:
 			text.WriteString(e.Text)
-			a.out.Stream(shown.Add(e.Text))
+			f.Out.Stream(shown.Add(e.Text))
 		case ai.ModificationDelta:
 			if modifications {
 				text.WriteString(e.Text)
-				a.out.Stream(shown.Add(e.Text))
+				f.Out.Stream(shown.Add(e.Text))
 			}
 		case ai.Source:
 			line.Sources = append(line.Sources, e.URL)
 		}
 	}
 	if text.Len() == 0 {
-		return with(exitError, ai.ErrEmpty, "ask again, or choose another model with --ai-model")
+		return exit.With(exit.CodeError, ai.ErrEmpty, "ask again, or choose another model with --ai-model")
 	}
-	a.out.Stream(shown.End() + "\n")
+	f.Out.Stream(shown.End() + "\n")
 	for _, address := range line.Sources {
-		a.out.Printf("Source: %s", ui.Sanitize(address))
+		f.Out.Printf("Source: %s", ui.Sanitize(address))
 	}
 	line.Text = text.String()
-	a.out.Event("answer", line)
+	f.Out.Event("answer", line)
 	return nil
-}
-
-// chooseModel finds the model that was asked for, or the one that the service recommends
-// among those that the token allows.
-func (a *app) chooseModel(ctx context.Context, s *aiService) (ai.Model, error) {
-	models, err := s.client.Models(ctx)
-	if err != nil {
-		return ai.Model{}, err
-	}
-	m, err := ai.ChooseModel(models, a.settings.AIModel)
-	if err == nil && m.IsGone(clock.Now()) {
-		err = fmt.Errorf("the model %s is gone since %s", m.ID, m.Removal.Format(time.DateOnly))
-	}
-	if err != nil {
-		err = with(exitError, err, "choose another model with --ai-model; assetferry ai models lists them")
-	}
-	return m, err
 }

@@ -16,11 +16,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) aiContextsCommand() *cobra.Command {
+func aiContextsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contexts",
 		Short: "Show and change contexts, such as a house style",
@@ -30,15 +33,15 @@ ai review has a model heed it. To list and show contexts takes a token with the
 scope ai:contexts:read, whose name is a guess; everything else takes ai:admin.
 `,
 	}
-	c.AddCommand(a.contextsListCommand(), a.contextsShowCommand(), a.contextsCreateCommand(), a.contextsAddCommand(), a.contextsChangeCommand(), a.contextsDeleteCommand())
+	c.AddCommand(contextsListCommand(f), contextsShowCommand(f), contextsCreateCommand(f), contextsAddCommand(f), contextsChangeCommand(f), contextsDeleteCommand(f))
 	for _, sub := range c.Commands() {
 		sub.ValidArgsFunction = cobra.NoFileCompletions
-		addAIFlags(sub.Flags())
+		command.AddAIFlags(sub.Flags())
 	}
 	return c
 }
 
-func (a *app) contextsListCommand() *cobra.Command {
+func contextsListCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "ls",
@@ -47,37 +50,37 @@ func (a *app) contextsListCommand() *cobra.Command {
 environment, which takes the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			s, err := a.openAI(ctx, contextScope)
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			s, err := f.OpenAI(ctx, command.ContextScope)
 			if err != nil {
 				return err
 			}
-			all := s.client.Contexts
+			all := s.Client.Contexts
 			if everything {
-				all = s.accounts.AdminContexts
+				all = s.Accounts.AdminContexts
 			}
-			return a.listContexts(all(ctx))
+			return listContexts(f, all(ctx))
 		}),
 	}
 	c.Flags().BoolVar(&everything, "all", false, "all of the environment")
 	return c
 }
 
-func (a *app) listContexts(all iter.Seq2[ai.Context, error]) error {
+func listContexts(f *command.Factory, all iter.Seq2[ai.Context, error]) error {
 	var rows [][]string
 	for v, err := range all {
 		if errors.Is(err, fs.ErrNotExist) {
-			return contextError(err)
+			return command.ContextError(err)
 		} else if err != nil {
 			return err
 		}
-		a.out.Event("context", contextLine(v, ""))
+		f.Out.Event("context", contextLine(v, ""))
 		rows = append(rows, []string{v.ID, v.Name, ui.Count(int64(len(v.Prompts))), ui.Count(int64(len(v.Files))), strings.Join(v.AutoApply, " "), v.Description})
 	}
 	if len(rows) > 0 {
-		a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Name"}, {Title: "Prompts", Right: true}, {Title: "Files", Right: true}, {Title: "Applies to"}, {Title: "Description"}}, rows))
+		f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Name"}, {Title: "Prompts", Right: true}, {Title: "Files", Right: true}, {Title: "Applies to"}, {Title: "Description"}}, rows))
 	}
-	a.out.Notef("%s", count(int64(len(rows)), "context"))
+	f.Out.Notef("%s", ui.Counted(int64(len(rows)), "context"))
 	return nil
 }
 
@@ -93,7 +96,7 @@ func contextLine(v ai.Context, state string) event.Context {
 	return l
 }
 
-func (a *app) contextsShowCommand() *cobra.Command {
+func contextsShowCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "show ID",
@@ -103,9 +106,9 @@ shows the text of the prompts, and finds contexts that our own token may not
 use; that takes the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts show house-style --all`,
-		Args:    one("ID"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			s, err := a.openAI(ctx, contextScope)
+		Args:    cmdline.One("ID"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			s, err := f.OpenAI(ctx, command.ContextScope)
 			if err != nil {
 				return err
 			}
@@ -113,12 +116,12 @@ use; that takes the scope ai:admin.
 			if everything {
 				v, err = wholeContext(ctx, s, args[0])
 			} else {
-				v, err = s.client.Context(ctx, args[0])
+				v, err = s.Client.Context(ctx, args[0])
 			}
 			if err != nil {
 				return noContext(err, args[0])
 			}
-			a.showContext(v, "")
+			showContext(f, v, "")
 			return nil
 		}),
 	}
@@ -127,19 +130,19 @@ use; that takes the scope ai:admin.
 }
 
 // wholeContext reads a context with the text of its prompts, as an administrator.
-func wholeContext(ctx context.Context, s *aiService, id string) (ai.Context, error) {
-	v, err := s.accounts.AdminContext(ctx, id)
+func wholeContext(ctx context.Context, s *command.AIService, id string) (ai.Context, error) {
+	v, err := s.Accounts.AdminContext(ctx, id)
 	if err != nil {
 		return v, err
 	}
 	v.Prompts, v.Files = nil, nil
-	for p, err := range s.accounts.Prompts(ctx, id) {
+	for p, err := range s.Accounts.Prompts(ctx, id) {
 		if err != nil {
 			return v, err
 		}
 		v.Prompts = append(v.Prompts, p)
 	}
-	for f, err := range s.accounts.ContextFiles(ctx, id) {
+	for f, err := range s.Accounts.ContextFiles(ctx, id) {
 		if err != nil {
 			return v, err
 		}
@@ -151,37 +154,37 @@ func wholeContext(ctx context.Context, s *aiService, id string) (ai.Context, err
 // noContext says what to do where there is no such context, or nothing of that ID in it.
 func noContext(err error, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return with(exitNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one")
 	}
 	return err
 }
 
 // showContext shows a context. The state is that of a change; empty: nothing is changed.
-func (a *app) showContext(v ai.Context, state string) {
-	a.out.Event("context", contextLine(v, state))
-	a.printContext(v)
+func showContext(f *command.Factory, v ai.Context, state string) {
+	f.Out.Event("context", contextLine(v, state))
+	printContext(f, v)
 }
 
 // printContext shows people a context.
-func (a *app) printContext(v ai.Context) {
-	a.out.Printf("Context      %s", ui.Sanitize(strings.TrimSpace(v.ID+" "+v.Name)))
+func printContext(f *command.Factory, v ai.Context) {
+	f.Out.Printf("Context      %s", ui.Sanitize(strings.TrimSpace(v.ID+" "+v.Name)))
 	for _, line := range [][2]string{{"About", v.Description}, {"Instructions", v.Instructions}, {"Applies to", strings.Join(v.AutoApply, ", ")}} {
 		if line[1] != "" {
-			a.out.Printf("%-12s %s", line[0], ui.Sanitize(line[1]))
+			f.Out.Printf("%-12s %s", line[0], ui.Sanitize(line[1]))
 		}
 	}
 	for _, p := range v.Prompts {
-		a.out.Printf("Prompt       %s", ui.Sanitize(strings.TrimSpace(p.ID+" "+p.Name)))
+		f.Out.Printf("Prompt       %s", ui.Sanitize(strings.TrimSpace(p.ID+" "+p.Name)))
 		for line := range strings.Lines(p.Prompt) {
-			a.out.Printf("    %s", ui.Sanitize(strings.TrimRight(line, "\r\n")))
+			f.Out.Printf("    %s", ui.Sanitize(strings.TrimRight(line, "\r\n")))
 		}
 	}
-	for _, f := range v.Files {
+	for _, stored := range v.Files {
 		size := ""
-		if f.Size > 0 {
-			size = ", " + ui.Bytes(f.Size)
+		if stored.Size > 0 {
+			size = ", " + ui.Bytes(stored.Size)
 		}
-		a.out.Printf("File         %s%s", ui.Sanitize(strings.TrimSpace(f.ID+" "+f.Name)), size)
+		f.Out.Printf("File         %s%s", ui.Sanitize(strings.TrimSpace(stored.ID+" "+stored.Name)), size)
 	}
 }
 
@@ -203,19 +206,19 @@ func (p *contextParts) check() error {
 	for _, given := range p.promptFlags {
 		name, text, ok := strings.Cut(given, "=")
 		if !ok || name == "" || text == "" {
-			return usage(fmt.Errorf("--prompt %q is not of the form NAME=TEXT", given), "for instance --prompt 'tone=Write in plain words.', or --prompt tone=@FILE")
+			return exit.Usage(fmt.Errorf("--prompt %q is not of the form NAME=TEXT", given), "for instance --prompt 'tone=Write in plain words.', or --prompt tone=@FILE")
 		}
 		text, err := textOrFile(text)
 		if err != nil {
-			return usage(fmt.Errorf("--prompt %s: %w", name, err), "name a file with the text behind @")
+			return exit.Usage(fmt.Errorf("--prompt %s: %w", name, err), "name a file with the text behind @")
 		}
 		p.prompts = append(p.prompts, ai.Prompt{Name: name, Prompt: text})
 	}
 	for _, name := range p.files {
 		if info, err := os.Stat(name); err != nil {
-			return usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+			return exit.Usage(fmt.Errorf("--file: %w", err), "name a file that is there")
 		} else if !info.Mode().IsRegular() {
-			return usage(fmt.Errorf("--file: %s is not a file", name), "name a file, not a folder")
+			return exit.Usage(fmt.Errorf("--file: %s is not a file", name), "name a file, not a folder")
 		}
 	}
 	return nil
@@ -254,9 +257,9 @@ func readText(from io.Reader, name string) (string, error) {
 
 // put puts prompts and files into a context that is there. It returns those that it put there,
 // also with an error.
-func (p *contextParts) put(ctx context.Context, s *aiService, id string) (added ai.Context, err error) {
+func (p *contextParts) put(ctx context.Context, s *command.AIService, id string) (added ai.Context, err error) {
 	for _, n := range p.prompts {
-		if n.ID, err = s.accounts.CreatePrompt(ctx, id, n); err != nil {
+		if n.ID, err = s.Accounts.CreatePrompt(ctx, id, n); err != nil {
 			return added, err
 		}
 		added.Prompts = append(added.Prompts, n)
@@ -269,7 +272,7 @@ func (p *contextParts) put(ctx context.Context, s *aiService, id string) (added 
 		added.Files = append(added.Files, f)
 	}
 	for _, page := range p.pages {
-		fetched, err := s.accounts.FetchContextFile(ctx, id, page, "")
+		fetched, err := s.Accounts.FetchContextFile(ctx, id, page, "")
 		if err != nil {
 			return added, err
 		}
@@ -278,13 +281,13 @@ func (p *contextParts) put(ctx context.Context, s *aiService, id string) (added 
 	return added, nil
 }
 
-func (p *contextParts) upload(ctx context.Context, s *aiService, id, name string) (f ai.StoredFile, err error) {
+func (p *contextParts) upload(ctx context.Context, s *command.AIService, id, name string) (f ai.StoredFile, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return f, usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+		return f, exit.Usage(fmt.Errorf("--file: %w", err), "name a file that is there")
 	}
 	f = ai.StoredFile{Name: filepath.Base(name), Size: info.Size()}
-	f.ID, err = s.accounts.UploadContextFile(ctx, id, ai.File{
+	f.ID, err = s.Accounts.UploadContextFile(ctx, id, ai.File{
 		Name: f.Name, Size: f.Size, Body: func() (io.ReadCloser, error) { return os.Open(name) },
 	})
 	return f, err
@@ -304,16 +307,16 @@ func (p *contextParts) planned() (v ai.Context) {
 }
 
 // notePut names what was put into a context before an error: added again, it would be there twice.
-func (a *app) notePut(parts ai.Context) {
+func notePut(f *command.Factory, parts ai.Context) {
 	var names []string
 	for _, p := range parts.Prompts {
 		names = append(names, "prompt "+p.Name)
 	}
-	for _, f := range parts.Files {
-		names = append(names, "file "+f.Name)
+	for _, stored := range parts.Files {
+		names = append(names, "file "+stored.Name)
 	}
 	if len(names) > 0 {
-		a.out.Notef("Added before the error, so leave it out next time: %s", ui.Sanitize(strings.Join(names, ", ")))
+		f.Out.Notef("Added before the error, so leave it out next time: %s", ui.Sanitize(strings.Join(names, ", ")))
 	}
 }
 
@@ -333,16 +336,16 @@ func (o *contextFields) addFlags(f *pflag.FlagSet) {
 func (o *contextFields) check() (err error) {
 	for _, text := range []*string{&o.instructions, &o.text} {
 		if *text, err = textOrFile(*text); err != nil {
-			return usage(err, "name a file with the text behind @")
+			return exit.Usage(err, "name a file with the text behind @")
 		}
 	}
 	return nil
 }
 
-func (a *app) contextsCreateCommand() *cobra.Command {
+func contextsCreateCommand(f *command.Factory) *cobra.Command {
 	var o contextFields
 	var p contextParts
-	var ch change
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a context with prompts and files",
@@ -351,48 +354,48 @@ ai:admin. Two contexts may have the same name; what tells them apart is the ID,
 which is shown. With --apply-to everybody gets it in every such request.
 `,
 		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
-		Args:    one("NAME"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args:    cmdline.One("NAME"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			o.name = args[0]
 			if err := errors.Join(o.check(), p.check()); err != nil {
 				return err
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			return a.createContext(ctx, s, o, p, ch)
+			return createContext(ctx, f, s, o, p, ch)
 		}),
 	}
 	o.addFlags(c.Flags())
 	p.addFlags(c.Flags())
-	ch.addFlags(c)
+	ch.AddFlags(c)
 	return c
 }
 
-func (a *app) createContext(ctx context.Context, s *aiService, o contextFields, p contextParts, ch change) error {
+func createContext(ctx context.Context, f *command.Factory, s *command.AIService, o contextFields, p contextParts, ch command.Change) error {
 	v := ai.Context{Name: o.name, Description: o.description, Instructions: o.instructions, AutoApply: o.features}
 	parts := p.planned()
-	if !ch.dryRun {
+	if !ch.DryRun {
 		var err error
-		if v.ID, err = s.accounts.CreateContext(ctx, v); err != nil {
+		if v.ID, err = s.Accounts.CreateContext(ctx, v); err != nil {
 			return createdInDoubt(err, "assetferry ai contexts ls --all")
 		}
 		if parts, err = p.put(ctx, s, v.ID); err != nil {
-			a.out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
+			f.Out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
 			return addedInDoubt(err, v.ID)
 		}
 	}
 	v.Prompts, v.Files = parts.Prompts, parts.Files
-	a.showContext(v, ch.state())
-	a.noteDryRun(ch)
+	showContext(f, v, ch.State())
+	f.NoteDryRun(ch)
 	return nil
 }
 
 // createdInDoubt says how to find out whether something was made.
 func createdInDoubt(err error, look string) error {
 	if errors.Is(err, ai.ErrInDoubt) {
-		return with(exitItems, err, look+" shows whether it is there; only then run it again")
+		return exit.With(exit.CodeItems, err, look+" shows whether it is there; only then run it again")
 	}
 	return err
 }
@@ -400,55 +403,55 @@ func createdInDoubt(err error, look string) error {
 // addedInDoubt says how to find out what a context holds, and how to complete it.
 func addedInDoubt(err error, id string) error {
 	if errors.Is(err, ai.ErrInDoubt) {
-		return with(exitItems, err, "assetferry ai contexts show --all "+id+" shows what is in it; assetferry ai contexts add adds what is missing")
+		return exit.With(exit.CodeItems, err, "assetferry ai contexts show --all "+id+" shows what is in it; assetferry ai contexts add adds what is missing")
 	}
 	return err
 }
 
-func (a *app) contextsAddCommand() *cobra.Command {
+func contextsAddCommand(f *command.Factory) *cobra.Command {
 	var p contextParts
-	var ch change
+	var ch command.Change
 	c := &cobra.Command{
 		Use:     "add ID",
 		Short:   "Put prompts and files into a context",
 		Example: `  assetferry ai contexts add house-style --file glossary.md`,
-		Args:    one("ID"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args:    cmdline.One("ID"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if err := p.check(); err != nil {
 				return err
 			}
 			if len(p.prompts)+len(p.files)+len(p.pages) == 0 {
-				return usage(errors.New("there is nothing to add"), "--prompt, --file or --page says what")
+				return exit.Usage(errors.New("there is nothing to add"), "--prompt, --file or --page says what")
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			v, err := s.accounts.AdminContext(ctx, args[0])
+			v, err := s.Accounts.AdminContext(ctx, args[0])
 			if err != nil {
 				return noContext(err, args[0])
 			}
 			parts := p.planned()
-			if !ch.dryRun {
+			if !ch.DryRun {
 				if parts, err = p.put(ctx, s, v.ID); err != nil {
-					a.notePut(parts)
+					notePut(f, parts)
 					return addedInDoubt(err, v.ID)
 				}
 			}
 			v.Prompts, v.Files = parts.Prompts, parts.Files
-			a.showContext(v, ch.state())
-			a.noteDryRun(ch)
+			showContext(f, v, ch.State())
+			f.NoteDryRun(ch)
 			return nil
 		}),
 	}
 	p.addFlags(c.Flags())
-	ch.addFlags(c)
+	ch.AddFlags(c)
 	return c
 }
 
-func (a *app) contextsChangeCommand() *cobra.Command {
+func contextsChangeCommand(f *command.Factory) *cobra.Command {
 	var o contextFields
-	var ch change
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "change ID|ID/prompt/PROMPTID",
 		Short: "Change a context, or a prompt in it",
@@ -458,8 +461,8 @@ apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts change house-style --name 'Style of alt texts'
   assetferry ai contexts change house-style/prompt/alt --text @alt.txt`,
-		Args: one("ID"),
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		Args: cmdline.One("ID"),
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			ref, err := refOf(args[0])
 			if err != nil {
 				return err
@@ -471,18 +474,18 @@ apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
 			if err != nil {
 				return err
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			return a.changeContext(ctx, s, ref, changes, ch)
+			return changeContext(ctx, f, s, ref, changes, ch)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&o.name, "name", "", "the `name`")
-	f.StringVar(&o.text, "text", "", "the text of a prompt, as a `text` or @FILE")
-	o.addFlags(f)
-	ch.addFlags(c)
+	flags := c.Flags()
+	flags.StringVar(&o.name, "name", "", "the `name`")
+	flags.StringVar(&o.text, "text", "", "the text of a prompt, as a `text` or @FILE")
+	o.addFlags(flags)
+	ch.AddFlags(c)
 	return c
 }
 
@@ -490,7 +493,7 @@ apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
 func refOf(arg string) (ai.ContextRef, error) {
 	ref, err := ai.ParseContextRef(arg)
 	if err != nil {
-		return ref, usage(err, "assetferry ai contexts ls lists the contexts with their IDs")
+		return ref, exit.Usage(err, "assetferry ai contexts ls lists the contexts with their IDs")
 	}
 	return ref, nil
 }
@@ -498,7 +501,7 @@ func refOf(arg string) (ai.ContextRef, error) {
 // changes are what the flags set, by the names that these have in JSON.
 func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Changes, error) {
 	if ref.FileID != "" {
-		return nil, usage(errors.New("a file of a context cannot be changed"), "delete it with assetferry ai contexts delete, and add the new one")
+		return nil, exit.Usage(errors.New("a file of a context cannot be changed"), "delete it with assetferry ai contexts delete, and add the new one")
 	}
 	features := o.features
 	if slices.Equal(features, []string{"none"}) {
@@ -518,56 +521,56 @@ func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Chang
 			continue
 		}
 		if ref.PromptID != "" && !set.prompt || ref.PromptID == "" && !set.whole {
-			return nil, usage(fmt.Errorf("--%s is not for %s", flag, ref), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+			return nil, exit.Usage(fmt.Errorf("--%s is not for %s", flag, ref), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
 		}
 		changes[set.key] = set.value
 	}
 	if len(changes) == 0 {
-		return nil, usage(errors.New("there is nothing to change"), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+		return nil, exit.Usage(errors.New("there is nothing to change"), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
 	}
 	return changes, nil
 }
 
-func (a *app) changeContext(ctx context.Context, s *aiService, ref ai.ContextRef, changes ai.Changes, ch change) error {
+func changeContext(ctx context.Context, f *command.Factory, s *command.AIService, ref ai.ContextRef, changes ai.Changes, ch command.Change) error {
 	v, err := partOf(ctx, s, ref)
 	if err != nil {
 		return noContext(err, ref.String())
 	}
 	switch {
-	case ch.dryRun:
+	case ch.DryRun:
 	case ref.PromptID != "":
-		v.Prompts[0], err = s.accounts.UpdatePrompt(ctx, ref.ID, ref.PromptID, changes)
+		v.Prompts[0], err = s.Accounts.UpdatePrompt(ctx, ref.ID, ref.PromptID, changes)
 	default:
-		v, err = s.accounts.UpdateContext(ctx, ref.ID, changes)
+		v, err = s.Accounts.UpdateContext(ctx, ref.ID, changes)
 	}
 	if err != nil {
 		return err
 	}
-	a.showContext(v, ch.state())
-	a.noteDryRun(ch)
+	showContext(f, v, ch.State())
+	f.NoteDryRun(ch)
 	return nil
 }
 
 // partOf reads a context with no more in it than what is referred to.
-func partOf(ctx context.Context, s *aiService, ref ai.ContextRef) (v ai.Context, err error) {
-	if v, err = s.accounts.AdminContext(ctx, ref.ID); err != nil {
+func partOf(ctx context.Context, s *command.AIService, ref ai.ContextRef) (v ai.Context, err error) {
+	if v, err = s.Accounts.AdminContext(ctx, ref.ID); err != nil {
 		return v, err
 	}
 	switch {
 	case ref.PromptID != "":
 		var p ai.Prompt
-		p, err = s.accounts.Prompt(ctx, ref.ID, ref.PromptID)
+		p, err = s.Accounts.Prompt(ctx, ref.ID, ref.PromptID)
 		v.Prompts, v.Files = []ai.Prompt{p}, nil
 	case ref.FileID != "":
 		var f ai.StoredFile
-		f, err = s.accounts.ContextFile(ctx, ref.ID, ref.FileID)
+		f, err = s.Accounts.ContextFile(ctx, ref.ID, ref.FileID)
 		v.Prompts, v.Files = nil, []ai.StoredFile{f}
 	}
 	return v, err
 }
 
-func (a *app) contextsDeleteCommand() *cobra.Command {
-	var ch change
+func contextsDeleteCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "delete ID|ID/prompt/PROMPTID|ID/file/FILEID",
 		Short: "Delete a context, or a prompt or file in it",
@@ -576,59 +579,59 @@ refers to it gets an error from then on. It cannot be taken back, so it asks. It
 takes the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts delete house-style/file/glossary --yes`,
-		Args:    one("ID"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args:    cmdline.One("ID"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			ref, err := refOf(args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.canAnswer(ch); err != nil {
+			if err := f.CanAnswer(ch); err != nil {
 				return err
 			}
-			s, err := a.openAI(ctx)
+			s, err := f.OpenAI(ctx)
 			if err != nil {
 				return err
 			}
-			return a.deleteContext(ctx, s, ref, ch)
+			return deleteContext(ctx, f, s, ref, ch)
 		}),
 	}
-	ch.addFlags(c)
-	ch.addYes(c, "delete without asking")
+	ch.AddFlags(c)
+	ch.AddYes(c, "delete without asking")
 	return c
 }
 
-func (a *app) deleteContext(ctx context.Context, s *aiService, ref ai.ContextRef, ch change) error {
+func deleteContext(ctx context.Context, f *command.Factory, s *command.AIService, ref ai.ContextRef, ch command.Change) error {
 	v, err := partOf(ctx, s, ref)
 	if err != nil {
 		return noContext(err, ref.String())
 	}
-	a.printContext(v)
-	if err := a.agree(ctx, ch, "Delete it?", "not confirmed, so %s was not deleted", ref); err != nil {
+	printContext(f, v)
+	if err := f.Agree(ctx, ch, "Delete it?", "not confirmed, so %s was not deleted", ref); err != nil {
 		return err
 	}
-	if !ch.dryRun {
-		if err := deletePart(ctx, s.accounts, ref); err != nil {
+	if !ch.DryRun {
+		if err := deletePart(ctx, s.Accounts, ref); err != nil {
 			return err
 		}
 		if err := checkDeleted(ctx, s, ref); err != nil {
 			return err
 		}
-		a.out.Notef("Deleted %s.", ui.Sanitize(ref.String()))
+		f.Out.Notef("Deleted %s.", ui.Sanitize(ref.String()))
 	}
-	a.out.Event("context", contextLine(v, ch.state()))
-	a.noteDryRun(ch)
+	f.Out.Event("context", contextLine(v, ch.State()))
+	f.NoteDryRun(ch)
 	return nil
 }
 
 // checkDeleted makes sure that something is gone: that there is no such endpoint looks the same as
 // that it was gone already, and the endpoints of contexts are guesses.
-func checkDeleted(ctx context.Context, s *aiService, ref ai.ContextRef) error {
+func checkDeleted(ctx context.Context, s *command.AIService, ref ai.ContextRef) error {
 	_, err := partOf(ctx, s, ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = with(exitError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one")
+		err = exit.With(exit.CodeError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one")
 	}
 	return err
 }

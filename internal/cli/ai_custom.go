@@ -14,6 +14,9 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/anchor"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
@@ -22,11 +25,11 @@ type customOptions struct{ prompt, format string }
 
 func (o *customOptions) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.prompt, "prompt", "", "the instruction, as a `text` or @FILE; may be left out with --ai-context")
-	setting(c.Flags(), "ai-model", "`ID` of the model (default: the one that the service recommends)")
-	addContextFlag(c.Flags())
+	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	command.AddContextFlag(c.Flags())
 }
 
-func (a *app) aiActionCommand() *cobra.Command {
+func aiActionCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "action FILE",
@@ -38,19 +41,19 @@ from stdin, and stays as it is.
 `,
 		Example: `  assetferry ai action site/index.html --prompt 'Use plain words.' --format html
   assetferry ai action - --ai-context house-style <alt.txt`,
-		Args: one("FILE"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args: cmdline.One("FILE"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			output, ok := map[string]string{"text": "plainText", "html": "html"}[o.format]
 			if !ok {
-				return usage(fmt.Errorf("--format %q is not a format", o.format), "text or html")
+				return exit.Usage(fmt.Errorf("--format %q is not a format", o.format), "text or html")
 			}
-			return a.custom(ctx, args[0], o, func(s *aiService, content string, act ai.CustomAction) error {
+			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				act.Content, act.Output = content, output
-				answer, err := s.client.CustomAction(ctx, act)
+				answer, err := s.Client.CustomAction(ctx, act)
 				if err != nil {
 					return err
 				}
-				return a.showAnswer(answer, true)
+				return showAnswer(f, answer, true)
 			})
 		}),
 	}
@@ -59,7 +62,7 @@ from stdin, and stays as it is.
 	return c
 }
 
-func (a *app) aiReviewCommand() *cobra.Command {
+func aiReviewCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "review FILE",
@@ -72,14 +75,14 @@ number, and so does each paragraph of a plain text. Each call costs credits.
 FILE - is read from stdin, and stays as it is.
 `,
 		Example: `  assetferry ai review alt.txt --prompt 'Name products as we do.'`,
-		Args:    one("FILE"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.custom(ctx, args[0], o, func(s *aiService, content string, act ai.CustomAction) error {
+		Args:    cmdline.One("FILE"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				elements, err := anchor.Elements(content)
 				if err != nil {
-					return usage(fmt.Errorf("%s: %w", args[0], err), "give a page, or a text, that has something to review")
+					return exit.Usage(fmt.Errorf("%s: %w", args[0], err), "give a page, or a text, that has something to review")
 				}
-				answer, err := s.client.CustomReview(ctx, act.Prompt, act.Model, elements, act.Contexts...)
+				answer, err := s.Client.CustomReview(ctx, act.Prompt, act.Model, elements, act.Contexts...)
 				if err != nil {
 					return err
 				}
@@ -87,7 +90,7 @@ FILE - is read from stdin, and stays as it is.
 				if err != nil {
 					return err
 				}
-				a.showSuggestions(changed)
+				showSuggestions(f, changed)
 				return nil
 			})
 		}),
@@ -97,19 +100,19 @@ FILE - is read from stdin, and stays as it is.
 }
 
 // custom reads the content and the instruction, opens the service, and makes the call.
-func (a *app) custom(ctx context.Context, file string, o customOptions, call func(*aiService, string, ai.CustomAction) error) error {
+func custom(ctx context.Context, f *command.Factory, file string, o customOptions, call func(*command.AIService, string, ai.CustomAction) error) error {
 	prompt, err := textOrFile(o.prompt)
 	if err != nil {
-		return usage(fmt.Errorf("--prompt: %w", err), "name a file with the text behind @")
+		return exit.Usage(fmt.Errorf("--prompt: %w", err), "name a file with the text behind @")
 	}
-	if strings.TrimSpace(prompt) == "" && len(a.settings.AIContexts) == 0 {
-		return usage(errors.New("there is no instruction"), "--prompt TEXT, or --ai-context ID of a context that holds one")
+	if strings.TrimSpace(prompt) == "" && len(f.Settings.AIContexts) == 0 {
+		return exit.Usage(errors.New("there is no instruction"), "--prompt TEXT, or --ai-context ID of a context that holds one")
 	}
-	content, err := a.content(file)
+	content, err := content(f, file)
 	if err != nil {
-		return usage(err, "name a file that has a text in it, or - for stdin")
+		return exit.Usage(err, "name a file that has a text in it, or - for stdin")
 	}
-	s, model, contexts, err := a.openToAsk(ctx)
+	s, model, contexts, err := f.OpenToAsk(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,25 +120,25 @@ func (a *app) custom(ctx context.Context, file string, o customOptions, call fun
 }
 
 // content reads what an action or a review is about.
-func (a *app) content(file string) (string, error) {
+func content(f *command.Factory, file string) (string, error) {
 	if file == "-" {
-		return readText(a.stdin, "stdin")
+		return readText(f.Stdin, "stdin")
 	}
-	f, err := os.Open(file)
+	files, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	return readText(f, file)
+	defer files.Close()
+	return readText(files, file)
 }
 
 // showSuggestions shows the elements that a review would change, as it would have them.
-func (a *app) showSuggestions(changed map[string]string) {
+func showSuggestions(f *command.Factory, changed map[string]string) {
 	for _, id := range slices.SortedFunc(maps.Keys(changed), byNumber) {
-		a.out.Printf("%s: %s", ui.Sanitize(id), ui.Sanitize(changed[id]))
-		a.out.Event("suggestion", event.Suggestion{Element: id, Text: changed[id]})
+		f.Out.Printf("%s: %s", ui.Sanitize(id), ui.Sanitize(changed[id]))
+		f.Out.Event("suggestion", event.Suggestion{Element: id, Text: changed[id]})
 	}
-	a.out.Notef("%s", count(int64(len(changed)), "suggestion"))
+	f.Out.Notef("%s", ui.Counted(int64(len(changed)), "suggestion"))
 }
 
 // byNumber puts 10 behind 9, and what is no number behind both.

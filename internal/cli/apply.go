@@ -9,6 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/approval"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -22,7 +26,7 @@ type approvedPlan struct {
 	bound bool // its hash is the one that was approved
 }
 
-func (a *app) applyCommand() *cobra.Command {
+func applyCommand(f *command.Factory) *cobra.Command {
 	o := migrateOptions{command: "apply"}
 	var hash, by string
 	c := &cobra.Command{
@@ -52,57 +56,57 @@ approver only where --approved-by names one, as stated by that account.
 If it is interrupted, the same command goes on where it was. Once it is
 finished, the same command tries again what failed.
 `,
-		Args: one("FILE"),
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
-			a.summary = &event.Summary{Command: o.command}
-			if o.approver, err = statedApprover(cmd, by); err != nil {
+		Args: cmdline.One("FILE"),
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
+			f.Summary = &event.Summary{Command: o.command}
+			if o.approver, err = outcome.StatedApprover(cmd, by); err != nil {
 				return err
 			}
-			if o.approved, err = a.openApproved(args[0]); err != nil {
+			if o.approved, err = openApproved(f, args[0]); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("approval") && cmd.Flags().Changed("approved-by") {
-				return usage(errors.New("--approval and --approved-by exclude each other: a signature has its own approver"), "leave --approved-by out")
+				return exit.Usage(errors.New("--approval and --approved-by exclude each other: a signature has its own approver"), "leave --approved-by out")
 			}
-			if err := a.bindToHash(ctx, cmd, o.approved, hash, o.dryRun); err != nil {
+			if err := bindToHash(ctx, f, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err
 			}
-			return a.planOrMigrate(ctx, cmd, o.approved.Head.SourceAddress, o)
+			return planOrMigrate(ctx, f, cmd, o.approved.Head.SourceAddress, o)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&hash, "hash", "", "carry out the plan of this `hash`, all 64 digits, and no other")
-	f.StringVar(&by, "approved-by", "", "record this `name` as the approver, as stated by the account that runs this (default: no approver is recorded)")
-	addApplyFlags(f, &o)
-	addApprovalFlags(f)
-	f.BoolVar(&o.retryParked, "retry-parked", false, retryParkedHelp)
-	addS3Flags(f)
-	addTableFlags(f)
-	addSendingFlags(f, &o)
+	flags := c.Flags()
+	flags.StringVar(&hash, "hash", "", "carry out the plan of this `hash`, all 64 digits, and no other")
+	flags.StringVar(&by, "approved-by", "", "record this `name` as the approver, as stated by the account that runs this (default: no approver is recorded)")
+	addApplyFlags(flags, &o)
+	command.AddApprovalFlags(flags)
+	flags.BoolVar(&o.retryParked, "retry-parked", false, retryParkedHelp)
+	command.AddS3Flags(flags)
+	command.AddTableFlags(flags)
+	addSendingFlags(flags, &o)
 	return c
 }
 
 // openApproved reads an approved plan. Nobody is asked for anything yet.
-func (a *app) openApproved(name string) (*approvedPlan, error) {
+func openApproved(f *command.Factory, name string) (*approvedPlan, error) {
 	file, err := approval.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, with(exitError, fmt.Errorf("there is no plan %s", name), "write one: "+a.again("plan", a.sourceArgument("SOURCE"), withValue("output", name)...))
+		return nil, exit.With(exit.CodeError, fmt.Errorf("there is no plan %s", name), "write one: "+f.Again("plan", f.SourceArgument("SOURCE"), cmdline.WithValue("output", name)...))
 	} else if err != nil {
 		return nil, err
 	}
-	a.closeLater(file.Close)
-	a.planFile = name
+	f.CloseLater(file.Close)
+	f.PlanFile = name
 	if file.Unmatched > 0 {
-		return nil, with(exitGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", count(file.Unmatched, "object")),
+		return nil, exit.With(exit.CodeGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", ui.Counted(file.Unmatched, "object")),
 			"plan again with --unmatched skip or create, or after the extensions are allowed in a category of the service")
 	}
 	return &approvedPlan{File: file, name: name}, nil
 }
 
 // adopt has the settings be those of the plan, where they decide what is read.
-func (p *approvedPlan) adopt(a *app) migrate.Rules {
+func (p *approvedPlan) adopt(f *command.Factory) migrate.Rules {
 	rules := p.Head.Rules
-	a.settings.SourceName, a.settings.Symlinks, a.settings.OnExisting = p.Head.Source, rules.Symlinks, rules.OnExisting
+	f.Settings.SourceName, f.Settings.Symlinks, f.Settings.OnExisting = p.Head.Source, rules.Symlinks, rules.OnExisting
 	return rules
 }
 
@@ -112,7 +116,7 @@ func (p *approvedPlan) describesBy(now migrate.Rules) error {
 	if was := p.Head.Rules; now.Mapping == was.Mapping && now.Places == was.Places {
 		return nil
 	}
-	return with(exitGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
+	return exit.With(exit.CodeGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
 		"give apply the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again")
 }
 
@@ -121,17 +125,17 @@ func (p *approvedPlan) hasTable(checksum string) error {
 	if p == nil || p.Head.Metadata == checksum {
 		return nil
 	}
-	return with(exitGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
+	return exit.With(exit.CodeGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
 		"give apply the --metadata of the plan, or plan again")
 }
 
 // isFor refuses a plan that was made for another destination.
-func (p *approvedPlan) isFor(d *destination) error {
-	if p == nil || p.Head.Destination == d.identity() {
+func (p *approvedPlan) isFor(d *command.Destination) error {
+	if p == nil || p.Head.Destination == d.Identity() {
 		return nil
 	}
-	return with(exitError, fmt.Errorf("the plan is for another destination: it was made for %s (%s), and this is %s (%s)",
-		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.Address), d.identity(), d.url),
+	return exit.With(exit.CodeError, fmt.Errorf("the plan is for another destination: it was made for %s (%s), and this is %s (%s)",
+		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.Address), d.Identity(), d.URL),
 		"name the destination of the plan with --to, or plan again for this one")
 }
 
@@ -144,13 +148,13 @@ func (p *approvedPlan) engine() *migrate.Approval {
 }
 
 // introduce says what is carried out.
-func (p *approvedPlan) introduce(a *app) {
+func (p *approvedPlan) introduce(f *command.Factory) {
 	if p == nil {
 		return
 	}
-	a.out.Notef("Plan         %s", p.made())
+	f.Out.Notef("Plan         %s", p.made())
 	if p.bound {
-		a.out.Notef("Plan hash    %s", p.Hash)
+		f.Out.Notef("Plan hash    %s", p.Hash)
 	}
 }
 
@@ -163,11 +167,11 @@ func (p *approvedPlan) hash() string {
 }
 
 // showDrift tells what a dry run of an approved plan found to have drifted.
-func (a *app) showDrift(ctx context.Context, s *endpoints, plan migrate.Plan) error {
+func showDrift(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
 	if s.approved == nil {
 		return nil
 	}
-	return a.showProblems(ctx, s, plan.Run.Num, state.ItemChanged)
+	return showProblems(ctx, f, s, plan.Run.Num, state.ItemChanged)
 }
 
 // whyNow is the reason of a decision, in every detail where it drifted.

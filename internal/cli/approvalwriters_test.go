@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,14 +17,16 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hiddeco/sshsig"
-	"github.com/spf13/cobra"
-	"golang.org/x/crypto/ssh"
-
 	"assetferry/internal/approvers"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/state"
 	"assetferry/state/enrichment"
+
+	"github.com/hiddeco/sshsig"
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
 )
 
 // writers are all commands that can write to the destination, each with a call that would.
@@ -74,7 +77,7 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 	b := newApprovalBench(t)
 	dir, s := b.dir, b.service
 	plan := filepath.Join(dir, "plan.jsonl")
-	if code, _, stderr := b.call(b.open, "plan", filepath.Join(dir, "src"), "--output", plan); code != exitDone {
+	if code, _, stderr := b.call(b.open, "plan", filepath.Join(dir, "src"), "--output", plan); code != exit.CodeDone {
 		t.Fatalf("plan: %d: %s", code, stderr)
 	}
 	_, runs, _ := b.call(b.open, "migrate", filepath.Join(dir, "src"), "--json")
@@ -93,7 +96,7 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 			words = append(words, values.Replace(arg))
 		}
 		code, _, stderr := b.call(b.guarded, words...)
-		if code != exitGuard || !strings.Contains(stderr, "destination prod requires an approval: ") {
+		if code != exit.CodeGuard || !strings.Contains(stderr, "destination prod requires an approval: ") {
 			t.Errorf("%s: exit code %d: %s", name, code, stderr)
 		}
 		for _, request := range s.drain() {
@@ -141,10 +144,10 @@ func (b *approvalBench) call(config string, args ...string) (code int, stdout, s
 	b.Helper()
 	var out, errs bytes.Buffer
 	variables := map[string]string{"KEY": string(b.service.env.AccessKey), "HOME": b.dir, "XDG_STATE_HOME": b.dir + "/state", "XDG_DATA_HOME": b.dir + "/data"}
-	e := environment{
-		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, signals: make(chan os.Signal),
-		lookup:     func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
-		outOfReach: func(string) error { return nil },
+	e := command.Environment{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Signals: make(chan os.Signal),
+		Lookup:     func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
+		OutOfReach: func(string) error { return nil },
 	}
 	code = run(b.Context(), append(args, "--config", config, "--to", "prod"), e)
 	return code, out.String(), errs.String()
@@ -186,7 +189,7 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 	}
 
 	request := filepath.Join(b.dir, "request.json")
-	if code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--approval-request", request); code != exitDone {
+	if code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--approval-request", request); code != exit.CodeDone {
 		t.Fatalf("request: %d: %s", code, stderr)
 	}
 	_, ada, err := approverKey("ada")
@@ -217,7 +220,7 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 		})
 	})
 	code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--yes", "--approval", request)
-	if code == exitDone || !strings.Contains(stderr, "other proposals were accepted while this began; nothing was sent") {
+	if code == exit.CodeDone || !strings.Contains(stderr, "other proposals were accepted while this began; nothing was sent") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -230,35 +233,31 @@ func works(c *cobra.Command) bool { return c.Runnable() && (!c.HasSubCommands() 
 func TestFewClientsCanWrite(t *testing.T) {
 	// What is passed for readOnly to these, by its number among the arguments.
 	opens := map[string]int{
-		"openDestination": 1, "openPermitted": 1, "openEnrichment": 1, "openEnrichmentFor": 1, "openEndpoints": 5, "connect": 2, "dial": 2,
+		"OpenDestination": 1, "OpenPermitted": 1, "openEnrichment": 2, "openEnrichmentFor": 2, "openEndpoints": 6, "Connect": 2, "dial": 2,
 	}
 	want := map[string]string{
-		"openToChange":      "openDestination ch.dryRun",  // asks by the arguments of its command
-		"openDestination":   "openPermitted readOnly",     //
-		"openPermitted":     "connect readOnly",           // asks
-		"connect":           "dial readOnly",              //
+		"openToChange":      "OpenDestination ch.DryRun",  // asks by the arguments of its command
+		"OpenDestination":   "OpenPermitted readOnly",     //
+		"OpenPermitted":     "Connect readOnly",           // asks
+		"Connect":           "dial readOnly",              //
 		"dial":              "New",                        //
-		"openUndo":          "openPermitted !o.apply",     // by the run
-		"openEndpoints":     "openPermitted readOnly",     // by the plan, or by rules and limits
-		"migrate":           "openEndpoints false",        //
+		"openUndo":          "OpenPermitted !o.apply",     // by the run
+		"openEndpoints":     "OpenPermitted readOnly",     // by the plan, or by rules and limits
+		"migrateSource":     "openEndpoints false",        //
 		"openEnrichment":    "openEnrichmentFor readOnly", //
-		"openEnrichmentFor": "openPermitted readOnly",     //
+		"openEnrichmentFor": "OpenPermitted readOnly",     //
 		"applyProposals":    "openEnrichmentFor o.dryRun", // by the proposals
 		"proberClient":      "New",                        // runProbe refuses before
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]string{}
 	set := token.NewFileSet()
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
 		}
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for _, d := range file.Decls {
 			f, is := d.(*ast.FuncDecl)
@@ -270,18 +269,20 @@ func TestFewClientsCanWrite(t *testing.T) {
 				if !is {
 					return true
 				}
-				method, is := call.Fun.(*ast.SelectorExpr)
-				if !is {
-					return true
-				}
-				if types.ExprString(method) == "assets.New" {
+				called := types.ExprString(call.Fun)
+				function := called[strings.LastIndexByte(called, '.')+1:]
+				if called == "assets.New" {
 					found[f.Name.Name] += "New"
-				} else if at, is := opens[method.Sel.Name]; is && at < len(call.Args) && types.ExprString(call.Args[at]) != "true" {
-					found[f.Name.Name] += method.Sel.Name + " " + types.ExprString(call.Args[at])
+				} else if at, is := opens[function]; is && at < len(call.Args) && types.ExprString(call.Args[at]) != "true" {
+					found[f.Name.Name] += function + " " + types.ExprString(call.Args[at])
 				}
 				return true
 			})
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, how := range found {
 		if want[name] != how {

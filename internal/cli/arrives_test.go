@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/token"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // An arrival is an asset as far as it belongs to the library: all that the API says of one, but for what differs from one
@@ -248,19 +249,19 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 	l.write(t, dir)
 	ferry := func(want int, args ...string) string {
 		t.Helper()
-		return command(t, dir, s.variables(), append(args, "lib", "--metadata", "table.csv")...).must(t, want)
+		return assetferry(t, dir, s.variables(), append(args, "lib", "--metadata", "table.csv")...).must(t, want)
 	}
-	ferry(exitItems, "plan") // of which one cannot be read
+	ferry(exit.CodeItems, "plan") // of which one cannot be read
 	s.wantWrites(t, "plan", nothing())
-	p := command(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
-	all := p.must(t, exitItems) // rules ask for what describes it where an object goes, and of one that cannot be read
+	p := assetferry(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
+	all := p.must(t, exit.CodeItems) // rules ask for what describes it where an object goes, and of one that cannot be read
 	for _, told := range []string{"agency/bad.jpg.json says was not taken: line 3, column 12: ", "long/long.txt: description: cut to 1020 of 1499 characters"} {
 		if !strings.Contains(all+p.stderr.String(), told) {
 			t.Errorf("it is not told %q:\n%s%s", told, all, &p.stderr)
 		}
 	}
 	edit(t, filepath.Join(dir, "lib/agency/bad.jpg.json"), brokenSidecar, "{}")
-	ferry(exitDone, "migrate")
+	ferry(exit.CodeDone, "migrate")
 	want := l.expected()
 	wantArrived(t, s, want)
 	s.drain()
@@ -290,12 +291,12 @@ func exported(t *testing.T, from *service, dir string, want arrivals) {
 	t.Helper()
 	const byTemplate = "mapping:\n  rules:\n    - use: export\n"
 	t.Run("export", func(t *testing.T) {
-		command(t, dir, from.variables(), "export", "out").must(t, 0)
+		assetferry(t, dir, from.variables(), "export", "out").must(t, 0)
 		from.drain()
 		to, elsewhere := startService(t, sandbox.Options{}), t.TempDir()
 		tree{"assetferry.yaml": byTemplate}.write(t, elsewhere)
 		again(t, to, elsewhere, to.variables(), filepath.Join(dir, "out"), want)
-		command(t, elsewhere, to.variables(), "export", "out").must(t, 0)
+		assetferry(t, elsewhere, to.variables(), "export", "out").must(t, 0)
 		sameFiles(t, filepath.Join(dir, "out"), filepath.Join(elsewhere, "out"))
 	})
 	t.Run("environment", func(t *testing.T) {
@@ -314,10 +315,10 @@ func exported(t *testing.T, from *service, dir string, want arrivals) {
 // when it is done again.
 func again(t *testing.T, to *service, dir string, env []string, source string, want arrivals) {
 	t.Helper()
-	command(t, dir, env, "migrate", source, "--unmatched", "create").must(t, 0)
+	assetferry(t, dir, env, "migrate", source, "--unmatched", "create").must(t, 0)
 	wantArrived(t, to, want)
 	for _, how := range []string{"migrate", "sync"} {
-		command(t, dir, env, how, source, "--unmatched", "create").must(t, 0)
+		assetferry(t, dir, env, how, source, "--unmatched", "create").must(t, 0)
 		to.wantWrites(t, "a second "+how, nothing())
 	}
 }
@@ -345,12 +346,12 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 	env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
 	run := func(want int, how string) {
 		t.Helper()
-		command(t, dir, env, how, "s3://photos", "--s3-tags", "--metadata", "table.jsonl").must(t, want)
+		assetferry(t, dir, env, how, "s3://photos", "--s3-tags", "--metadata", "table.jsonl").must(t, want)
 	}
-	ferry := func(how string) { t.Helper(); run(exitDone, how) }
-	run(exitItems, "plan")
+	ferry := func(how string) { t.Helper(); run(exit.CodeDone, how) }
+	run(exit.CodeItems, "plan")
 	s.wantWrites(t, "plan", nothing())
-	run(exitItems, "migrate")
+	run(exit.CodeItems, "migrate")
 	l.put(t, b, "agency/bad.jpg.json", "{}")
 	ferry("migrate")
 	want := l.expectedOfBucket()
@@ -383,7 +384,7 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
 	l.write(t, dir)
-	command(t, dir, s.variables(), "migrate", "lib", "--include", "shoot/*", "--gps", "drop").must(t, 0)
+	assetferry(t, dir, s.variables(), "migrate", "lib", "--include", "shoot/*", "--gps", "drop").must(t, 0)
 	want, embedded := arrivals{}, arrivals{}
 	for place, a := range l.expected() {
 		if strings.HasPrefix(place, "Photos/") {
@@ -398,7 +399,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	exported(t, s, dir, want)
 
 	asked := startService(t, sandbox.Options{})
-	command(t, t.TempDir(), asked.variables(), "migrate", filepath.Join(dir, "out"), "--unmatched", "create", "--precedence", "sidecar,xmp,iptc,exif").must(t, 0)
+	assetferry(t, t.TempDir(), asked.variables(), "migrate", filepath.Join(dir, "out"), "--unmatched", "create", "--precedence", "sidecar,xmp,iptc,exif").must(t, 0)
 	wantArrived(t, asked, embedded)
 }
 
@@ -434,14 +435,14 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 			s, dir := startService(t, sandbox.Options{}), t.TempDir()
 			l.write(t, dir)
 			for range 2 {
-				command(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, test.exit)
+				assetferry(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, test.exit)
 				wantArrived(t, s, test.want)
 			}
 			if test.exit == 0 {
 				return
 			}
 			edit(t, filepath.Join(dir, "lib/long/long.txt.json"), strings.Repeat("word ", 300), "short")
-			command(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, 0)
+			assetferry(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, 0)
 			s.wantWrites(t, "a description that fits", map[string]int{"PATCH": 1})
 			wantArrived(t, s, long("short"))
 		})

@@ -13,11 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) assetsCommand() *cobra.Command {
+func assetsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
 		Short: "Look at the destination, and change it asset by asset",
@@ -32,25 +35,25 @@ Where several have the same name, the message gives their IDs.
 `,
 	}
 	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
-	c.AddCommand(a.assetsListCommand(), a.assetsSearchCommand(), a.assetsRecentCommand(), a.assetsGetCommand(),
-		a.assetsImageCommand(), a.assetsCategoriesCommand(), a.assetsFoldersCommand(),
-		a.assetsCopyCommand(), a.assetsFolderCommand(), a.assetsCategoryCommand(), a.assetsQualityCommand())
+	c.AddCommand(assetsListCommand(f), assetsSearchCommand(f), assetsRecentCommand(f), assetsGetCommand(f),
+		assetsImageCommand(f), assetsCategoriesCommand(f), assetsFoldersCommand(f),
+		assetsCopyCommand(f), assetsFolderCommand(f), assetsCategoryCommand(f), assetsQualityCommand(f))
 	return c
 }
 
 // look is do for commands that look at the destination.
-func (a *app) look(w work) func(*cobra.Command, []string) error {
+func look(f *command.Factory, w command.Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := together(cmd, "json", "table", ""); err != nil {
+		if err := cmdline.Together(cmd, "json", "table", ""); err != nil {
 			return err
 		}
 		table, _ := cmd.Flags().GetBool("table")
-		if !table && !ui.IsTerminal(a.stdout) && !toStdout(cmd) {
+		if !table && !ui.IsTerminal(f.Stdout) && !toStdout(cmd) {
 			if err := cmd.Flags().Set("json", "true"); err != nil {
 				return err
 			}
 		}
-		return a.do(w)(cmd, args)
+		return f.Do(w)(cmd, args)
 	}
 }
 
@@ -79,10 +82,10 @@ func (l *listing) addFlags(c *cobra.Command) {
 
 func (l *listing) check() error {
 	if _, ok := sorts()[l.sort]; !ok {
-		return usage(fmt.Errorf("--sort %q is not one of name, size, uploaded, modified", l.sort), "")
+		return exit.Usage(fmt.Errorf("--sort %q is not one of name, size, uploaded, modified", l.sort), "")
 	}
 	if l.limit < 0 {
-		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+		return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
 	}
 	return nil
 }
@@ -147,7 +150,7 @@ func (l *listing) compare(a, b found) int {
 	return a.UploadedAt.Compare(b.UploadedAt)
 }
 
-func (a *app) assetsListCommand() *cobra.Command {
+func assetsListCommand(f *command.Factory) *cobra.Command {
 	var l listing
 	c := &cobra.Command{
 		Use:   "ls PLACE",
@@ -155,35 +158,35 @@ func (a *app) assetsListCommand() *cobra.Command {
 		Long: `Ls lists the assets that are directly in a category or a folder; with
 --recursive also those in the folders below it.
 `,
-		Args: one("PLACE"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args: cmdline.One("PLACE"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if err := l.check(); err != nil {
 				return err
 			}
-			dest, err := a.openDestination(ctx, true)
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
-			at, err := findPlace(ctx, dest.client, args[0])
+			at, err := findPlace(ctx, dest.Client, args[0])
 			if err != nil {
 				return err
 			}
-			l.unordered = dest.profile.ListOrder == "ignored"
-			all := assetsIn(ctx, dest.client, at, l)
+			l.unordered = dest.Profile.ListOrder == "ignored"
+			all := assetsIn(ctx, dest.Client, at, l)
 			if (l.deep || l.unordered) && l.order() != "" {
 				all = l.sorted(all) // the service sorts each folder by itself, if at all
 			}
-			n, bytes, err := a.showAssets(all, l.limit)
+			n, bytes, err := showAssets(f, all, l.limit)
 			if err != nil {
 				return err
 			}
 			below := ""
 			if n == 0 && !l.deep {
-				if below, err = noteBelow(ctx, dest.client, at); err != nil {
+				if below, err = noteBelow(ctx, dest.Client, at); err != nil {
 					return err
 				}
 			}
-			a.out.Notef("%s, %s%s", count(n, "asset"), ui.Bytes(bytes), below)
+			f.Out.Notef("%s, %s%s", ui.Counted(n, "asset"), ui.Bytes(bytes), below)
 			return nil
 		}),
 	}
@@ -198,7 +201,7 @@ func noteBelow(ctx context.Context, c *assets.Client, at place) (string, error) 
 	if err != nil || len(inside) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("; %s below, --recursive lists what is there, too", count(int64(len(inside)), "folder")), nil
+	return fmt.Sprintf("; %s below, --recursive lists what is there, too", ui.Counted(int64(len(inside)), "folder")), nil
 }
 
 // A found is an asset and, where that is known, the path of the folder it is in.
@@ -246,7 +249,7 @@ func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield 
 	return true
 }
 
-func (a *app) assetsSearchCommand() *cobra.Command {
+func assetsSearchCommand(f *command.Factory) *cobra.Command {
 	var l listing
 	var s assets.Search
 	var in []string
@@ -258,27 +261,27 @@ func (a *app) assetsSearchCommand() *cobra.Command {
 service's to decide. With --since older assets are also left out here, because
 a service may ignore the date that it is asked for.
 `,
-		Args: one("PHRASE"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
+		Args: cmdline.One("PHRASE"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
 			if err := l.check(); err != nil {
 				return err
 			}
 			if since != "" {
 				if s.UploadedFrom, err = time.ParseInLocation(time.DateOnly, since, time.Local); err != nil {
-					return usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
+					return exit.Usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
 				}
 			}
-			dest, err := a.openDestination(ctx, true) // its POST is a search
+			dest, err := f.OpenDestination(ctx, true) // its POST is a search
 			if err != nil {
 				return err
 			}
 			for _, name := range in {
-				at, err := findPlace(ctx, dest.client, name)
+				at, err := findPlace(ctx, dest.Client, name)
 				if err != nil {
 					return err
 				}
 				if at.folder.ID != "" {
-					return usage(fmt.Errorf("--in %s is a folder", name), "a search is limited to categories")
+					return exit.Usage(fmt.Errorf("--in %s is a folder", name), "a search is limited to categories")
 				}
 				s.Categories = append(s.Categories, at.category.ID)
 			}
@@ -286,16 +289,16 @@ a service may ignore the date that it is asked for.
 			if s.UploadedFrom.IsZero() { // else more may be found than is shown
 				s.PageSize = l.pageSize()
 			}
-			return a.showAll(withoutFolder(uploadedSince(s.UploadedFrom, dest.client.Search(ctx, s))), l.limit)
+			return showAll(f, withoutFolder(uploadedSince(s.UploadedFrom, dest.Client.Search(ctx, s))), l.limit)
 		}),
 	}
 	l.addFlags(c)
-	f := c.Flags()
-	f.StringArrayVar(&in, "in", nil, "only in this `category` (repeatable)")
-	f.StringArrayVar(&s.Extensions, "extension", nil, "only with this `extension` (repeatable)")
-	f.StringArrayVar(&s.Tags, "tag", nil, "only with this `tag` (repeatable)")
-	f.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
-	f.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
+	flags := c.Flags()
+	flags.StringArrayVar(&in, "in", nil, "only in this `category` (repeatable)")
+	flags.StringArrayVar(&s.Extensions, "extension", nil, "only with this `extension` (repeatable)")
+	flags.StringArrayVar(&s.Tags, "tag", nil, "only with this `tag` (repeatable)")
+	flags.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
+	flags.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
 	return c
 }
 
@@ -312,21 +315,21 @@ func uploadedSince(from time.Time, all iter.Seq2[assets.Asset, error]) iter.Seq2
 	}
 }
 
-func (a *app) assetsRecentCommand() *cobra.Command {
+func assetsRecentCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "recent",
 		Short: "List what the user of the token used last (--user)",
 		Args:  cobra.NoArgs,
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+				return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
 			}
-			dest, err := a.openDestination(ctx, true)
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
-			return a.showAll(withoutFolder(dest.client.Recent(ctx)), limit)
+			return showAll(f, withoutFolder(dest.Client.Recent(ctx)), limit)
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "show at most this `number` of assets")
@@ -344,31 +347,31 @@ func withoutFolder(all iter.Seq2[assets.Asset, error]) iter.Seq2[found, error] {
 }
 
 // showAll shows assets, and how many they are.
-func (a *app) showAll(all iter.Seq2[found, error], limit int) error {
-	n, bytes, err := a.showAssets(all, limit)
+func showAll(f *command.Factory, all iter.Seq2[found, error], limit int) error {
+	n, bytes, err := showAssets(f, all, limit)
 	if err == nil {
-		a.out.Notef("%s, %s", count(n, "asset"), ui.Bytes(bytes))
+		f.Out.Notef("%s, %s", ui.Counted(n, "asset"), ui.Bytes(bytes))
 	}
 	return err
 }
 
 // showAssets shows assets as they come, so that there may be any number of them.
-func (a *app) showAssets(all iter.Seq2[found, error], limit int) (n, bytes int64, err error) {
+func showAssets(f *command.Factory, all iter.Seq2[found, error], limit int) (n, bytes int64, err error) {
 	const layout = "%-12s  %9s  %-16s  %s"
-	for f, err := range all {
+	for hit, err := range all {
 		if err != nil {
 			return n, bytes, err
 		}
 		if n++; n == 1 {
-			a.out.Printf(layout, "ID", "Size", "Uploaded", "Name")
+			f.Out.Printf(layout, "ID", "Size", "Uploaded", "Name")
 		}
-		bytes += f.Size
-		name := f.Filename()
-		if f.folder != "" {
-			name = f.folder + "/" + name
+		bytes += hit.Size
+		name := hit.Filename()
+		if hit.folder != "" {
+			name = hit.folder + "/" + name
 		}
-		a.out.Printf(layout, ui.Sanitize(f.ID), ui.Bytes(f.Size), localTime(f.UploadedAt), ui.Sanitize(name))
-		a.out.Event("asset", assetLine(f.Asset, f.folder))
+		f.Out.Printf(layout, ui.Sanitize(hit.ID), ui.Bytes(hit.Size), ui.LocalTime(hit.UploadedAt), ui.Sanitize(name))
+		f.Out.Event("asset", assetLine(hit.Asset, hit.folder))
 		if limit > 0 && n >= int64(limit) {
 			break
 		}
@@ -376,18 +379,11 @@ func (a *app) showAssets(all iter.Seq2[found, error], limit int) (n, bytes int64
 	return n, bytes, nil
 }
 
-func localTime(t time.Time) string {
-	if t.IsZero() {
-		return "not told"
-	}
-	return t.Local().Format("2006-01-02 15:04")
-}
-
 func assetLine(a assets.Asset, folder string) event.Asset {
 	m := a.Metadata
 	l := event.Asset{
 		ID: a.ID, Name: a.Filename(), Size: a.Size, MIMEType: a.MIMEType, CategoryID: a.CategoryID, FolderID: a.FolderID,
-		UploadedAt: utc(a.UploadedAt), ModifiedAt: utc(a.LastModifiedAt), Tags: a.Tags, URL: a.URL, Description: m.Description,
+		UploadedAt: ui.UTC(a.UploadedAt), ModifiedAt: ui.UTC(a.LastModifiedAt), Tags: a.Tags, URL: a.URL, Description: m.Description,
 		Attributes: m.CustomAttributes, Width: m.Width, Height: m.Height, Processing: string(m.Status),
 	}
 	if folder != "" {
@@ -396,25 +392,18 @@ func assetLine(a assets.Asset, folder string) event.Asset {
 	return l
 }
 
-func utc(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-func (a *app) assetsCategoriesCommand() *cobra.Command {
+func assetsCategoriesCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "categories",
 		Short: "List the categories with their extensions",
 		Args:  cobra.NoArgs,
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			dest, err := a.openDestination(ctx, true)
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
 			var rows [][]string
-			for c, err := range dest.client.Categories(ctx) {
+			for c, err := range dest.Client.Categories(ctx) {
 				if err != nil {
 					return err
 				}
@@ -423,9 +412,9 @@ func (a *app) assetsCategoriesCommand() *cobra.Command {
 					name += " (private)"
 				}
 				rows = append(rows, []string{c.ID, ui.Count(int64(c.AssetsCount)), name, brief(c.Extensions)})
-				a.out.Event("category", event.Category{ID: c.ID, Name: c.Name, Extensions: c.Extensions, Assets: c.AssetsCount, Private: c.Private})
+				f.Out.Event("category", event.Category{ID: c.ID, Name: c.Name, Extensions: c.Extensions, Assets: c.AssetsCount, Private: c.Private})
 			}
-			a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Assets", Right: true}, {Title: "Name"}, {Title: "Extensions"}}, rows))
+			f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Assets", Right: true}, {Title: "Name"}, {Title: "Extensions"}}, rows))
 			return nil
 		}),
 	}
@@ -440,29 +429,29 @@ func brief(words []string) string {
 	return fmt.Sprintf("%s +%d", strings.Join(words[:some], " "), len(words)-some)
 }
 
-func (a *app) assetsFoldersCommand() *cobra.Command {
+func assetsFoldersCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "folders [PLACE]",
 		Short: "Show the tree of folders, of all categories or below a place",
-		Args:  atMostOne("PLACE"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			dest, err := a.openDestination(ctx, true)
+		Args:  cmdline.AtMostOne("PLACE"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
-			places, err := startingPlaces(ctx, dest.client, args)
+			places, err := startingPlaces(ctx, dest.Client, args)
 			if err != nil {
 				return err
 			}
-			a.out.Printf("%-36s  %8s  %s", "ID", "Assets", "Name")
+			f.Out.Printf("%-36s  %8s  %s", "ID", "Assets", "Name")
 			for _, at := range places {
-				a.showFolder(at, 0)
+				showFolder(f, at, 0)
 				depth := strings.Count(at.path, "/")
-				for below, err := range foldersBelow(ctx, dest.client, at) {
+				for below, err := range foldersBelow(ctx, dest.Client, at) {
 					if err != nil {
 						return err
 					}
-					a.showFolder(below, strings.Count(below.path, "/")-depth)
+					showFolder(f, below, strings.Count(below.path, "/")-depth)
 				}
 			}
 			return nil
@@ -486,13 +475,13 @@ func startingPlaces(ctx context.Context, c *assets.Client, args []string) ([]pla
 }
 
 // showFolder shows a folder, indented by its depth, or a category.
-func (a *app) showFolder(at place, depth int) {
-	f := at.folder
+func showFolder(f *command.Factory, at place, depth int) {
+	folders := at.folder
 	indent := strings.Repeat("  ", depth)
-	if f.ID == "" {
-		a.out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(at.category.ID), ui.Count(int64(at.category.AssetsCount)), indent, ui.Sanitize(at.category.Name))
+	if folders.ID == "" {
+		f.Out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(at.category.ID), ui.Count(int64(at.category.AssetsCount)), indent, ui.Sanitize(at.category.Name))
 		return
 	}
-	a.out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(f.ID), ui.Count(int64(f.AssetsCount)), indent, ui.Sanitize(f.Name))
-	a.out.Event("folder", event.Folder{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount})
+	f.Out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(folders.ID), ui.Count(int64(folders.AssetsCount)), indent, ui.Sanitize(folders.Name))
+	f.Out.Event("folder", event.Folder{ID: folders.ID, Name: folders.Name, Path: at.path, CategoryID: folders.CategoryID, ParentID: folders.ParentID, Assets: folders.AssetsCount})
 }

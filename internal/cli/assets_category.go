@@ -10,11 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) assetsCategoryCommand() *cobra.Command {
+func assetsCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "Change a category",
@@ -23,12 +26,12 @@ one away from a category or deletes a category, because the service then deletes
 the files in it for good.
 `,
 	}
-	c.AddCommand(a.addExtensionCommand())
+	c.AddCommand(addExtensionCommand(f))
 	return c
 }
 
-func (a *app) addExtensionCommand() *cobra.Command {
-	var ch change
+func addExtensionCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "add-extension CATEGORY EXTENSION...",
 		Short: "Let a category take further extensions",
@@ -44,27 +47,27 @@ within that fraction of a second is overwritten.
 `,
 		Example: `  assetferry assets category add-extension Images jxl --dry-run
   assetferry assets category add-extension Images jxl`,
-		Args: oneAndMore("CATEGORY", "EXTENSION"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args: cmdline.OneAndMore("CATEGORY", "EXTENSION"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			extensions, err := extensionsFrom(args[1:])
 			if err != nil {
 				return err
 			}
-			dest, err := a.openToChange(ctx, ch)
+			dest, err := openToChange(ctx, f, ch)
 			if err != nil {
 				return err
 			}
-			at, err := findPlace(ctx, dest.client, args[0])
+			at, err := findPlace(ctx, dest.Client, args[0])
 			if err != nil {
 				return err
 			}
 			if at.folder.ID != "" {
-				return usage(fmt.Errorf("%s is a folder", args[0]), "name the category that it is in: what it takes holds for all of its folders")
+				return exit.Usage(fmt.Errorf("%s is a folder", args[0]), "name the category that it is in: what it takes holds for all of its folders")
 			}
-			return a.addExtensions(ctx, dest.client, at.category.ID, extensions, ch)
+			return addExtensions(ctx, f, dest.Client, at.category.ID, extensions, ch)
 		}),
 	}
-	ch.addFlags(c)
+	ch.AddFlags(c)
 	return c
 }
 
@@ -73,7 +76,7 @@ func extensionsFrom(args []string) (all []string, err error) {
 	for _, arg := range args {
 		e := strings.TrimPrefix(arg, ".")
 		if e == "" || strings.ContainsAny(e, "./\\,;* \t\n") {
-			return nil, usage(fmt.Errorf("EXTENSION %q is not an extension such as jpg", arg), "separate several by spaces")
+			return nil, exit.Usage(fmt.Errorf("EXTENSION %q is not an extension such as jpg", arg), "separate several by spaces")
 		}
 		if !containsFolded(all, e) {
 			all = append(all, e)
@@ -86,7 +89,7 @@ func containsFolded(all []string, e string) bool {
 	return slices.ContainsFunc(all, func(other string) bool { return strings.EqualFold(other, e) })
 }
 
-func (a *app) addExtensions(ctx context.Context, c *assets.Client, id string, extensions []string, ch change) error {
+func addExtensions(ctx context.Context, f *command.Factory, c *assets.Client, id string, extensions []string, ch command.Change) error {
 	was, err := c.CategoryInUse(ctx, id)
 	if err != nil {
 		return err
@@ -95,34 +98,34 @@ func (a *app) addExtensions(ctx context.Context, c *assets.Client, id string, ex
 	line := event.Category{ID: was.ID, Name: was.Name, Extensions: slices.Concat(was.Extensions, added), Assets: was.AssetsCount, Private: was.Private, Added: added}
 	if len(added) == 0 {
 		line.State = "unchanged"
-		a.out.Printf("The category %s takes all of them already.", ui.Sanitize(was.Name))
-		a.out.Event("category", line)
+		f.Out.Printf("The category %s takes all of them already.", ui.Sanitize(was.Name))
+		f.Out.Event("category", line)
 		return nil
 	}
-	if !ch.dryRun {
+	if !ch.DryRun {
 		if _, err := c.AddExtensions(ctx, was, added...); err != nil {
 			return addingError(err, was)
 		}
 	}
-	line.State = ch.state()
-	a.out.Printf("The category %s %s %s, beside %s.", ui.Sanitize(was.Name), ch.verb("now takes", "would take"), ui.Sanitize(strings.Join(added, " ")),
-		count(int64(len(was.Extensions)), "extension"))
-	a.out.Event("category", line)
-	a.noteDryRun(ch)
+	line.State = ch.State()
+	f.Out.Printf("The category %s %s %s, beside %s.", ui.Sanitize(was.Name), ch.Verb("now takes", "would take"), ui.Sanitize(strings.Join(added, " ")),
+		ui.Counted(int64(len(was.Extensions)), "extension"))
+	f.Out.Event("category", line)
+	f.NoteDryRun(ch)
 	return nil
 }
 
 // addingError says what to do about extensions that were not added.
 func addingError(err error, c assets.Category) error {
 	if _, ok := errors.AsType[*assets.ChangedError](err); ok {
-		return with(exitError, err, "look at it with assetferry assets categories, then run the same command again")
+		return exit.With(exit.CodeError, err, "look at it with assetferry assets categories, then run the same command again")
 	}
 	if used, ok := errors.AsType[*assets.InUseError](err); ok {
-		return with(exitGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
+		return exit.With(exit.CodeGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
 			"add these extensions in the same call")
 	}
 	if errors.Is(err, assets.ErrInDoubt) {
-		return with(exitItems, err, "run the same command again: it looks first, and adds what is missing")
+		return exit.With(exit.CodeItems, err, "run the same command again: it looks first, and adds what is missing")
 	}
 	return err
 }

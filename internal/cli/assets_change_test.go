@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -18,7 +19,7 @@ type testedService struct{ *service }
 // ferry runs a command against it and gives what it printed.
 func (s testedService) ferry(t *testing.T, want int, args ...string) string {
 	t.Helper()
-	c := command(t, t.TempDir(), s.variables(), args...)
+	c := assetferry(t, t.TempDir(), s.variables(), args...)
 	c.must(t, want)
 	return c.stdout.String() + c.stderr.String()
 }
@@ -85,12 +86,12 @@ func TestFoldersUnderEveryReading(t *testing.T) {
 		}
 		return nil, false
 	}))
-	if got := s.ferry(t, exitGuard, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
+	if got := s.ferry(t, exit.CodeGuard, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
 		t.Errorf("printed %s", got)
 	}
-	s.ferry(t, exitError, "assets", "folder", "rename", other, "outer")
-	s.ferry(t, exitDone, "assets", "folder", "rename", other, "inner") // which is not beside it
-	s.ferry(t, exitDone, "assets", "folder", "delete", inner, "--yes")
+	s.ferry(t, exit.CodeError, "assets", "folder", "rename", other, "outer")
+	s.ferry(t, exit.CodeDone, "assets", "folder", "rename", other, "inner") // which is not beside it
+	s.ferry(t, exit.CodeDone, "assets", "folder", "delete", inner, "--yes")
 	places, err := s.places()
 	if want := []string{"Documents", "Documents/inner", "Documents/outer", "Files", "Images"}; err != nil || !slices.Equal(places, want) {
 		t.Errorf("there is %v (%v), want %v", places, err, want)
@@ -116,7 +117,7 @@ func TestFolderWithAssetsIsKept(t *testing.T) {
 	s.wrap(answeringSome(func(r *http.Request) (any, bool) {
 		return map[string]any{"id": id, "name": "f", "categoryId": a.category}, r.Method == "GET" && r.URL.Path == "/folders/"+id
 	}))
-	s.ferry(t, exitGuard, "assets", "folder", "delete", "Documents/f", "--yes")
+	s.ferry(t, exit.CodeGuard, "assets", "folder", "delete", "Documents/f", "--yes")
 	if _, err := s.find("Documents/f/a.txt"); err != nil {
 		t.Error(err)
 	}
@@ -128,7 +129,7 @@ func TestQualityThatIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := testedService{startService(t, sandbox.Options{})}
 	s.wrap(answeringSome(func(r *http.Request) (any, bool) { return map[string]any{}, r.Method == "PUT" }))
-	got := s.ferry(t, exitError, "assets", "quality", "webp", "--set", "70")
+	got := s.ferry(t, exit.CodeError, "assets", "quality", "webp", "--set", "70")
 	if !strings.Contains(got, "the quality of webp is 80, not 70") || strings.Contains(got, `"state":"done"`) {
 		t.Errorf("printed %s", got)
 	}
@@ -152,11 +153,11 @@ func TestCategoryChangedMeanwhile(t *testing.T) {
 			}
 		}
 	})
-	got := s.ferry(t, exitError, "assets", "category", "add-extension", "Mine", "ccc", "--table")
+	got := s.ferry(t, exit.CodeError, "assets", "category", "add-extension", "Mine", "ccc", "--table")
 	if !strings.Contains(got, "another user changed the category meanwhile") || slices.Contains(s.drain(), "PUT /admin/categories/"+id) {
 		t.Errorf("printed %s", got)
 	}
-	if got := s.ferry(t, exitDone, "assets", "category", "add-extension", "Mine", "ccc"); !strings.Contains(got, `"extensions":["aaa","bbb","ccc"]`) {
+	if got := s.ferry(t, exit.CodeDone, "assets", "category", "add-extension", "Mine", "ccc"); !strings.Contains(got, `"extensions":["aaa","bbb","ccc"]`) {
 		t.Errorf("then printed %s", got)
 	}
 }
@@ -185,7 +186,7 @@ func TestCopiesOfMany(t *testing.T) {
 	for _, a := range all {
 		args = append(args, a.id)
 	}
-	got := s.ferry(t, exitItems, args...)
+	got := s.ferry(t, exit.CodeItems, args...)
 	for state, want := range map[string]int{"done": copyBatch, "in_doubt": copyBatch, "failed": 1} {
 		if n := strings.Count(got, `"state":"`+state+`"`); n != want {
 			t.Errorf("%d are %s, want %d", n, state, want)

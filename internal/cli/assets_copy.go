@@ -11,12 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) assetsCopyCommand() *cobra.Command {
-	var ch change
+func assetsCopyCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	var into string
 	var rename bool
 	c := &cobra.Command{
@@ -40,22 +43,22 @@ with --yes.
   ID=$(sed -E 's/.*"id":"([^"]+)".*/\1/' found.jsonl)
   assetferry assets copy --into Images --dry-run -- "$ID"
   assetferry assets copy --into Images --rename -- "$ID"`,
-		Args: atLeastOne("ID"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args: cmdline.AtLeastOne("ID"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if into == "" {
-				return usage(errors.New("--into is missing"), "assetferry assets folders shows the places that there are")
+				return exit.Usage(errors.New("--into is missing"), "assetferry assets folders shows the places that there are")
 			}
 			if twice := repeated(args); twice != "" {
-				return usage(fmt.Errorf("the asset %s is given twice", twice), "each call makes one copy of an asset")
+				return exit.Usage(fmt.Errorf("the asset %s is given twice", twice), "each call makes one copy of an asset")
 			}
-			return a.copyAssets(ctx, args, into, rename, ch)
+			return copyAssets(ctx, f, args, into, rename, ch)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&into, "into", "", "copy into this `place`, such as Images/2024, or its ID")
-	f.BoolVar(&rename, "rename", false, "give a copy another name where an asset has its name already")
-	ch.addFlags(c)
-	ch.addYes(c, "copy private content to a public category without asking")
+	flags := c.Flags()
+	flags.StringVar(&into, "into", "", "copy into this `place`, such as Images/2024, or its ID")
+	flags.BoolVar(&rename, "rename", false, "give a copy another name where an asset has its name already")
+	ch.AddFlags(c)
+	ch.AddYes(c, "copy private content to a public category without asking")
 	return c
 }
 
@@ -75,32 +78,32 @@ type copied struct {
 	err             error
 }
 
-func (a *app) copyAssets(ctx context.Context, ids []string, into string, rename bool, ch change) error {
-	dest, err := a.openToChange(ctx, ch)
+func copyAssets(ctx context.Context, f *command.Factory, ids []string, into string, rename bool, ch command.Change) error {
+	dest, err := openToChange(ctx, f, ch)
 	if err != nil {
 		return err
 	}
-	to, err := findPlace(ctx, dest.client, into)
+	to, err := findPlace(ctx, dest.Client, into)
 	if err != nil {
 		return err
 	}
-	all, found, err := assetsToCopy(ctx, dest.client, ids, ch)
+	all, found, err := assetsToCopy(ctx, dest.Client, ids, ch)
 	if err != nil {
 		return err
 	}
-	if err := a.agreeToPublish(ctx, dest, found, to, ch); err != nil {
+	if err := agreeToPublish(ctx, f, dest, found, to, ch); err != nil {
 		return err
 	}
-	if !ch.dryRun {
-		err = copyInto(ctx, dest.client, all, to, rename)
+	if !ch.DryRun {
+		err = copyInto(ctx, dest.Client, all, to, rename)
 	} else {
 		foresee(all, found, to)
 	}
-	return a.showCopied(all, to, ch, err)
+	return showCopied(f, all, to, ch, err)
 }
 
 // assetsToCopy reads the assets. Those that are not there have failed already.
-func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch change) (all []copied, found map[string]assets.Asset, err error) {
+func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch command.Change) (all []copied, found map[string]assets.Asset, err error) {
 	found = map[string]assets.Asset{}
 	for _, id := range ids {
 		asset, err := c.Asset(ctx, id)
@@ -110,7 +113,7 @@ func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch change
 		case err != nil:
 			return nil, nil, err
 		default:
-			all = append(all, copied{id, asset.Filename(), ch.state(), nil})
+			all = append(all, copied{id, asset.Filename(), ch.State(), nil})
 			found[id] = asset
 		}
 	}
@@ -118,7 +121,7 @@ func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch change
 }
 
 // agreeToPublish asks before private content gets a URL that everybody can open.
-func (a *app) agreeToPublish(ctx context.Context, dest *destination, found map[string]assets.Asset, to place, ch change) error {
+func agreeToPublish(ctx context.Context, f *command.Factory, dest *command.Destination, found map[string]assets.Asset, to place, ch command.Change) error {
 	if to.category.Private {
 		return nil
 	}
@@ -127,7 +130,7 @@ func (a *app) agreeToPublish(ctx context.Context, dest *destination, found map[s
 	for _, asset := range found {
 		id := asset.CategoryID
 		if _, known := private[id]; !known {
-			category, err := dest.client.Category(ctx, id)
+			category, err := dest.Client.Category(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -140,9 +143,9 @@ func (a *app) agreeToPublish(ctx context.Context, dest *destination, found map[s
 	if n == 0 {
 		return nil
 	}
-	a.out.Notef("Private content that becomes public: %s. The category %s is public.", count(n, "asset"), to.category.Name)
-	question := fmt.Sprintf("Make public copies of %s at %s?", count(n, "private asset"), ui.Sanitize(dest.String()))
-	return a.agree(ctx, ch, question, "not confirmed, so nothing was copied")
+	f.Out.Notef("Private content that becomes public: %s. The category %s is public.", ui.Counted(n, "asset"), to.category.Name)
+	question := fmt.Sprintf("Make public copies of %s at %s?", ui.Counted(n, "private asset"), ui.Sanitize(dest.String()))
+	return f.Agree(ctx, ch, question, "not confirmed, so nothing was copied")
 }
 
 // foresee says which copies the service is going to refuse, as far as that is known.
@@ -241,7 +244,7 @@ func refusedCopy(status int, refusal error) error {
 
 // showCopied shows what became of each asset. Where the copying ended early, the error says
 // how.
-func (a *app) showCopied(all []copied, to place, ch change, err error) error {
+func showCopied(f *command.Factory, all []copied, to place, ch command.Change, err error) error {
 	var done, bad, open int64
 	var rows [][]string
 	for _, c := range all {
@@ -260,11 +263,11 @@ func (a *app) showCopied(all []copied, to place, ch change, err error) error {
 			done++
 		}
 		rows = append(rows, []string{c.id, c.state, c.name, why})
-		a.out.Event("item", line)
+		f.Out.Event("item", line)
 	}
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "State"}, {Title: "Name"}, {Title: "Why"}}, rows))
-	a.out.Notef("%s %s %s, %s failed, %s in doubt", count(done, "asset"), ch.verb("copied into", "would be copied into"), to.path, ui.Count(bad), ui.Count(open))
-	a.noteDryRun(ch)
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "State"}, {Title: "Name"}, {Title: "Why"}}, rows))
+	f.Out.Notef("%s %s %s, %s failed, %s in doubt", ui.Counted(done, "asset"), ch.Verb("copied into", "would be copied into"), to.path, ui.Count(bad), ui.Count(open))
+	f.NoteDryRun(ch)
 	return copyOutcome(bad, open, to, err)
 }
 
@@ -272,16 +275,16 @@ func (a *app) showCopied(all []copied, to place, ch change, err error) error {
 func copyOutcome(bad, open int64, to place, err error) error {
 	switch {
 	case open > 0:
-		code := exitItems
-		if failureOf(err).code == exitInterrupted {
-			code = exitInterrupted
+		code := exit.CodeItems
+		if exit.FailureOf(err).Code == exit.CodeInterrupted {
+			code = exit.CodeInterrupted
 		}
-		return with(code, fmt.Errorf("whether %s arrived in %s is not known", countOf(open, "copy", "copies"), to.path),
-			commandLine("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
+		return exit.With(code, fmt.Errorf("whether %s arrived in %s is not known", ui.CountedAs(open, "copy", "copies"), to.path),
+			cmdline.Line("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
 	case err != nil:
 		return err
 	case bad > 0:
-		return said(exitItems)
+		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }

@@ -12,11 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) assetsFolderCommand() *cobra.Command {
+func assetsFolderCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "folder",
 		Short: "Rename a folder, or delete an empty one",
@@ -24,12 +27,12 @@ func (a *app) assetsFolderCommand() *cobra.Command {
 shows which ones there are.
 `,
 	}
-	c.AddCommand(a.folderRenameCommand(), a.folderDeleteCommand())
+	c.AddCommand(folderRenameCommand(f), folderDeleteCommand(f))
 	return c
 }
 
-func (a *app) folderRenameCommand() *cobra.Command {
-	var ch change
+func folderRenameCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "rename FOLDER NAME",
 		Short: "Give a folder another name",
@@ -43,44 +46,44 @@ what is in the folder, in a new one of the old name.
 `,
 		Example: `  assetferry assets folder rename Images/2024 2024-archive --dry-run
   assetferry assets folder rename Images/2024 2024-archive`,
-		Args: both("FOLDER", "NAME"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		Args: cmdline.Both("FOLDER", "NAME"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if slices.Contains([]string{"", ".", ".."}, args[1]) || strings.Contains(args[1], "/") {
-				return usage(fmt.Errorf("NAME %q is not a name: it is empty, consists of dots or has a slash", args[1]), "a folder stays in the folder or category that it is in")
+				return exit.Usage(fmt.Errorf("NAME %q is not a name: it is empty, consists of dots or has a slash", args[1]), "a folder stays in the folder or category that it is in")
 			}
-			dest, at, err := a.folderToChange(ctx, args[0], ch)
+			dest, at, err := folderToChange(ctx, f, args[0], ch)
 			if err != nil {
 				return err
 			}
-			return a.renameFolder(ctx, dest.client, at, args[1], ch)
+			return renameFolder(ctx, f, dest.Client, at, args[1], ch)
 		}),
 	}
-	ch.addFlags(c)
+	ch.AddFlags(c)
 	return c
 }
 
 // folderToChange opens the destination and finds a folder there.
-func (a *app) folderToChange(ctx context.Context, text string, ch change) (*destination, place, error) {
-	dest, err := a.openToChange(ctx, ch)
+func folderToChange(ctx context.Context, f *command.Factory, text string, ch command.Change) (*command.Destination, place, error) {
+	dest, err := openToChange(ctx, f, ch)
 	if err != nil {
 		return nil, place{}, err
 	}
-	at, err := findPlace(ctx, dest.client, text)
+	at, err := findPlace(ctx, dest.Client, text)
 	if err == nil && at.folder.ID == "" {
-		err = usage(fmt.Errorf("%s is a category, not a folder", text), "assetferry assets folders shows the folders")
+		err = exit.Usage(fmt.Errorf("%s is a category, not a folder", text), "assetferry assets folders shows the folders")
 	}
 	return dest, at, err
 }
 
-func (a *app) renameFolder(ctx context.Context, c *assets.Client, at place, name string, ch change) error {
+func renameFolder(ctx context.Context, f *command.Factory, c *assets.Client, at place, name string, ch command.Change) error {
 	was := at.folder.Name
 	at.path = strings.TrimSuffix(at.path, was) + name
 	line := folderLine(at)
 	line.Name = name
 	if name == was {
 		line.State = "unchanged"
-		a.out.Printf("The folder has the name %q already.", ui.Sanitize(name))
-		a.out.Event("folder", line)
+		f.Out.Printf("The folder has the name %q already.", ui.Sanitize(name))
+		f.Out.Event("folder", line)
 		return nil
 	}
 	taken, err := siblingCalled(ctx, c, at.folder, name)
@@ -88,17 +91,17 @@ func (a *app) renameFolder(ctx context.Context, c *assets.Client, at place, name
 		return err
 	}
 	if taken.ID != "" {
-		return with(exitError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart")
+		return exit.With(exit.CodeError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart")
 	}
-	if !ch.dryRun {
+	if !ch.DryRun {
 		if err := c.RenameFolder(ctx, at.folder.ID, name); err != nil {
 			return err
 		}
 	}
-	line.Was, line.State = was, ch.state()
-	a.out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.verb("now has the name", "would get the name"), ui.Sanitize(name))
-	a.out.Event("folder", line)
-	a.noteDryRun(ch)
+	line.Was, line.State = was, ch.State()
+	f.Out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.Verb("now has the name", "would get the name"), ui.Sanitize(name))
+	f.Out.Event("folder", line)
+	f.NoteDryRun(ch)
 	return nil
 }
 
@@ -124,8 +127,8 @@ func siblingCalled(ctx context.Context, c *assets.Client, f assets.Folder, name 
 	return beside[i], nil
 }
 
-func (a *app) folderDeleteCommand() *cobra.Command {
-	var ch change
+func folderDeleteCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	c := &cobra.Command{
 		Use:   "delete FOLDER",
 		Short: "Delete an empty folder",
@@ -139,49 +142,49 @@ looked at; restored, they go where the service puts them.
 `,
 		Example: `  assetferry assets folder delete Images/2024/spring -n || [ $? -eq 6 ]
   assetferry assets folder delete Images/2024/spring --yes || [ $? -eq 6 ]`,
-		Args: one("FOLDER"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			if err := a.canAnswer(ch); err != nil {
+		Args: cmdline.One("FOLDER"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if err := f.CanAnswer(ch); err != nil {
 				return err
 			}
-			dest, at, err := a.folderToChange(ctx, args[0], ch)
+			dest, at, err := folderToChange(ctx, f, args[0], ch)
 			if err != nil {
 				return err
 			}
-			return a.deleteFolder(ctx, dest, at, ch)
+			return deleteFolder(ctx, f, dest, at, ch)
 		}),
 	}
-	ch.addFlags(c)
-	ch.addYes(c, "delete without asking")
+	ch.AddFlags(c)
+	ch.AddYes(c, "delete without asking")
 	return c
 }
 
-func (a *app) deleteFolder(ctx context.Context, dest *destination, at place, ch change) error {
-	if err := checkEmpty(ctx, dest.client, at); err != nil {
+func deleteFolder(ctx context.Context, f *command.Factory, dest *command.Destination, at place, ch command.Change) error {
+	if err := checkEmpty(ctx, dest.Client, at); err != nil {
 		return err
 	}
 	path := ui.Sanitize(at.path)
 	question := fmt.Sprintf("Delete the empty folder %s at %s?", path, ui.Sanitize(dest.String()))
-	if err := a.agree(ctx, ch, question, "not confirmed, so the folder %s was not deleted", path); err != nil {
+	if err := f.Agree(ctx, ch, question, "not confirmed, so the folder %s was not deleted", path); err != nil {
 		return err
 	}
-	if !ch.dryRun {
-		if err := deleteEmpty(ctx, dest.client, at, ch); err != nil {
+	if !ch.DryRun {
+		if err := deleteEmpty(ctx, dest.Client, at, ch); err != nil {
 			return err
 		}
 	}
 	line := folderLine(at)
-	line.State = ch.state()
-	a.out.Printf("The folder %s %s.", path, ch.verb("is deleted", "would be deleted"))
-	a.out.Event("folder", line)
-	a.noteDryRun(ch)
+	line.State = ch.State()
+	f.Out.Printf("The folder %s %s.", path, ch.Verb("is deleted", "would be deleted"))
+	f.Out.Event("folder", line)
+	f.NoteDryRun(ch)
 	return nil
 }
 
 // deleteEmpty deletes a folder. If there was a question, it looks once more first: the answer
 // may have taken its time.
-func deleteEmpty(ctx context.Context, c *assets.Client, at place, ch change) error {
-	if !ch.yes {
+func deleteEmpty(ctx context.Context, c *assets.Client, at place, ch command.Change) error {
+	if !ch.Yes {
 		if err := checkEmpty(ctx, c, at); err != nil {
 			return err
 		}
@@ -220,8 +223,8 @@ func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 }
 
 func notEmpty(at place, what string) error {
-	return with(exitGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
-		commandLine("assets", []string{"--recursive"}, "ls", at.folder.ID))
+	return exit.With(exit.CodeGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
+		cmdline.Line("assets", []string{"--recursive"}, "ls", at.folder.ID))
 }
 
 func folderLine(at place) event.Folder {

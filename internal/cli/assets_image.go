@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // to know their sizes
+	_ "image/gif"
 	_ "image/jpeg"
 	_ "image/png"
 	"os"
@@ -18,9 +18,12 @@ import (
 	_ "golang.org/x/image/webp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 )
 
-func (a *app) assetsImageCommand() *cobra.Command {
+func assetsImageCommand(f *command.Factory) *cobra.Command {
 	var r assets.Rendition
 	var format string
 	var to target
@@ -33,33 +36,33 @@ Nothing gets larger than the image itself, and of the widths that the service
 has it takes the nearest. The format is that of the file's name, unless --format
 says otherwise.
 `,
-		Args: one("ID"),
-		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
+		Args: cmdline.One("ID"),
+		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
 			if r.Format, err = imageFormat(format, to.file); err != nil {
 				return err
 			}
 			if r.Width < 0 || r.Height < 0 {
-				return usage(errors.New("--width and --height must not be negative"), "")
+				return exit.Usage(errors.New("--width and --height must not be negative"), "")
 			}
-			dest, err := a.openDestination(ctx, true)
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
-			asset, err := findAsset(ctx, dest.client, args[0])
+			asset, err := findAsset(ctx, dest.Client, args[0])
 			if err != nil {
 				return err
 			}
 			if r.Width == 0 {
 				r.Width = asset.Metadata.Width
 			}
-			return a.image(ctx, dest.client, asset, r, to)
+			return showImage(ctx, f, dest.Client, asset, r, to)
 		}),
 	}
 	to.addFlags(c)
-	f := c.Flags()
-	f.IntVar(&r.Width, "width", 0, "`pixels` (default: as wide as the image)")
-	f.IntVar(&r.Height, "height", 0, "`pixels`, so that it fits into both (default: whatever it comes to)")
-	f.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
+	flags := c.Flags()
+	flags.IntVar(&r.Width, "width", 0, "`pixels` (default: as wide as the image)")
+	flags.IntVar(&r.Height, "height", 0, "`pixels`, so that it fits into both (default: whatever it comes to)")
+	flags.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -76,7 +79,7 @@ func imageFormats() (all []string) {
 func imageFormat(asked, file string) (assets.ImageFormat, error) {
 	if asked != "" {
 		if !slices.Contains(imageFormats(), asked) {
-			return "", usage(fmt.Errorf("--format %q is not one of %s", asked, strings.Join(imageFormats(), ", ")), "")
+			return "", exit.Usage(fmt.Errorf("--format %q is not one of %s", asked, strings.Join(imageFormats(), ", ")), "")
 		}
 		return assets.ImageFormat(asked), nil
 	}
@@ -91,7 +94,7 @@ func imageFormat(asked, file string) (assets.ImageFormat, error) {
 	case slices.Contains(imageFormats(), named):
 		return assets.ImageFormat(named), nil
 	case slices.Contains(otherFormats(), named):
-		return "", usage(fmt.Errorf("-o %s: images come as %s, not as %s", file, strings.Join(imageFormats(), ", "), named),
+		return "", exit.Usage(fmt.Errorf("-o %s: images come as %s, not as %s", file, strings.Join(imageFormats(), ", "), named),
 			"name such a file; --format has any of them written under this name")
 	}
 	return assets.WebP, nil
@@ -103,23 +106,23 @@ func otherFormats() []string {
 	return []string{"avif", "bmp", "heic", "heif", "ico", "pdf", "psd", "svg"}
 }
 
-// image downloads a rendition, or shows its address.
-func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
+// showImage downloads a rendition, or shows its address.
+func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
 	switch {
 	case len(asset.ImageURLs) == 0 && asset.Metadata.Status == "":
-		return with(exitError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is")
+		return exit.With(exit.CodeError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is")
 	case r.Width == 0:
-		return usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
+		return exit.Usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
 	}
 	address, err := asset.ImageURL(r)
 	if err != nil {
 		return err
 	}
 	if to.file == "" {
-		a.out.Printf("%s", address)
+		f.Out.Printf("%s", address)
 		line := assetLine(asset, "")
 		line.URL = address
-		a.out.Event("asset", line)
+		f.Out.Event("asset", line)
 		return nil
 	}
 	body, size, err := c.Image(ctx, asset, r)
@@ -127,24 +130,24 @@ func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r
 		return err
 	}
 	asset.URL = address // of what is written
-	path, err := a.save(body, size, asset.Name+"."+string(r.Format), to, asset)
+	path, err := save(f, body, size, asset.Name+"."+string(r.Format), to, asset)
 	if err == nil && path != "" {
-		a.noteSize(path, r)
+		noteSize(f, path, r)
 	}
 	return err
 }
 
 // noteSize tells the size of a picture in pixels if it is not the one asked for. That it
 // cannot be read is no trouble: it is there as the service sent it.
-func (a *app) noteSize(path string, asked assets.Rendition) {
-	f, err := os.Open(path)
+func noteSize(f *command.Factory, path string, asked assets.Rendition) {
+	file, err := os.Open(path)
 	if err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	is, _, err := image.DecodeConfig(f)
+	defer func() { _ = file.Close() }() // nothing was written
+	is, _, err := image.DecodeConfig(file)
 	if err != nil || is.Width == asked.Width || is.Height == asked.Height {
 		return
 	}
-	a.out.Notef("It is %d x %d pixels, the nearest that the service makes", is.Width, is.Height)
+	f.Out.Notef("It is %d x %d pixels, the nearest that the service makes", is.Width, is.Height)
 }

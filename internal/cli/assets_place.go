@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/exit"
 )
 
 // A place is a category, or a folder in it.
@@ -24,7 +25,7 @@ type place struct {
 func findPlace(ctx context.Context, c *assets.Client, text string) (place, error) {
 	text = strings.TrimSuffix(text, "/")
 	if text == "" {
-		return place{}, usage(errors.New("PLACE is empty"), "assetferry assets categories lists what there is")
+		return place{}, exit.Usage(errors.New("PLACE is empty"), "assetferry assets categories lists what there is")
 	}
 	var all []assets.Category
 	for category, err := range c.Categories(ctx) {
@@ -67,7 +68,7 @@ func only[T any](all []T, what, name string, id func(T) string) (T, error) {
 	for _, one := range all {
 		ids = append(ids, id(one))
 	}
-	return none, with(exitError, fmt.Errorf("%d have the name of the %s %q: %s", len(all), what, name, strings.Join(ids, ", ")), "give one of these IDs instead")
+	return none, exit.With(exit.CodeError, fmt.Errorf("%d have the name of the %s %q: %s", len(all), what, name, strings.Join(ids, ", ")), "give one of these IDs instead")
 }
 
 // findFolder goes down from a category along the names of folders.
@@ -86,7 +87,7 @@ func findFolder(ctx context.Context, c *assets.Client, at place, path string) (p
 		case err != nil:
 			return place{}, err
 		case folder.ID == "":
-			return place{}, with(exitError, fmt.Errorf("there is no folder %q in %s", name, at.path), "assetferry assets folders shows what there is")
+			return place{}, exit.With(exit.CodeError, fmt.Errorf("there is no folder %q in %s", name, at.path), "assetferry assets folders shows what there is")
 		}
 		at = at.below(folder)
 	}
@@ -99,7 +100,7 @@ func (p place) below(f assets.Folder) place {
 
 // folderByID takes text for the ID of a folder, as nothing has it for a name.
 func folderByID(ctx context.Context, c *assets.Client, all []assets.Category, text string) (place, error) {
-	nowhere := with(exitError, fmt.Errorf("there is no category or folder %q", text), "assetferry assets categories lists what there is")
+	nowhere := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "assetferry assets categories lists what there is")
 	f, err := c.Folder(ctx, text, 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,12 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
-func (a *app) assetsQualityCommand() *cobra.Command {
-	var ch change
+func assetsQualityCommand(f *command.Factory) *cobra.Command {
+	var ch command.Change
 	var quality int
 	c := &cobra.Command{
 		Use:   "quality [FORMAT]",
@@ -32,43 +35,43 @@ What happens to images that were made before is up to the service.
 		Example: `  assetferry assets quality
   assetferry assets quality webp --set 85 --dry-run
   assetferry assets quality webp --set 85`,
-		Args:      atMostOne("FORMAT"),
+		Args:      cmdline.AtMostOne("FORMAT"),
 		ValidArgs: imageFormats(),
-		RunE: a.look(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		RunE: look(f, func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			set := cmd.Flags().Changed("set")
 			if err := checkQuality(args, set, quality, ch); err != nil {
 				return err
 			}
 			if set {
-				return a.setQuality(ctx, assets.ImageFormat(args[0]), quality, ch)
+				return setQuality(ctx, f, assets.ImageFormat(args[0]), quality, ch)
 			}
-			dest, err := a.openDestination(ctx, true)
+			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
 				return err
 			}
-			return a.showQualities(ctx, dest.client, args)
+			return showQualities(ctx, f, dest.Client, args)
 		}),
 	}
 	c.Flags().IntVar(&quality, "set", 0, "set the quality of FORMAT to this `number`, from 1 to 100")
-	ch.addFlags(c)
+	ch.AddFlags(c)
 	return c
 }
 
-func checkQuality(args []string, set bool, quality int, ch change) error {
+func checkQuality(args []string, set bool, quality int, ch command.Change) error {
 	switch {
 	case len(args) > 0 && !slices.Contains(imageFormats(), args[0]):
-		return usage(fmt.Errorf("FORMAT %q is not one of %s", args[0], strings.Join(imageFormats(), ", ")), "")
-	case !set && ch.dryRun:
-		return usage(errors.New("--dry-run is for --set: without it nothing is changed"), "")
+		return exit.Usage(fmt.Errorf("FORMAT %q is not one of %s", args[0], strings.Join(imageFormats(), ", ")), "")
+	case !set && ch.DryRun:
+		return exit.Usage(errors.New("--dry-run is for --set: without it nothing is changed"), "")
 	case set && len(args) == 0:
-		return usage(errors.New("--set needs a FORMAT"), "name one of "+strings.Join(imageFormats(), ", "))
+		return exit.Usage(errors.New("--set needs a FORMAT"), "name one of "+strings.Join(imageFormats(), ", "))
 	case set && (quality < 1 || quality > 100):
-		return usage(fmt.Errorf("--set %d is not between 1 and 100", quality), "")
+		return exit.Usage(fmt.Errorf("--set %d is not between 1 and 100", quality), "")
 	}
 	return nil
 }
 
-func (a *app) showQualities(ctx context.Context, c *assets.Client, only []string) error {
+func showQualities(ctx context.Context, f *command.Factory, c *assets.Client, only []string) error {
 	all, err := c.ImageQualities(ctx)
 	if err != nil {
 		return err
@@ -79,12 +82,12 @@ func (a *app) showQualities(ctx context.Context, c *assets.Client, only []string
 			continue
 		}
 		rows = append(rows, []string{string(q.Format), strconv.Itoa(q.Quality)})
-		a.out.Event("quality", event.Quality{Format: string(q.Format), Quality: q.Quality})
+		f.Out.Event("quality", event.Quality{Format: string(q.Format), Quality: q.Quality})
 	}
 	if len(rows) == 0 {
-		return with(exitError, errors.New("the service tells no such quality"), "")
+		return exit.With(exit.CodeError, errors.New("the service tells no such quality"), "")
 	}
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Format"}, {Title: "Quality", Right: true}}, rows))
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Format"}, {Title: "Quality", Right: true}}, rows))
 	return nil
 }
 
@@ -96,33 +99,33 @@ func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat)
 	}
 	i := slices.IndexFunc(all, func(q assets.ImageQuality) bool { return q.Format == format })
 	if i < 0 {
-		return 0, with(exitError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has")
+		return 0, exit.With(exit.CodeError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has")
 	}
 	return all[i].Quality, nil
 }
 
-func (a *app) setQuality(ctx context.Context, format assets.ImageFormat, quality int, ch change) error {
-	dest, err := a.openToChange(ctx, ch)
+func setQuality(ctx context.Context, f *command.Factory, format assets.ImageFormat, quality int, ch command.Change) error {
+	dest, err := openToChange(ctx, f, ch)
 	if err != nil {
 		return err
 	}
-	was, err := qualityOf(ctx, dest.client, format)
+	was, err := qualityOf(ctx, dest.Client, format)
 	if err != nil {
 		return err
 	}
 	if was == quality {
-		a.out.Printf("The quality of %s is %d already.", format, quality)
-		a.out.Event("quality", event.Quality{Format: string(format), Quality: quality, State: "unchanged"})
+		f.Out.Printf("The quality of %s is %d already.", format, quality)
+		f.Out.Event("quality", event.Quality{Format: string(format), Quality: quality, State: "unchanged"})
 		return nil
 	}
-	if !ch.dryRun {
-		if err := changeQuality(ctx, dest.client, format, quality); err != nil {
+	if !ch.DryRun {
+		if err := changeQuality(ctx, dest.Client, format, quality); err != nil {
 			return err
 		}
 	}
-	a.out.Printf("The quality of %s %s %d instead of %d.", format, ch.verb("is now", "would be"), quality, was)
-	a.out.Event("quality", event.Quality{Format: string(format), Quality: quality, Was: was, State: ch.state()})
-	a.noteDryRun(ch)
+	f.Out.Printf("The quality of %s %s %d instead of %d.", format, ch.Verb("is now", "would be"), quality, was)
+	f.Out.Event("quality", event.Quality{Format: string(format), Quality: quality, Was: was, State: ch.State()})
+	f.NoteDryRun(ch)
 	return nil
 }
 
@@ -134,7 +137,7 @@ func changeQuality(ctx context.Context, c *assets.Client, format assets.ImageFor
 	}
 	is, err := qualityOf(ctx, c, format)
 	if err == nil && is != quality {
-		err = with(exitError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
+		err = exit.With(exit.CodeError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
 			"set it in the service's own user interface; assetferry help profile tells what is a guess")
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -38,8 +39,8 @@ func TestSearchSince(t *testing.T) {
 	search := func(args ...string) (names []string) {
 		t.Helper()
 		args = append([]string{"assets", "search", "txt", "--compensate-clock", "--sort", "name", "--json", "--since", "2026-03-05"}, args...)
-		c := command(t, t.TempDir(), s.variables(), args...)
-		c.must(t, exitDone)
+		c := assetferry(t, t.TempDir(), s.variables(), args...)
+		c.must(t, exit.CodeDone)
 		for line := range strings.Lines(c.stdout.String()) {
 			var asset struct{ Name string }
 			if err := json.Unmarshal([]byte(line), &asset); err != nil {

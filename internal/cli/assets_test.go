@@ -4,22 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // to be told apart
+	_ "image/gif"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
-
-	_ "golang.org/x/image/tiff"
-	_ "golang.org/x/image/webp"
 
 	"assetferry/internal/metadata/imagetest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
 )
 
 // cmdID sets a variable to the ID of the asset at a place: id NAME PLACE
@@ -44,56 +41,6 @@ func cmdTwins(ts *testscript.TestScript, _ bool, args []string) {
 		if c.Name == args[0] {
 			ts.Check(s.call("POST", "/folders", strings.NewReader(`{"categoryId":"`+c.ID+`","name":"`+args[1]+`"}`), "application/json", nil))
 		}
-	}
-}
-
-// A name may be as long as a file system allows: the one until the file is complete is
-// longer otherwise.
-func TestWriteNewLongName(t *testing.T) {
-	path := filepath.Join(t.TempDir(), strings.Repeat("é", 125)+".jpg")
-	if err := writeNew(path, false, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestWriteNew leaves the file that was there, or none, after a failure, and no draft.
-func TestWriteNew(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x")
-	cut := errors.New("cut")
-	text := func(s string, err error) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, werr := io.WriteString(w, s)
-			return errors.Join(werr, err)
-		}
-	}
-	for _, step := range []struct {
-		write func(io.Writer) error
-		force bool
-		fails bool
-		want  string // in the end; empty: no file
-	}{
-		{text("half", cut), false, true, ""},
-		{text("one", nil), false, false, "one"},
-		{text("two", nil), false, true, "one"},
-		{text("half", cut), true, true, "one"},
-		{text("two", nil), true, false, "two"},
-	} {
-		err := writeNew(path, step.force, step.write)
-		got, _ := os.ReadFile(path)
-		if (err != nil) != step.fails || string(got) != step.want {
-			t.Errorf("got %v and %q, want %q", err, got, step.want)
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != "x" {
-			t.Errorf("in the folder: %v (%v)", entries, err)
-		}
-	}
-	// Somebody else may be faster.
-	late := filepath.Join(dir, "late")
-	err := writeNew(late, false, func(io.Writer) error { return os.WriteFile(late, []byte("theirs"), 0o600) })
-	if got, _ := os.ReadFile(late); err == nil || string(got) != "theirs" {
-		t.Errorf("got %v and %q", err, got)
 	}
 }
 

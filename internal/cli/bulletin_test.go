@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -105,7 +106,7 @@ func TestBulletin(t *testing.T) {
 	destination := s.env.ID + "/" + s.env.ID
 	migrate := func(code int, want map[string]string, args ...string) (start, end notice, success string) {
 		t.Helper()
-		p := command(t, dir, env, append([]string{"migrate", "src", "--metrics", "a.prom"}, args...)...)
+		p := assetferry(t, dir, env, append([]string{"migrate", "src", "--metrics", "a.prom"}, args...)...)
 		p.must(t, code)
 		if text := p.stderr.String(); strings.Contains(text, "warning") {
 			t.Errorf("something could not be told: %s", text)
@@ -134,7 +135,7 @@ func TestBulletin(t *testing.T) {
 		return start, end, got["last_success_timestamp_seconds"]
 	}
 
-	start, end, first := migrate(exitDone, map[string]string{
+	start, end, first := migrate(exit.CodeDone, map[string]string{
 		"last_run_exit_code": "0", "last_run_success": "1", "last_run_guarded": "0", `last_run_action_objects action="create"`: "6", `last_run_action_objects action="trash"`: "0",
 		`last_run_state_objects state="done"`: "6", `last_run_state_objects state="failed"`: "0", "known_objects": "6", "orphan_objects": "0", "failing_objects": "0",
 	})
@@ -147,7 +148,7 @@ func TestBulletin(t *testing.T) {
 	}
 
 	tree{"odd.xyz": "no category takes it"}.write(t, source)
-	_, end, kept := migrate(exitGuard, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
+	_, end, kept := migrate(exit.CodeGuard, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
 	if end.Event != "failure" || end.Class != "guard" || end.Hint == "" || kept != first {
 		t.Errorf("the end is %s, the last success %s, want %s", end.body, kept, first)
 	}
@@ -155,7 +156,7 @@ func TestBulletin(t *testing.T) {
 	if err := os.Rename(source, source+".away"); err != nil {
 		t.Fatal(err)
 	}
-	start, end, kept = migrate(exitError, map[string]string{"last_run_exit_code": "1", "known_objects": "", `last_run_action_objects action="create"`: ""})
+	start, end, kept = migrate(exit.CodeError, map[string]string{"last_run_exit_code": "1", "known_objects": "", `last_run_action_objects action="create"`: ""})
 	if start.Event != "" || end.Event != "failure" || end.Class != "error" || end.Source != source || kept != first {
 		t.Errorf("the end is %s, the last success %s, want %s", end.body, kept, first)
 	}
@@ -166,11 +167,11 @@ func TestBulletin(t *testing.T) {
 	if err := os.Remove(file); err != nil { // what the journal knows is enough
 		t.Fatal(err)
 	}
-	_, _, kept = migrate(exitGuard, nil)
+	_, _, kept = migrate(exit.CodeGuard, nil)
 	if kept == "" {
 		t.Error("without the former file the last success is not known any more")
 	}
-	_, end, _ = migrate(exitBudget, map[string]string{"last_run_success": "1"}, "--unmatched", "skip", "--max-calls", "1/d")
+	_, end, _ = migrate(exit.CodeBudget, map[string]string{"last_run_success": "1"}, "--unmatched", "skip", "--max-calls", "1/d")
 	if end.Event != "success" || end.Class != "budget" {
 		t.Errorf("the end is %s", end.body)
 	}
@@ -182,7 +183,7 @@ func TestBulletinOfDryRun(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	h, dir := startHook(t, nil), t.TempDir()
 	smallTree(2).write(t, filepath.Join(dir, "src"))
-	command(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY="+h.url), "migrate", "src", "-n", "--metrics", "a.prom").must(t, exitDone)
+	assetferry(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY="+h.url), "migrate", "src", "-n", "--metrics", "a.prom").must(t, exit.CodeDone)
 	if _, err := os.Stat(filepath.Join(dir, "a.prom")); err == nil || h.all() != nil {
 		t.Errorf("told %v, and there may be metrics: %v", h.all(), err)
 	}
@@ -195,14 +196,14 @@ func TestBulletinOfKilled(t *testing.T) {
 	h, dir := startHook(t, nil), t.TempDir()
 	smallTree(2).write(t, filepath.Join(dir, "src"))
 	env := append(s.variables(), "ASSETFERRY_NOTIFY="+h.url)
-	command(t, dir, env, "migrate", "src", "--metrics", "a.prom").must(t, exitDone)
+	assetferry(t, dir, env, "migrate", "src", "--metrics", "a.prom").must(t, exit.CodeDone)
 	before, err := os.ReadFile(filepath.Join(dir, "a.prom"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	smallTree(4).write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
-	p := command(t, dir, env, "migrate", "src", "--metrics", "a.prom")
+	p := assetferry(t, dir, env, "migrate", "src", "--metrics", "a.prom")
 	p.follow(t)
 	<-g.reached
 	if err := p.Process.Kill(); err != nil {
@@ -223,9 +224,9 @@ func TestBulletinThatCannotBeTold(t *testing.T) {
 	h := startHook(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	dir := t.TempDir()
 	smallTree(2).write(t, filepath.Join(dir, "src"))
-	p := command(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY="+h.url+"/hush"), "migrate", "src", "--log-file", "log", "--json")
-	stdout := p.must(t, exitDone)
-	if e := lastEvent(t, stdout); e.Type != "summary" || e.Exit != exitDone {
+	p := assetferry(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY="+h.url+"/hush"), "migrate", "src", "--log-file", "log", "--json")
+	stdout := p.must(t, exit.CodeDone)
+	if e := lastEvent(t, stdout); e.Type != "summary" || e.Exit != exit.CodeDone {
 		t.Errorf("the last line is %+v", e)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
@@ -249,8 +250,8 @@ func TestBulletinMistakes(t *testing.T) {
 		{"--notify", "hush"}, {"--notify", "http://hooks.example.com/hush"}, {"--notify", "never=https://hooks.example.com/hush"}, {"--notify-file", "none"},
 		{"--metrics", "src/file 000.jpg"}, {"--metrics", "none/a.prom"}, {"--metrics", "src"},
 	} {
-		p := command(t, dir, s.variables(), append([]string{"migrate", "src"}, args...)...)
-		p.must(t, exitUsage)
+		p := assetferry(t, dir, s.variables(), append([]string{"migrate", "src"}, args...)...)
+		p.must(t, exit.CodeUsage)
 		if text := p.stderr.String(); strings.Contains(text, "hush") || !strings.Contains(text, "Try: ") {
 			t.Errorf("%v: %s", args, text)
 		}

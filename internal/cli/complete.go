@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
 	"assetferry/internal/config"
 	"assetferry/internal/wizard"
 	"assetferry/state"
@@ -27,13 +29,13 @@ func isCompletion(args []string) bool {
 
 // addCompletions lets shells ask for what switches and arguments take. None of it sends a
 // request or changes anything, and mistakes are silent: a person is typing.
-func (a *app) addCompletions(root *cobra.Command) {
+func addCompletions(f *command.Factory, root *cobra.Command) {
 	var each func(*cobra.Command)
 	each = func(c *cobra.Command) {
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if offer := a.offer(f); offer != nil {
+		c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			if offer := offer(f, flag); offer != nil {
 				// It fails only for a switch that is not there or has been done already.
-				_ = c.RegisterFlagCompletionFunc(f.Name, offer)
+				_ = c.RegisterFlagCompletionFunc(flag.Name, offer)
 			}
 		})
 		for _, sub := range c.Commands() {
@@ -47,51 +49,42 @@ func (a *app) addCompletions(root *cobra.Command) {
 }
 
 // offer is what a switch takes; nil: what shells offer by themselves, which is files.
-func (a *app) offer(f *pflag.Flag) cobra.CompletionFunc {
-	switch f.Name {
+func offer(f *command.Factory, flag *pflag.Flag) cobra.CompletionFunc {
+	switch flag.Name {
 	case "run":
-		return a.offerRuns
+		return func(cmd *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return offerRuns(f, cmd, p1, p2)
+		}
 	case "to":
-		return a.offerDestinations
+		return func(cmd *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return offerDestinations(f, cmd, p1, p2)
+		}
 	case "job":
-		return a.offerJobs
+		return func(cmd *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return offerJobs(f, cmd, p1, p2)
+		}
 	}
-	if v := values(f.Name); v != nil {
+	if v := cmdline.Values(flag.Name); v != nil {
 		return cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp)
 	}
-	switch value, _ := pflag.UnquoteUsage(f); value {
+	switch value, _ := pflag.UnquoteUsage(flag); value {
 	case "file":
 		return nil
 	case "folder", "directory":
-		return directories
+		return cmdline.Directories
 	}
 	return cobra.NoFileCompletions
 }
 
-// values are what a switch with a choice takes.
-func values(name string) []string {
-	for _, k := range config.Keys() {
-		if k.Flag == name {
-			return k.Values
-		}
-	}
-	return nil
-}
-
-// directories completes SOURCE.
-func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
 // offerRuns offers the runs of the journal.
-func (a *app) offerRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func offerRuns(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothing = cobra.ShellCompDirectiveNoFileComp
-	if !a.loadQuietly(cmd) {
+	if !loadQuietly(f, cmd) {
 		return nil, nothing
 	}
 	ctx := context.Background()
-	path, err := a.statePath(ctx)
-	if err != nil || mustExist(path) != nil {
+	path, err := f.StatePath(ctx)
+	if err != nil || command.MustExist(path) != nil {
 		return nil, nothing
 	}
 	journal, err := state.OpenReadOnly(ctx, path)
@@ -118,22 +111,22 @@ func (a *app) offerRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cob
 }
 
 // offerDestinations offers the names in the configuration.
-func (a *app) offerDestinations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func offerDestinations(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	offered := []string{wizard.Sandbox}
-	if a.loadQuietly(cmd) {
-		offered = append(slices.Sorted(maps.Keys(a.settings.Destinations)), offered...)
+	if loadQuietly(f, cmd) {
+		offered = append(slices.Sorted(maps.Keys(f.Settings.Destinations)), offered...)
 	}
 	return offered, cobra.ShellCompDirectiveNoFileComp
 }
 
 // loadQuietly loads the settings for a completion. It is over where they would run a
 // program: that may ask for something, or take long.
-func (a *app) loadQuietly(cmd *cobra.Command) bool {
-	settings, err := config.Load(given(cmd), a.lookup)
+func loadQuietly(f *command.Factory, cmd *cobra.Command) bool {
+	settings, err := config.Load(cmdline.Given(cmd), f.Lookup)
 	if err != nil {
 		return false
 	}
-	a.settings = settings
+	f.Settings = settings
 	d, err := settings.Destination()
 	return err != nil || !d.Environment.IsCommand()
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
 	"assetferry/internal/demo"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(f *command.Factory) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -23,12 +25,12 @@ report. It ignores all configuration and touches nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.out = a.newOut(cmd, "none", nil) // and no settings: they are ignored
-			s := &demo.Show{Out: a.out, Stdout: a.stdout, Stderr: a.stderr}
+			f.Out = f.NewOut(cmd, "none", nil) // and no settings: they are ignored
+			s := &demo.Show{Out: f.Out, Stdout: f.Stdout, Stderr: f.Stderr}
 			s.StartSandbox = func(ctx context.Context, o sandbox.Options) (string, error) {
-				url, stop, err := startSandbox(ctx, o, "127.0.0.1:0")
+				url, stop, err := command.StartSandbox(ctx, o, "127.0.0.1:0")
 				if err == nil {
-					a.closeLater(stop)
+					f.CloseLater(stop)
 				}
 				return url, err
 			}
@@ -39,7 +41,7 @@ report. It ignores all configuration and touches nothing outside that folder.
 			}
 			made, err := s.Run(cmd.Context(), dir)
 			if err == nil {
-				a.showAfterDemo(made)
+				showAfterDemo(f, made)
 			}
 			return err
 		},
@@ -51,21 +53,21 @@ report. It ignores all configuration and touches nothing outside that folder.
 // showAfterDemo prints commands that work from the folder that the demo was called in. What go run
 // built is gone or in a cache, and go run itself would keep the sandbox's line from ending: the
 // shell waits for everybody who could still write to it. So there the program is built first.
-func (a *app) showAfterDemo(made demo.Paths) {
-	program := programName()
-	if isGoRun(made.Program) && program != plainName {
-		if source, ok := goRunSource(); ok {
-			program = shellWord(filepath.Join(made.Dir, "assetferry"))
-			a.out.Printf("\nBuild the program:\n\n    go build -o %s %s", program, source)
+func showAfterDemo(f *command.Factory, made demo.Paths) {
+	program := cmdline.ProgramName()
+	if cmdline.IsGoRun(made.Program) && program != cmdline.PlainName {
+		if source, ok := cmdline.GoRunSource(); ok {
+			program = cmdline.ShellWord(filepath.Join(made.Dir, "assetferry"))
+			f.Out.Printf("\nBuild the program:\n\n    go build -o %s %s", program, source)
 		}
 	}
 	report := filepath.Join(made.Dir, "report.html")
-	a.out.Printf("\nRun the sandbox again. Open the library page that status prints, and\n%s, in a browser:\n\n"+
+	f.Out.Printf("\nRun the sandbox again. Open the library page that status prints, and\n%s, in a browser:\n\n"+
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
 		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shellWord(filepath.Join(made.Dir, "sandbox")), program, shellWord(filepath.Join(made.Dir, "journal.db")), shellWord(made.Library), program, program)
-	a.out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, ownFiles(made.Library))
+		"    %s sandbox stop", ui.Sanitize(report), program, cmdline.ShellWord(filepath.Join(made.Dir, "sandbox")), program, cmdline.ShellWord(filepath.Join(made.Dir, "journal.db")), cmdline.ShellWord(made.Library), program, program)
+	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, ownFiles(made.Library))
 }
 
 // ownFiles is a folder to rehearse with that exists.
@@ -75,5 +77,5 @@ func ownFiles(library string) string {
 			return "~/Pictures"
 		}
 	}
-	return shellWord(library) + "    # or a folder of yours"
+	return cmdline.ShellWord(library) + "    # or a folder of yours"
 }

@@ -105,7 +105,7 @@ func typeAt(t *testing.T, dir string, shell []string) *typist {
 	}
 	c := exec.CommandContext(t.Context(), shell[0], shell[1:]...)
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, line, line, line
-	c.Env = append(command(t, dir, nil).Env, "TERM=dumb", "HISTFILE=")
+	c.Env = append(assetferry(t, dir, nil).Env, "TERM=dumb", "HISTFILE=")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,9 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/doctor"
 	"assetferry/internal/event"
@@ -53,19 +56,19 @@ pixel, lists and deletes them, and writes a second profile. No model is asked,
 so nothing is billed. What cannot be measured that way is named.
 `
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(f *command.Factory) *cobra.Command {
 	var o probeOptions
 	c := &cobra.Command{
 		Use:               "doctor [SOURCE]",
 		Short:             "Check all that a run relies on, and say what to do about it",
 		Long:              doctorHelp,
-		Args:              atMostOne("SOURCE"),
-		ValidArgsFunction: directories,
+		Args:              cmdline.AtMostOne("SOURCE"),
+		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := &examination{app: a}
+			d := &examination{Factory: f}
 			// A mistake in the settings is the first thing to tell, and not the end.
-			d.doctor.Mistake = a.configure(cmd)
-			if _, ok := errors.AsType[*stop](d.doctor.Mistake); ok {
+			d.doctor.Mistake = f.Configure(cmd)
+			if _, ok := errors.AsType[*exit.Error](d.doctor.Mistake); ok {
 				return d.doctor.Mistake
 			}
 			if err := d.takeSource(args); err != nil {
@@ -80,25 +83,25 @@ func (a *app) doctorCommand() *cobra.Command {
 			return d.runProbe(cmd.Context(), o)
 		},
 	}
-	f := c.Flags()
-	addS3Flags(f)
-	addTableFlags(f)
-	addAIFlags(f)
-	f.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
-	f.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
-	f.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")
-	f.BoolVar(&o.yes, "yes", false, "do not ask before --probe begins")
+	flags := c.Flags()
+	command.AddS3Flags(flags)
+	command.AddTableFlags(flags)
+	command.AddAIFlags(flags)
+	flags.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
+	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
+	flags.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask before --probe begins")
 	return c
 }
 
 // An examination shows what a doctor finds, for whom it opens what is checked.
 type examination struct {
-	*app
+	*command.Factory
 	doctor   doctor.Doctor
-	dest     *destination // nil: there are no credentials
-	access   access
-	ai       *aiService // nil: none is configured, or it cannot be used
+	dest     *command.Destination // nil: there are no credentials
+	access   command.Access
+	ai       *command.AIService // nil: none is configured, or it cannot be used
 	counts   event.Counts
 	code     int
 	failures int
@@ -110,15 +113,15 @@ func (d *examination) takeSource(args []string) (err error) {
 		d.doctor.Source = strings.Join(args, "")
 		return nil
 	}
-	d.doctor.Source, err = d.sourceOf(args)
+	d.doctor.Source, err = d.SourceOf(args)
 	return err
 }
 
 func (d *examination) examine(ctx context.Context) error {
 	began := time.Now()
-	d.summary = &event.Summary{Command: "doctor"}
+	d.Summary = &event.Summary{Command: "doctor"}
 	d.counts = event.Counts{}
-	d.doctor.Host, d.doctor.Settings, d.doctor.Lookup, d.doctor.Verbose = d, d.settings, d.lookup, d.out.Verbose()
+	d.doctor.Host, d.doctor.Settings, d.doctor.Lookup, d.doctor.Verbose = d, d.Settings, d.Lookup, d.Out.Verbose()
 	checks := d.doctor.Checks()
 	for _, c := range checks {
 		f := c.Run(ctx)
@@ -127,13 +130,13 @@ func (d *examination) examine(ctx context.Context) error {
 		}
 		d.show(c.Name, f)
 	}
-	d.summary.States, d.summary.Seconds = d.counts, event.Seconds(time.Since(began))
+	d.Summary.States, d.Summary.Seconds = d.counts, event.Seconds(time.Since(began))
 	if d.dest != nil {
-		d.summary.Destination = d.dest.identity()
+		d.Summary.Destination = d.dest.Identity()
 	}
-	d.out.Printf("\n%s.", d.tally())
+	d.Out.Printf("\n%s.", d.tally())
 	if d.failures > 0 {
-		return with(d.code, fmt.Errorf("of %s, %s", count(int64(len(checks)), "check"), d.failed()),
+		return exit.With(d.code, fmt.Errorf("of %s, %s", ui.Counted(int64(len(checks)), "check"), d.failed()),
 			"begin with the first one: others may follow from it")
 	}
 	return nil
@@ -143,21 +146,21 @@ func (d *examination) failed() string { return fmt.Sprintf("%d failed", d.failur
 
 // show shows a finding and counts it.
 func (d *examination) show(check string, f doctor.Finding) {
-	line := event.Check{Check: check, Result: f.Verdict, Message: f.Message, Hint: callable(f.Hint), Facts: f.Facts}
-	d.out.Printf("%s", ui.Diagnosis(line))
+	line := event.Check{Check: check, Result: f.Verdict, Message: f.Message, Hint: cmdline.Callable(f.Hint), Facts: f.Facts}
+	d.Out.Printf("%s", ui.Diagnosis(line))
 	if f.After != "" {
-		d.out.Printf("%s", f.After)
+		d.Out.Printf("%s", f.After)
 	}
 	line.Facts = slices.Concat(f.Facts, f.Details)
-	d.out.Event("check", line)
+	d.Out.Event("check", line)
 	d.counts[f.Verdict]++
 	if f.Verdict == doctor.Failed {
 		d.failures++
-		code := exitError
+		code := exit.CodeError
 		if f.Auth {
-			code = exitAuth
+			code = exit.CodeAuth
 		}
-		d.code = worse(d.code, code)
+		d.code = exit.Worse(d.code, code)
 	}
 }
 
@@ -173,74 +176,74 @@ func (d *examination) tally() string {
 
 // Explain implements doctor.Host.
 func (d *examination) Explain(err error) (hint string, auth bool) {
-	f := failureOf(err)
-	return f.hint, f.code == exitAuth
+	f := exit.FailureOf(err)
+	return f.Hint, f.Code == exit.CodeAuth
 }
 
 // CheckCAFile implements doctor.Host.
 func (d *examination) CheckCAFile(path string) error {
-	_, err := transport(path)
+	_, err := command.Transport(path)
 	return err
 }
 
 // Enter implements doctor.Host.
 func (d *examination) Enter(ctx context.Context, to config.Destination) (_ *doctor.Destination, err error) {
-	if d.dest, d.access, err = d.enter(ctx, to); err != nil {
+	if d.dest, d.access, err = d.Resolve(ctx, to); err != nil {
 		return nil, err
 	}
 	return &doctor.Destination{
-		URL: d.dest.url, Environment: d.dest.environment, Workspace: d.dest.workspace, Dir: d.dest.dir, Key: d.access.key, Tokens: d.access.tokens,
+		URL: d.dest.URL, Environment: d.dest.Environment, Workspace: d.dest.Workspace, Dir: d.dest.Dir, Key: d.access.Key, Tokens: d.access.Tokens,
 	}, nil
 }
 
 // Connect implements doctor.Host.
 func (d *examination) Connect() (*assets.Client, error) {
-	err := d.app.connect(d.dest, d.access, true)
-	return d.dest.client, err
+	err := d.Factory.Connect(d.dest, d.access, true)
+	return d.dest.Client, err
 }
 
 // Ping implements doctor.Host.
-func (d *examination) Ping(ctx context.Context) error { return d.dest.greet(ctx) }
+func (d *examination) Ping(ctx context.Context) error { return d.dest.Ping(ctx) }
 
 // OpenSource implements doctor.Host.
 func (d *examination) OpenSource(ctx context.Context, source, state string) (sources.Source, string, error) {
 	var own []string
 	if state != "" {
-		own = d.ownFiles(d.dest, state)
+		own = d.OwnFiles(d.dest, state)
 	}
-	return d.app.openSource(ctx, source, own)
+	return d.Factory.OpenSource(ctx, source, own)
 }
 
 // OpenAI implements doctor.Host.
 func (d *examination) OpenAI(ctx context.Context) (*doctor.AIService, error) {
-	s, err := d.app.openAI(ctx)
+	s, err := d.Factory.OpenAI(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.ai = s
-	return &doctor.AIService{URL: s.url, Limited: s.limited, Client: s.client}, nil
+	return &doctor.AIService{URL: s.URL, Limited: s.Limited, Client: s.Client}, nil
 }
 
 // ChooseModel implements doctor.Host.
 func (d *examination) ChooseModel(ctx context.Context) (ai.Model, error) {
-	return d.app.chooseModel(ctx, d.ai)
+	return d.Factory.ChooseModel(ctx, d.ai)
 }
 
 // Approvals implements doctor.Host. It reads the file of approvers as a command does that
 // needs an approval.
 func (d *examination) Approvals() (doctor.Approvals, error) {
-	need := d.requirement(d.dest, d.doctor.To.TokenCommand != "")
+	need := d.Requirement(d.dest, d.doctor.To.TokenCommand != "")
 	if !need.Required {
 		return doctor.Approvals{}, nil
 	}
-	list, err := d.approvers(need.ApproversFile)
+	list, err := d.Approvers(need.ApproversFile)
 	if err != nil {
 		return doctor.Approvals{}, err
 	}
 	return doctor.Approvals{
-		Required: true, Destination: need.Destination, Keys: list.Len(), Reachable: d.outOfReach(d.settings.File) != nil,
+		Required: true, Destination: need.Destination, Keys: list.Len(), Reachable: d.OutOfReach(d.Settings.File) != nil,
 	}, nil
 }
 
 // CloseLater implements doctor.Host.
-func (d *examination) CloseLater(c func() error) { d.app.closeLater(c) }
+func (d *examination) CloseLater(c func() error) { d.Factory.CloseLater(c) }

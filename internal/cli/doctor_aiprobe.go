@@ -16,11 +16,11 @@ func (d *examination) probeAI(ctx context.Context, name string) error {
 		return nil
 	}
 	result, err := aiprobe.Run(ctx, aiprobe.Options{
-		NewClients: d.ai.newClients, Service: d.ai.url, Now: clock.Now,
-		Step: func(what string) { d.out.Log().Debug("probe of the AI content service", "measures", what) },
+		NewClients: d.ai.NewClients, Service: d.ai.URL, Now: clock.Now,
+		Step: func(what string) { d.Out.Log().Debug("probe of the AI content service", "measures", what) },
 	})
 	for _, left := range result.Left {
-		d.out.Notef("Left at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
+		d.Out.Notef("Left at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
 	}
 	if result.Measured {
 		err = errors.Join(d.saveAIProfile(result, name), err)
@@ -31,7 +31,7 @@ func (d *examination) probeAI(ctx context.Context, name string) error {
 func (d *examination) saveAIProfile(result aiprobe.Result, name string) error {
 	err := d.saveProfile(result.Profile, name, "AI probe", "What the AI content service does")
 	if err == nil {
-		d.out.Printf("\n%s, none of them billed. The profile is in %s.", count(result.Requests, "request"), ui.Sanitize(name))
+		d.Out.Printf("\n%s, none of them billed. The profile is in %s.", ui.Counted(result.Requests, "request"), ui.Sanitize(name))
 	}
 	return err
 }
@@ -39,7 +39,7 @@ func (d *examination) saveAIProfile(result aiprobe.Result, name string) error {
 // announceAIProbe says what a probe of the AI content service does.
 func (d *examination) announceAIProbe() {
 	if d.ai != nil {
-		d.out.Notef("It also makes conversations %q... and uploads a picture of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
-			aiprobe.Prefix, ui.Sanitize(d.ai.url), count(int64(aiprobe.MostCalls()), "request"))
+		d.Out.Notef("It also makes conversations %q... and uploads a picture of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
+			aiprobe.Prefix, ui.Sanitize(d.ai.URL), ui.Counted(int64(aiprobe.MostCalls()), "request"))
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/enrich"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
@@ -21,7 +24,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-func (a *app) enrichCommand() *cobra.Command {
+func enrichCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
 		Short: "Have descriptions, tags and alt text proposed, and apply them",
@@ -46,17 +49,17 @@ of it.
 `,
 	}
 	c.AddCommand(
-		a.enrichSurveyCommand(),
-		a.enrichDescribeCommand(),
-		a.enrichReviewCommand(),
-		a.enrichTranslateCommand(),
-		a.enrichDocumentsCommand(),
-		a.enrichProposalsCommand(),
-		a.enrichImportCommand(),
-		a.enrichJudgeCommand("accept", "Accept proposals as they are", true),
-		a.enrichJudgeCommand("reject", "Reject proposals, so that they are not made again", false),
-		a.enrichDecorativeCommand(),
-		a.enrichApplyCommand(),
+		enrichSurveyCommand(f),
+		enrichDescribeCommand(f),
+		enrichReviewCommand(f),
+		enrichTranslateCommand(f),
+		enrichDocumentsCommand(f),
+		enrichProposalsCommand(f),
+		enrichImportCommand(f),
+		enrichJudgeCommand(f, "accept", "Accept proposals as they are", true),
+		enrichJudgeCommand(f, "reject", "Reject proposals, so that they are not made again", false),
+		enrichDecorativeCommand(f),
+		enrichApplyCommand(f),
 	)
 	return c
 }
@@ -66,71 +69,71 @@ func addRuleFlags(f *pflag.FlagSet) {
 	f.StringArray("enrich-exclude", nil, "hold back what matches this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
 	f.StringArray("never-category", nil, "hold back the category of this `name` (repeatable)")
 	f.StringArray("never-tag", nil, "hold back assets with this `tag` (repeatable)")
-	setting(f, "enrich-private", "whether what private categories hold may leave")
+	cmdline.Setting(f, "enrich-private", "whether what private categories hold may leave")
 }
 
 // An enrichSession is what the commands of enrich work with.
 type enrichSession struct {
 	*enrich.Engine
-	dest    *destination
-	service *aiService // nil where it is not needed
+	dest    *command.Destination
+	service *command.AIService // nil where it is not needed
 	journal *state.Store
 }
 
 // rulesOfEnrich are what never leaves for the AI content service.
-func (a *app) rulesOfEnrich() (enrich.Rules, error) {
+func rulesOfEnrich(f *command.Factory) (enrich.Rules, error) {
 	r := enrich.Rules{
-		Exclude: a.settings.EnrichExclude, Categories: a.settings.NeverCategory, Tags: a.settings.NeverTag,
-		Private: a.settings.EnrichPrivate == "allow",
+		Exclude: f.Settings.EnrichExclude, Categories: f.Settings.NeverCategory, Tags: f.Settings.NeverTag,
+		Private: f.Settings.EnrichPrivate == "allow",
 	}
 	if err := r.Check(); err != nil {
-		return r, usage(err, "")
+		return r, exit.Usage(err, "")
 	}
 	return r, nil
 }
 
 // sumUpEnrich has the command end with a summary.
-func (a *app) sumUpEnrich() {
-	a.summary = &event.Summary{Command: strings.TrimPrefix(a.command, "assetferry "), Actions: event.Counts{}, States: event.Counts{}}
+func sumUpEnrich(f *command.Factory) {
+	f.Summary = &event.Summary{Command: strings.TrimPrefix(f.Command, "assetferry "), Actions: event.Counts{}, States: event.Counts{}}
 }
 
 // openEnrichment opens the destination and its journal. Nothing is asked of the destination
 // yet but whether it is there.
-func (a *app) openEnrichment(ctx context.Context, readOnly bool) (*enrichSession, error) {
-	return a.openEnrichmentFor(ctx, readOnly, a.commandSubject())
+func openEnrichment(ctx context.Context, f *command.Factory, readOnly bool) (*enrichSession, error) {
+	return openEnrichmentFor(ctx, f, readOnly, f.CommandSubject())
 }
 
-func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (*enrichSession, error) {
-	a.sumUpEnrich()
+func openEnrichmentFor(ctx context.Context, f *command.Factory, readOnly bool, s command.Subject) (*enrichSession, error) {
+	sumUpEnrich(f)
 	e := &enrichSession{}
 	var err error
-	if e.dest, err = a.openPermitted(ctx, readOnly, s); err != nil {
+	if e.dest, err = f.OpenPermitted(ctx, readOnly, s); err != nil {
 		return nil, err
 	}
-	path, err := a.greet(ctx, e.dest)
+	path, err := f.Ping(ctx, e.dest)
 	if err != nil {
 		return nil, err
 	}
-	a.tellLoss(path)
-	if e.journal, err = a.openJournal(ctx, path); err != nil {
+	f.PrintLoss(path)
+	if e.journal, err = f.OpenState(ctx, path); err != nil {
 		return nil, err
 	}
-	a.summary.Destination = e.dest.identity()
-	a.startMeter(ctx, e.dest, e.journal)
-	a.out.Notef("Destination  %s", e.dest)
-	a.out.Notef("Journal      %s", ui.Sanitize(path))
-	e.Engine = enrich.New(a.enrichDeps(e))
+	f.Summary.Destination = e.dest.Identity()
+	f.StartMeter(ctx, e.dest, e.journal)
+	f.Out.Notef("Destination  %s", e.dest)
+	f.Out.Notef("Journal      %s", ui.Sanitize(path))
+	e.Engine = enrich.New(enrichDeps(f, e))
 	return e, nil
 }
 
-func (a *app) enrichDeps(e *enrichSession) enrich.Deps {
+func enrichDeps(f *command.Factory, e *enrichSession) enrich.Deps {
 	d := enrich.Deps{
-		Store: enrichment.In(e.journal), Library: e.dest.client, Writer: e.dest.client, Destination: e.dest.identity(),
-		Concurrency: migrate.Workers(a.settings.Concurrency), Stop: a.stop, Observer: &enrichWatch{app: a},
+		Store: enrichment.In(e.journal), Library: e.dest.Client, Writer: e.dest.Client, Destination: e.dest.Identity(),
+		Concurrency: migrate.Workers(f.Settings.Concurrency), Stop: f.Stop, Observer: &enrichWatch{Factory: f},
 	}
 	if e.service != nil {
-		d.Service, d.Host = e.service.engine(), e.service.host()
-		if e.service.limited {
+		d.Service, d.Host = e.service.Engine(), e.service.Host()
+		if e.service.Limited {
 			d.PerMinute = int64(ai.SaaSLimits().PerUser.LLMRequests)
 		}
 	}
@@ -138,16 +141,16 @@ func (a *app) enrichDeps(e *enrichSession) enrich.Deps {
 }
 
 // An enrichWatch tells people and programs what the engine does.
-type enrichWatch struct{ *app }
+type enrichWatch struct{ *command.Factory }
 
 // Phase begins another bar.
 func (w *enrichWatch) Phase(name string, assets int64) {
-	w.out.Progress().EndPhase()
-	w.out.Progress().StartPhase(name, assets, -1)
+	w.Out.Progress().EndPhase()
+	w.Out.Progress().StartPhase(name, assets, -1)
 }
 
 // Progress moves it.
-func (w *enrichWatch) Progress(assets int64) { w.out.Progress().Add(assets, 0) }
+func (w *enrichWatch) Progress(assets int64) { w.Out.Progress().Add(assets, 0) }
 
 // Outcome tells what became of an asset: in JSON of all, else of what did not go well.
 func (w *enrichWatch) Outcome(o enrich.Outcome) {
@@ -158,18 +161,18 @@ func (w *enrichWatch) Outcome(o enrich.Outcome) {
 	if o.Proposal != nil {
 		line.Description, line.Tags, line.Decorative, line.Note = o.Proposal.Text, o.Proposal.Tags, o.Proposal.Decorative, o.Proposal.Note
 	}
-	w.out.Event("enrichment", line)
+	w.Out.Event("enrichment", line)
 	name := ui.Sanitize(o.Path)
 	if name == "" {
 		name = o.Asset
 	}
 	switch {
 	case len(o.Flagged) > 0:
-		w.out.Notef("%s: refused by the moderation of the service (%s); a person has to write its text", name, strings.Join(o.Flagged, ", "))
+		w.Out.Notef("%s: refused by the moderation of the service (%s); a person has to write its text", name, strings.Join(o.Flagged, ", "))
 	case o.Error != "":
-		w.out.Notef("%s: %s: %s", name, o.State, o.Error)
-	case w.out.Verbose() && o.Proposal != nil:
-		w.out.Notef("%s: %s", name, ui.Sanitize(o.Proposal.Text))
+		w.Out.Notef("%s: %s: %s", name, o.State, o.Error)
+	case w.Out.Verbose() && o.Proposal != nil:
+		w.Out.Notef("%s: %s", name, ui.Sanitize(o.Proposal.Text))
 	}
 }
 
@@ -178,7 +181,7 @@ type surveyOptions struct {
 	list     string
 }
 
-func (a *app) enrichSurveyCommand() *cobra.Command {
+func enrichSurveyCommand(f *command.Factory) *cobra.Command {
 	var o surveyOptions
 	c := &cobra.Command{
 		Use:   "survey",
@@ -194,19 +197,19 @@ What is only decoration needs no description: enrich decorative marks it.
 		Example: `  assetferry enrich survey --language en
   assetferry enrich survey --list junk`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.enrichSurvey(ctx, o) }),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichSurvey(ctx, f, o) }),
 	}
-	f := c.Flags()
-	f.StringVar(&o.language, "language", "", "the `language` that descriptions should be in, such as en or de (default any)")
-	f.StringVar(&o.list, "list", "", "name the pictures with this `finding`: none, junk, long, language, decorative, or all")
+	flags := c.Flags()
+	flags.StringVar(&o.language, "language", "", "the `language` that descriptions should be in, such as en or de (default any)")
+	flags.StringVar(&o.list, "list", "", "name the pictures with this `finding`: none, junk, long, language, decorative, or all")
 	return c
 }
 
-func (a *app) enrichSurvey(ctx context.Context, o surveyOptions) error {
+func enrichSurvey(ctx context.Context, f *command.Factory, o surveyOptions) error {
 	if err := checkSurvey(o); err != nil {
 		return err
 	}
-	e, err := a.openEnrichment(ctx, true)
+	e, err := openEnrichment(ctx, f, true)
 	if err != nil {
 		return err
 	}
@@ -214,30 +217,30 @@ func (a *app) enrichSurvey(ctx context.Context, o surveyOptions) error {
 	if err := e.Survey(ctx, o.language); err != nil {
 		return err
 	}
-	a.out.Progress().EndPhase()
+	f.Out.Progress().EndPhase()
 	found, err := e.Findings(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.listFound(ctx, e, o.list); err != nil {
+	if err := listFound(ctx, f, e, o.list); err != nil {
 		return err
 	}
 	line := event.Survey{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
 	rows := [][]string{}
-	for _, f := range append(enrich.AllFindings(), enrich.FindingDecorative) {
-		line.Findings[string(f)] = found.Findings[f]
-		rows = append(rows, []string{string(f), ui.Count(found.Findings[f]), findingText(f, o.language)})
+	for _, finding := range append(enrich.AllFindings(), enrich.FindingDecorative) {
+		line.Findings[string(finding)] = found.Findings[finding]
+		rows = append(rows, []string{string(finding), ui.Count(found.Findings[finding]), findingText(finding, o.language)})
 	}
 	for language, n := range found.Languages {
 		line.Languages[cmp.Or(language, "unknown")] = n
 	}
-	a.out.Event("survey", line)
-	a.out.Printf("%s, %s of them, looked at in %s:", count(found.Assets, "asset"), count(found.Pictures, "picture"), ui.Duration(time.Since(began)))
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Pictures", Right: true}, {Title: "The description"}}, rows))
+	f.Out.Event("survey", line)
+	f.Out.Printf("%s, %s of them, looked at in %s:", ui.Counted(found.Assets, "asset"), ui.Counted(found.Pictures, "picture"), ui.Duration(time.Since(began)))
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Pictures", Right: true}, {Title: "The description"}}, rows))
 	if len(line.Languages) > 0 {
-		a.out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
+		f.Out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
 	}
-	a.out.Notef("Try: assetferry enrich describe --dry-run shows what it takes to describe what is found")
+	f.Out.Notef("Try: assetferry enrich describe --dry-run shows what it takes to describe what is found")
 	return nil
 }
 
@@ -252,13 +255,13 @@ func languagesText(all map[string]int64) string {
 
 func checkSurvey(o surveyOptions) error {
 	if err := enrich.CheckLanguage(o.language); err != nil {
-		return usage(fmt.Errorf("--language: %w", err), "")
+		return exit.Usage(fmt.Errorf("--language: %w", err), "")
 	}
 	switch enrich.Finding(o.list) {
 	case "", "all", enrich.FindingNone, enrich.FindingJunk, enrich.FindingLong, enrich.FindingLanguage, enrich.FindingDecorative:
 		return nil
 	}
-	return usage(fmt.Errorf("--list %q is not a finding", o.list), "none, junk, long, language, decorative or all")
+	return exit.Usage(fmt.Errorf("--list %q is not a finding", o.list), "none, junk, long, language, decorative or all")
 }
 
 func findingText(f enrich.Finding, language string) string {
@@ -281,7 +284,7 @@ func findingText(f enrich.Finding, language string) string {
 }
 
 // listFound names the pictures with a finding.
-func (a *app) listFound(ctx context.Context, e *enrichSession, wanted string) error {
+func listFound(ctx context.Context, f *command.Factory, e *enrichSession, wanted string) error {
 	if wanted == "" {
 		return nil
 	}
@@ -291,15 +294,15 @@ func (a *app) listFound(ctx context.Context, e *enrichSession, wanted string) er
 		}
 		var names []string
 		match := false
-		for _, f := range enrich.FindingsOf(s) {
-			names = append(names, string(f))
-			match = match || wanted == "all" || string(f) == wanted
+		for _, finding := range enrich.FindingsOf(s) {
+			names = append(names, string(finding))
+			match = match || wanted == "all" || string(finding) == wanted
 		}
 		if !match || !enrich.IsPicture(s) {
 			continue
 		}
-		a.out.Event("finding", event.Finding{AssetID: s.Asset, Path: enrich.Path(s), Findings: names, Description: s.Description, Language: s.Language})
-		a.out.Printf("%-12s  %-12s  %s%s", ui.Sanitize(s.Asset), strings.Join(names, ","), ui.Sanitize(enrich.Path(s)), quoted(s.Description))
+		f.Out.Event("finding", event.Finding{AssetID: s.Asset, Path: enrich.Path(s), Findings: names, Description: s.Description, Language: s.Language})
+		f.Out.Printf("%-12s  %-12s  %s%s", ui.Sanitize(s.Asset), strings.Join(names, ","), ui.Sanitize(enrich.Path(s)), quoted(s.Description))
 	}
 	return nil
 }

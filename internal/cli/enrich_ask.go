@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/enrich"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
@@ -36,15 +39,15 @@ func (o *askingOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.again, "again", false, "also what was proposed already, which forgets those proposals and what was decided, or failed for good")
 	f.IntVar(&o.limit, "limit", 0, "ask about at most this `number` of assets")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")
-	setting(f, "max-duration", "stop after this `duration`")
-	setting(f, "until", "stop at this `time` of day, such as 06:00")
+	cmdline.Setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")
+	cmdline.Setting(f, "max-duration", "stop after this `duration`")
+	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
 	addRuleFlags(f)
-	addContextFlag(f)
-	addAIFlags(f)
+	command.AddContextFlag(f)
+	command.AddAIFlags(f)
 }
 
-func (a *app) enrichDescribeCommand() *cobra.Command {
+func enrichDescribeCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
@@ -62,27 +65,27 @@ the picture; descriptions, tags and folders do not.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			r := enrich.Request{Kind: enrichment.KindDescribe, Language: o.language, Assets: args}
-			for _, f := range o.findings {
-				if !slices.Contains(enrich.AllFindings(), enrich.Finding(f)) {
-					return usage(fmt.Errorf("--finding: there is no finding %q", f), "none, junk, long or language")
+			for _, name := range o.findings {
+				if !slices.Contains(enrich.AllFindings(), enrich.Finding(name)) {
+					return exit.Usage(fmt.Errorf("--finding: there is no finding %q", name), "none, junk, long or language")
 				}
-				r.Findings = append(r.Findings, enrich.Finding(f))
+				r.Findings = append(r.Findings, enrich.Finding(name))
 			}
-			return a.askFor(ctx, o, r)
+			return askFor(ctx, f, o, r)
 		}),
 	}
-	f := c.Flags()
-	o.addFlags(f)
-	f.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
-	f.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
-	f.DurationVar(&o.settle, "settle-time", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
-	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags := c.Flags()
+	o.addFlags(flags)
+	flags.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
+	flags.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
+	flags.DurationVar(&o.settle, "settle-time", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
 	return c
 }
 
-func (a *app) enrichReviewCommand() *cobra.Command {
+func enrichReviewCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "review [ASSET...]",
@@ -93,17 +96,17 @@ Without ASSETs it takes all that have a description.
 `,
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.askFor(ctx, o, enrich.Request{Kind: enrichment.KindReview, Review: o.review, Assets: args})
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return askFor(ctx, f, o, enrich.Request{Kind: enrichment.KindReview, Review: o.review, Assets: args})
 		}),
 	}
-	f := c.Flags()
-	o.addFlags(f)
-	f.StringVar(&o.review, "review", "correctness", "the `review`: correctness, clarity, readability, make-shorter, or another one of the service")
+	flags := c.Flags()
+	o.addFlags(flags)
+	flags.StringVar(&o.review, "review", "correctness", "the `review`: correctness, clarity, readability, make-shorter, or another one of the service")
 	return c
 }
 
-func (a *app) enrichTranslateCommand() *cobra.Command {
+func enrichTranslateCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	var to languageOrDestination
 	c := &cobra.Command{
@@ -119,181 +122,181 @@ twice; --language is always a language.
 `,
 		Example: `  assetferry enrich translate --to de --dry-run
   assetferry enrich translate --to de --into description --yes`,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := languageOnce(cmd, o.language, to.language); err != nil {
 				return err
 			}
-			return a.askFor(ctx, o, enrich.Request{Kind: enrichment.KindTranslate, Language: o.language + to.language, Into: o.into, Assets: args})
+			return askFor(ctx, f, o, enrich.Request{Kind: enrichment.KindTranslate, Language: o.language + to.language, Into: o.into, Assets: args})
 		}),
 	}
-	f := c.Flags()
-	o.addFlags(f)
-	f.Var(&to, "to", "the `language` to translate to, or where to write, as everywhere")
-	f.StringVar(&o.language, "language", "", "the `language` to translate to")
-	f.StringVar(&o.into, "into", "", "`where` translations go: description, or the name of a custom attribute (default description_LANGUAGE)")
+	flags := c.Flags()
+	o.addFlags(flags)
+	flags.Var(&to, "to", "the `language` to translate to, or where to write, as everywhere")
+	flags.StringVar(&o.language, "language", "", "the `language` to translate to")
+	flags.StringVar(&o.into, "into", "", "`where` translations go: description, or the name of a custom attribute (default description_LANGUAGE)")
 	return c
 }
 
 func languageOnce(cmd *cobra.Command, one, other string) error {
 	switch {
 	case one == "" && other == "":
-		return usage(errors.New("translate: to which language?"), "--to de, or another one")
+		return exit.Usage(errors.New("translate: to which language?"), "--to de, or another one")
 	case one != "" && other != "":
-		return usage(errors.New("--language and --to both name a language"), "leave one of them out")
+		return exit.Usage(errors.New("--language and --to both name a language"), "leave one of them out")
 	}
 	return nil
 }
 
 // askFor has something proposed: it says what would leave and what that takes, asks, and does
 // it.
-func (a *app) askFor(ctx context.Context, o askingOptions, r enrich.Request) error {
+func askFor(ctx context.Context, f *command.Factory, o askingOptions, r enrich.Request) error {
 	began := time.Now()
-	if err := a.checkAsking(o, &r); err != nil {
+	if err := checkAsking(f, o, &r); err != nil {
 		return err
 	}
-	e, err := a.openEnrichment(ctx, true)
+	e, err := openEnrichment(ctx, f, true)
 	if err != nil {
 		return err
 	}
-	if err := a.openService(ctx, e, o, &r); err != nil {
+	if err := openService(ctx, f, e, o, &r); err != nil {
 		return err
 	}
-	if err := a.surveyFirst(ctx, e, r); err != nil {
+	if err := surveyFirst(ctx, f, e, r); err != nil {
 		return err
 	}
 	plan, err := e.Plan(ctx, r)
 	if err != nil {
 		return err
 	}
-	if err := a.showLeaving(ctx, e, r, plan, o.dryRun); err != nil {
+	if err := showLeaving(ctx, f, e, r, plan, o.dryRun); err != nil {
 		return err
 	}
 	if o.dryRun {
-		a.out.Notef("Nothing was sent: this was a dry run.")
+		f.Out.Notef("Nothing was sent: this was a dry run.")
 		return nil
 	}
 	if plan.Assets > 0 && !o.yes {
-		yes, err := a.confirm(ctx, fmt.Sprintf("Send this to %s?", e.service.host()))
+		yes, err := f.Confirm(ctx, fmt.Sprintf("Send this to %s?", e.service.Host()))
 		if err != nil {
 			return err
 		}
 		if !yes {
-			return with(exitError, errors.New("not sent: nobody said yes"), "--yes answers the question")
+			return exit.With(exit.CodeError, errors.New("not sent: nobody said yes"), "--yes answers the question")
 		}
 	}
-	return a.workOn(ctx, began, "enrich "+string(r.Kind), e, func(ctx context.Context) (enrich.Result, error) { return e.Ask(ctx, r) })
+	return workOn(ctx, f, began, "enrich "+string(r.Kind), e, func(ctx context.Context) (enrich.Result, error) { return e.Ask(ctx, r) })
 }
 
 // checkAsking finds the mistakes that can be told before anything is opened.
-func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
+func checkAsking(f *command.Factory, o askingOptions, r *enrich.Request) error {
 	var err error
-	if r.Rules, err = a.rulesOfEnrich(); err != nil {
+	if r.Rules, err = rulesOfEnrich(f); err != nil {
 		return err
 	}
 	if err := enrich.CheckLanguage(r.Language); err != nil {
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
-	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, a.settings.MaxCredits
+	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, f.Settings.MaxCredits
 	switch {
 	case r.Kind == enrichment.KindDescribe && o.settle <= 0:
-		return usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
+		return exit.Usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
 	case o.limit < 0:
-		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
-	case !o.dryRun && !o.yes && !ui.IsTerminal(a.stdin):
-		return usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+		return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+	case !o.dryRun && !o.yes && !ui.IsTerminal(f.Stdin):
+		return exit.Usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
 	}
 	return nil
 }
 
 // openService opens the AI content service and finds the model.
-func (a *app) openService(ctx context.Context, e *enrichSession, o askingOptions, r *enrich.Request) (err error) {
+func openService(ctx context.Context, f *command.Factory, e *enrichSession, o askingOptions, r *enrich.Request) (err error) {
 	var contexts []ai.Context
-	if e.service, r.Contexts, contexts, err = a.openAIWithContexts(ctx); err != nil {
+	if e.service, r.Contexts, contexts, err = f.OpenAIWithContexts(ctx); err != nil {
 		return err
 	}
-	a.out.Notef("Sends to     %s", e.service)
+	f.Out.Notef("Sends to     %s", e.service)
 	if r.Kind == enrichment.KindDescribe {
-		m, err := a.chooseModel(ctx, e.service)
+		m, err := f.ChooseModel(ctx, e.service)
 		if err != nil {
 			return err
 		}
 		r.Model = enrich.Model{ID: m.ID, MaxImageBytes: m.Limits.MaxImageSize}
-		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
-		a.tellRemoval(m)
+		f.Out.Notef("Model        %s", ui.Sanitize(m.ID))
+		tellRemoval(f, m)
 	}
-	a.noteContexts(r.Contexts, contexts)
-	d := a.enrichDeps(e)
+	f.NoteContexts(r.Contexts, contexts)
+	d := enrichDeps(f, e)
 	d.Settle = o.settle
 	e.Engine = enrich.New(d)
 	return nil
 }
 
 // tellRemoval says that a model goes soon.
-func (a *app) tellRemoval(m ai.Model) {
+func tellRemoval(f *command.Factory, m ai.Model) {
 	if !m.Removal.IsZero() {
-		a.out.Notef("The model %s goes on %s; --ai-model chooses another one.", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
+		f.Out.Notef("The model %s goes on %s; --ai-model chooses another one.", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
 	}
 }
 
 // surveyFirst lists what is there now: what was brought, applied or moved since the last survey
 // counts, and so do the folders that decide what never leaves.
-func (a *app) surveyFirst(ctx context.Context, e *enrichSession, r enrich.Request) error {
+func surveyFirst(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request) error {
 	wanted := ""
 	if slices.Contains(r.Findings, enrich.FindingLanguage) {
 		wanted = r.Language
 	}
-	defer a.out.Progress().EndPhase()
+	defer f.Out.Progress().EndPhase()
 	return e.Survey(ctx, wanted)
 }
 
 // showLeaving says what a request would send, and what it holds back. A dry run names each
 // asset.
-func (a *app) showLeaving(ctx context.Context, e *enrichSession, r enrich.Request, plan enrich.Estimate, list bool) error {
-	if list || a.out.Verbose() {
-		if err := a.listLeaving(e.Leaving(ctx, r)); err != nil {
+func showLeaving(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request, plan enrich.Estimate, list bool) error {
+	if list || f.Out.Verbose() {
+		if err := listLeaving(f, e.Leaving(ctx, r)); err != nil {
 			return err
 		}
 	}
-	line := event.Estimate{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: event.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: namesOf(r.Contexts), OtherContexts: plan.Other}
+	line := event.Estimate{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: event.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: command.NamesOf(r.Contexts), OtherContexts: plan.Other}
 	for reason, n := range plan.Held {
 		line.Held[string(reason)] = n
 	}
-	a.out.Event("estimate", line)
+	f.Out.Event("estimate", line)
 	what := "descriptions"
 	if r.Kind == enrichment.KindDescribe {
 		what = "pictures"
 	}
-	a.out.Printf("To %s would leave: %s %s", plan.Host, ui.Count(plan.Assets), what)
+	f.Out.Printf("To %s would leave: %s %s", plan.Host, ui.Count(plan.Assets), what)
 	if r.Kind == enrichment.KindDescribe && plan.Assets > 0 {
-		a.out.Printf("    at most %s", ui.Bytes(plan.Bytes))
+		f.Out.Printf("    at most %s", ui.Bytes(plan.Bytes))
 	}
 	if plan.Assets > 0 {
 		cost := "credits unknown: no earlier run knows what a call costs"
 		if plan.Credits != nil {
-			cost = "about " + creditsText(*plan.Credits) + " credits, by earlier runs"
+			cost = "about " + command.CreditsText(*plan.Credits) + " credits, by earlier runs"
 		}
-		a.out.Printf("    %s, %s, about %s", count(plan.Calls, "billed call"), cost, ui.Duration(plan.Duration))
+		f.Out.Printf("    %s, %s, about %s", ui.Counted(plan.Calls, "billed call"), cost, ui.Duration(plan.Duration))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(plan.Held)) {
-		a.out.Printf("Held back: %s, %s", ui.Count(plan.Held[reason]), heldText(reason))
+		f.Out.Printf("Held back: %s, %s", ui.Count(plan.Held[reason]), heldText(reason))
 	}
 	if plan.Other > 0 {
-		a.out.Printf("    %s of those proposed already were proposed with other contexts; --again proposes for them again", ui.Count(plan.Other))
+		f.Out.Printf("    %s of those proposed already were proposed with other contexts; --again proposes for them again", ui.Count(plan.Other))
 	}
 	return nil
 }
 
-func (a *app) listLeaving(all iter.Seq2[enrich.Leaving, error]) error {
+func listLeaving(f *command.Factory, all iter.Seq2[enrich.Leaving, error]) error {
 	for l, err := range all {
 		if err != nil {
 			return err
 		}
-		a.out.Event("leaving", event.Leaving{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
+		f.Out.Event("leaving", event.Leaving{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
 		verdict := "leaves"
 		if l.Reason != "" {
 			verdict = "stays, " + heldText(l.Reason)
 		}
-		a.out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.Surveyed)), verdict)
+		f.Out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.Surveyed)), verdict)
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/enrich"
 	"assetferry/internal/enrich/altpages"
 	"assetferry/internal/event"
@@ -24,7 +27,7 @@ type documentsOptions struct {
 	processing  ai.Processing // with the options that these are
 }
 
-func (a *app) enrichDocumentsCommand() *cobra.Command {
+func enrichDocumentsCommand(f *command.Factory) *cobra.Command {
 	var o documentsOptions
 	c := &cobra.Command{
 		Use:   "documents PATH...",
@@ -54,150 +57,150 @@ these.
   assetferry enrich documents site --embed-images --language de --yes
   assetferry enrich documents site --yes --option extraHttpHeaders=@headers.json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error { return a.documents(ctx, args, o) }),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return documents(ctx, f, args, o) }),
 	}
-	f := c.Flags()
-	f.StringVar(&o.Language, "language", "", "the `language` of the texts (default that of each page)")
-	f.StringVar(&o.Suffix, "suffix", ".enriched", "what is put before the ending of the `name` of a result")
-	f.BoolVar(&o.Embed, "embed-images", false, "send pictures along that are files below the folder of their page")
-	f.BoolVar(&o.Again, "again", false, "also pages whose result is there")
-	f.StringVar(&o.summaries, "summaries", "", "write what changed in each page to this `file`, as JSON Lines")
-	f.StringArrayVar(&o.options, "option", nil, "send this `NAME=JSON` along, or NAME=@FILE or NAME=env:VARIABLE (repeatable)")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
-	f.BoolVar(&o.yes, "yes", false, "send without asking")
-	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
-	addWindowFlags(f)
-	addContextFlag(f)
-	addAIFlags(f)
+	flags := c.Flags()
+	flags.StringVar(&o.Language, "language", "", "the `language` of the texts (default that of each page)")
+	flags.StringVar(&o.Suffix, "suffix", ".enriched", "what is put before the ending of the `name` of a result")
+	flags.BoolVar(&o.Embed, "embed-images", false, "send pictures along that are files below the folder of their page")
+	flags.BoolVar(&o.Again, "again", false, "also pages whose result is there")
+	flags.StringVar(&o.summaries, "summaries", "", "write what changed in each page to this `file`, as JSON Lines")
+	flags.StringArrayVar(&o.options, "option", nil, "send this `NAME=JSON` along, or NAME=@FILE or NAME=env:VARIABLE (repeatable)")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
+	flags.BoolVar(&o.yes, "yes", false, "send without asking")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	command.AddWindowFlags(flags)
+	command.AddContextFlag(flags)
+	command.AddAIFlags(flags)
 	return c
 }
 
-func (a *app) documents(ctx context.Context, paths []string, o documentsOptions) error {
+func documents(ctx context.Context, f *command.Factory, paths []string, o documentsOptions) error {
 	began := time.Now()
 	switch {
-	case !o.dryRun && !o.yes && !ui.IsTerminal(a.stdin):
-		return usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+	case !o.dryRun && !o.yes && !ui.IsTerminal(f.Stdin):
+		return exit.Usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
 	case enrich.CheckLanguage(o.Language) != nil:
-		return usage(enrich.CheckLanguage(o.Language), "")
+		return exit.Usage(enrich.CheckLanguage(o.Language), "")
 	}
 	var err error
-	if o.processing, err = a.processingOptions(o.options); err != nil {
+	if o.processing, err = processingOptions(f, o.options); err != nil {
 		return err
 	}
-	a.sumUpEnrich()
-	s, contexts, found, err := a.openAIWithContexts(ctx)
+	sumUpEnrich(f)
+	s, contexts, found, err := f.OpenAIWithContexts(ctx)
 	if err != nil {
 		return err
 	}
-	o.Contexts, o.processing.Contexts = namesOf(contexts), contexts
+	o.Contexts, o.processing.Contexts = command.NamesOf(contexts), contexts
 	plan, err := altpages.Look(ctx, paths, o.Options)
 	if err != nil {
 		return err
 	}
-	a.out.Notef("Sends to     %s", s)
-	a.noteContexts(contexts, found)
-	a.showPages(s, plan, o.dryRun)
+	f.Out.Notef("Sends to     %s", s)
+	f.NoteContexts(contexts, found)
+	showPages(f, s, plan, o.dryRun)
 	if o.dryRun {
-		a.out.Notef("Nothing was sent: this was a dry run.")
+		f.Out.Notef("Nothing was sent: this was a dry run.")
 		return nil
 	}
 	if plan.Calls > 0 && !o.yes {
-		yes, err := a.confirm(ctx, fmt.Sprintf("Send this to %s?", s.host()))
+		yes, err := f.Confirm(ctx, fmt.Sprintf("Send this to %s?", s.Host()))
 		if err != nil {
 			return err
 		}
 		if !yes {
-			return with(exitError, errors.New("not sent: nobody said yes"), "--yes answers the question")
+			return exit.With(exit.CodeError, errors.New("not sent: nobody said yes"), "--yes answers the question")
 		}
 	}
-	return a.workOnPages(ctx, s, plan, o, began)
+	return workOnPages(ctx, f, s, plan, o, began)
 }
 
 // showPages says what would leave and what is left alone. A dry run names each page.
-func (a *app) showPages(s *aiService, plan altpages.Plan, list bool) {
-	if list || a.out.Verbose() {
+func showPages(f *command.Factory, s *command.AIService, plan altpages.Plan, list bool) {
+	if list || f.Out.Verbose() {
 		for _, p := range plan.Pages {
-			a.out.Printf("%s: %s without alternative text, %s leave", ui.Sanitize(p.Path), count(int64(p.Images), "image"), ui.Bytes(p.Bytes))
+			f.Out.Printf("%s: %s without alternative text, %s leave", ui.Sanitize(p.Path), ui.Counted(int64(p.Images), "image"), ui.Bytes(p.Bytes))
 			for _, e := range p.Embedded {
-				a.out.Printf("    with %s", ui.Sanitize(e.File))
+				f.Out.Printf("    with %s", ui.Sanitize(e.File))
 			}
-			a.out.Event("page", event.Page{File: p.Path, State: "planned", Images: p.Images})
+			f.Out.Event("page", event.Page{File: p.Path, State: "planned", Images: p.Images})
 		}
 	}
-	a.out.Printf("To %s would leave: %s with %s without an alternative text, %s, in %s", s.host(), count(int64(len(plan.Pages)), "page"),
-		count(int64(plan.Images), "image"), ui.Bytes(plan.Bytes), count(int64(plan.Calls), "billed call"))
+	f.Out.Printf("To %s would leave: %s with %s without an alternative text, %s, in %s", s.Host(), ui.Counted(int64(len(plan.Pages)), "page"),
+		ui.Counted(int64(plan.Images), "image"), ui.Bytes(plan.Bytes), ui.Counted(int64(plan.Calls), "billed call"))
 	if plan.Complete > 0 {
-		a.out.Printf("Left alone: %s without such an image", count(int64(plan.Complete), "page"))
+		f.Out.Printf("Left alone: %s without such an image", ui.Counted(int64(plan.Complete), "page"))
 	}
 	if len(plan.Ready) > 0 {
-		a.out.Printf("Left alone: %s whose result is there", count(int64(len(plan.Ready)), "page"))
+		f.Out.Printf("Left alone: %s whose result is there", ui.Counted(int64(len(plan.Ready)), "page"))
 	}
 	if plan.Other > 0 {
-		a.out.Printf("    %s of those sent before had other contexts; --again sends them again", ui.Count(int64(plan.Other)))
+		f.Out.Printf("    %s of those sent before had other contexts; --again sends them again", ui.Count(int64(plan.Other)))
 	}
 	for _, skipped := range plan.Skipped {
-		a.out.Printf("Left alone: %s: %s", ui.Sanitize(skipped.Path), skipped.Why)
+		f.Out.Printf("Left alone: %s: %s", ui.Sanitize(skipped.Path), skipped.Why)
 	}
 }
 
 // workOnPages sends the pages of a plan and tells of each.
-func (a *app) workOnPages(ctx context.Context, s *aiService, plan altpages.Plan, o documentsOptions, began time.Time) error {
+func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, plan altpages.Plan, o documentsOptions, began time.Time) error {
 	var processor altpages.Service
 	if plan.Calls > 0 {
-		m, err := a.chooseModel(ctx, s)
+		m, err := f.ChooseModel(ctx, s)
 		if err != nil {
 			return err
 		}
-		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
+		f.Out.Notef("Model        %s", ui.Sanitize(m.ID))
 		o.processing.Model = m.ID
-		processor = &pageService{s.client, o.processing}
+		processor = &pageService{s.Client, o.processing}
 	}
-	defer a.startWindow()()
-	a.out.Progress().StartPhase("documents", int64(len(plan.Pages)), -1)
-	a.draining.Store(true)
-	sum, err := altpages.Run(retry.WithDrain(ctx, a.stop), plan, processor, o.Options, a.tellPage)
-	a.draining.Store(false)
-	a.out.Progress().EndPhase()
+	defer f.StartWindow()()
+	f.Out.Progress().StartPhase("documents", int64(len(plan.Pages)), -1)
+	f.Draining.Store(true)
+	sum, err := altpages.Run(retry.WithDrain(ctx, f.Stop), plan, processor, o.Options, func(r altpages.Result) { tellPage(f, r) })
+	f.Draining.Store(false)
+	f.Out.Progress().EndPhase()
 	if o.summaries != "" {
 		err = errors.Join(err, altpages.WriteSummaries(o.summaries, plan, o.Options))
 	}
-	a.summary.Seconds, a.summary.BilledCalls = event.Seconds(time.Since(began)), int64(sum.Calls)
+	f.Summary.Seconds, f.Summary.BilledCalls = event.Seconds(time.Since(began)), int64(sum.Calls)
 	for state, n := range map[string]int{"written": sum.Written, "refused": sum.Refused, "waiting": sum.Waiting} {
 		if n > 0 {
-			a.summary.States[state] = int64(n)
+			f.Summary.States[state] = int64(n)
 		}
 	}
-	a.out.Printf("%s written, with %s; %s refused; %s.", count(int64(sum.Written), "page"), count(int64(sum.Alts), "new alternative text"),
-		ui.Count(int64(sum.Refused)), count(int64(sum.Calls), "billed call"))
+	f.Out.Printf("%s written, with %s; %s refused; %s.", ui.Counted(int64(sum.Written), "page"), ui.Counted(int64(sum.Alts), "new alternative text"),
+		ui.Count(int64(sum.Refused)), ui.Counted(int64(sum.Calls), "billed call"))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, retry.ErrDraining):
-		return a.whyStopped()
+		return f.WhyStopped()
 	case err != nil:
 		return err
 	case sum.Waiting > 0:
-		return a.whyStopped()
+		return f.WhyStopped()
 	case sum.Refused > 0:
-		a.out.Notef("Try: run the same command again: what is written already is not sent again")
-		return said(exitItems)
+		f.Out.Notef("Try: run the same command again: what is written already is not sent again")
+		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }
 
-func (a *app) tellPage(r altpages.Result) {
-	a.out.Progress().Add(1, 0)
+func tellPage(f *command.Factory, r altpages.Result) {
+	f.Out.Progress().Add(1, 0)
 	line := event.Page{File: r.Page.Path, State: "written", Images: r.Page.Images, Described: len(r.Added), Output: r.Page.Result, Summary: r.Summary}
 	if r.Refused != nil {
 		line.State, line.Error, line.Output = "refused", r.Refused.Error(), ""
-		a.out.Notef("%s: nothing was written: %v", ui.Sanitize(r.Page.Path), r.Refused)
+		f.Out.Notef("%s: nothing was written: %v", ui.Sanitize(r.Page.Path), r.Refused)
 	} else {
-		a.out.Printf("%s: %s", ui.Sanitize(r.Page.Result), count(int64(len(r.Added)), "new alternative text"))
+		f.Out.Printf("%s: %s", ui.Sanitize(r.Page.Result), ui.Counted(int64(len(r.Added)), "new alternative text"))
 		for _, added := range r.Added {
-			a.out.Printf("    %s:%s", ui.Sanitize(added.Source), quoted(added.Text))
+			f.Out.Printf("    %s:%s", ui.Sanitize(added.Source), quoted(added.Text))
 		}
 	}
-	a.out.Event("page", line)
+	f.Out.Event("page", line)
 }
 
 // A pageService has a model process pages.

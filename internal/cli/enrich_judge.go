@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/enrich"
 	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
@@ -17,7 +20,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-func (a *app) enrichImportCommand() *cobra.Command {
+func enrichImportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "import FILE",
@@ -29,28 +32,28 @@ the file is taken, or nothing, with each mistake named by its line. It changes
 only the journal; enrich apply writes what was accepted.
 `,
 		Example: `  assetferry enrich import decisions.csv`,
-		Args:    one("FILE"),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.importDecisions(ctx, args[0], dryRun)
+		Args:    cmdline.One("FILE"),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return importDecisions(ctx, f, args[0], dryRun)
 		}),
 	}
 	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what the file says, and take nothing")
 	return c
 }
 
-func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) error {
-	j, err := a.openJudge(ctx)
+func importDecisions(ctx context.Context, f *command.Factory, file string, dryRun bool) error {
+	j, err := openJudge(ctx, f)
 	if err != nil {
 		return err
 	}
 	found, err := proposals.Read(file, func(id string) (proposals.Row, bool, error) { return j.row(ctx, id) })
 	if mistakes, ok := errors.AsType[*rows.Mistakes](err); ok {
-		return usage(mistakes, "mend them and import the file again; nothing of it was taken")
+		return exit.Usage(mistakes, "mend them and import the file again; nothing of it was taken")
 	} else if err != nil {
 		return err
 	}
 	for _, remark := range found.Remarks {
-		a.out.Notef("%s", remark)
+		f.Out.Notef("%s", remark)
 	}
 	counts := map[proposals.Choice]int64{}
 	var decided []enrich.Row
@@ -60,24 +63,24 @@ func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) err
 	}
 	if !dryRun {
 		if late, err := j.Import(ctx, decided); err != nil {
-			return usage(err, "mend the file and import it again")
+			return exit.Usage(err, "mend the file and import it again")
 		} else if err := tooLate(late); err != nil {
 			return err
 		}
-		a.backUp(ctx, j.store)
+		f.BackUp(ctx, j.store)
 	}
-	a.out.Event("decisions", event.Decisions{
+	f.Out.Event("decisions", event.Decisions{
 		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
 	})
-	a.out.Printf("%s accepted, %s rejected, %s marked as decorative, %s left open.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
+	f.Out.Printf("%s accepted, %s rejected, %s marked as decorative, %s left open.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
 		ui.Count(counts[proposals.Decorative]), ui.Count(int64(found.Open)))
 	if found.Late > 0 {
-		a.out.Printf("%s applied or given up since and left alone.", countOf(int64(found.Late), "proposal was", "proposals were"))
+		f.Out.Printf("%s applied or given up since and left alone.", ui.CountedAs(int64(found.Late), "proposal was", "proposals were"))
 	}
 	if dryRun {
-		a.out.Notef("Nothing was taken: this was a dry run.")
+		f.Out.Notef("Nothing was taken: this was a dry run.")
 	} else if counts[proposals.Accept] > 0 {
-		a.out.Notef("Try: assetferry enrich apply --dry-run shows what would be written")
+		f.Out.Notef("Try: assetferry enrich apply --dry-run shows what would be written")
 	}
 	return nil
 }
@@ -85,30 +88,30 @@ func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) err
 // A judge records decisions in the journal.
 type judge struct {
 	*enrich.Engine
-	dest  *destination
+	dest  *command.Destination
 	store *state.Store
 	known map[int64]enrichment.Enrichment // that were asked about
 }
 
-func (a *app) openJudge(ctx context.Context) (*judge, error) {
-	a.sumUpEnrich()
+func openJudge(ctx context.Context, f *command.Factory) (*judge, error) {
+	sumUpEnrich(f)
 	j := &judge{known: map[int64]enrichment.Enrichment{}}
 	var err error
-	if j.dest, err = a.openDestination(ctx, true); err != nil {
+	if j.dest, err = f.OpenDestination(ctx, true); err != nil {
 		return nil, err
 	}
-	a.summary.Destination = j.dest.identity()
-	path, err := a.statePath(ctx)
+	f.Summary.Destination = j.dest.Identity()
+	path, err := f.StatePath(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := mustExist(path); err != nil {
+	if err := command.MustExist(path); err != nil {
 		return nil, err
 	}
-	if j.store, err = a.openJournal(ctx, path); err != nil {
+	if j.store, err = f.OpenState(ctx, path); err != nil {
 		return nil, err
 	}
-	j.Engine = enrich.New(enrich.Deps{Store: enrichment.In(j.store), Destination: j.dest.identity()})
+	j.Engine = enrich.New(enrich.Deps{Store: enrichment.In(j.store), Destination: j.dest.Identity()})
 	return j, nil
 }
 
@@ -130,8 +133,8 @@ func tooLate(nums []int64) error {
 	if len(nums) == 0 {
 		return nil
 	}
-	return with(exitNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
-		nums[0], count(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open")
+	return exit.With(exit.CodeNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
+		nums[0], ui.Counted(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open")
 }
 
 // number is that of a proposal; 0 if the text is none.
@@ -151,14 +154,14 @@ func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error)
 		return proposals.Row{}, false, nil
 	case err != nil:
 		return proposals.Row{}, false, err
-	case e.Destination != j.dest.identity():
+	case e.Destination != j.dest.Identity():
 		return proposals.Row{}, false, nil
 	}
 	j.known[e.Num] = e
 	return rowOf(enrichment.Enrichable{Enrichment: &e}), true, nil
 }
 
-func (a *app) enrichJudgeCommand(name, short string, accepted bool) *cobra.Command {
+func enrichJudgeCommand(f *command.Factory, name, short string, accepted bool) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   name + " [ID...]",
@@ -166,26 +169,26 @@ func (a *app) enrichJudgeCommand(name, short string, accepted bool) *cobra.Comma
 		Long: short + `,
 by the IDs that enrich proposals shows, or all that are open with --all.
 `,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usage(fmt.Errorf("%s: which proposals?", name), "name their IDs, or --all for all that are open")
+				return exit.Usage(fmt.Errorf("%s: which proposals?", name), "name their IDs, or --all for all that are open")
 			}
-			return a.judgeByHand(ctx, args, accepted)
+			return judgeByHand(ctx, f, args, accepted)
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that nobody has decided on yet")
 	return c
 }
 
-func (a *app) judgeByHand(ctx context.Context, ids []string, accepted bool) error {
-	j, err := a.openJudge(ctx)
+func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted bool) error {
+	j, err := openJudge(ctx, f)
 	if err != nil {
 		return err
 	}
 	var nums []int64
 	for _, id := range ids {
 		if number(id) == 0 {
-			return usage(fmt.Errorf("%q is no ID of a proposal", id), "assetferry enrich proposals shows them")
+			return exit.Usage(fmt.Errorf("%q is no ID of a proposal", id), "assetferry enrich proposals shows them")
 		}
 		nums = append(nums, number(id))
 	}
@@ -211,12 +214,12 @@ func (a *app) judgeByHand(ctx context.Context, ids []string, accepted bool) erro
 	if accepted {
 		done, line = "accepted", event.Decisions{Accepted: int64(len(nums))}
 	}
-	a.out.Event("decisions", line)
-	a.out.Printf("%s %s.", count(int64(len(nums)), "proposal"), done)
+	f.Out.Event("decisions", line)
+	f.Out.Printf("%s %s.", ui.Counted(int64(len(nums)), "proposal"), done)
 	return nil
 }
 
-func (a *app) enrichDecorativeCommand() *cobra.Command {
+func enrichDecorativeCommand(f *command.Factory) *cobra.Command {
 	var undo bool
 	c := &cobra.Command{
 		Use:   "decorative ASSET...",
@@ -226,19 +229,19 @@ them, and they never leave for the AI content service. ASSET is the ID of an
 asset, as enrich survey --list shows it. It changes only the journal.
 `,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			j, err := a.openJudge(ctx)
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			j, err := openJudge(ctx, f)
 			if err != nil {
 				return err
 			}
 			if err := j.Decorative(ctx, !undo, args...); err != nil {
 				return err
 			}
-			a.out.Event("decisions", event.Decisions{Decorative: int64(len(args))})
+			f.Out.Event("decisions", event.Decisions{Decorative: int64(len(args))})
 			if undo {
-				a.out.Printf("%s not decorative any more.", countOf(int64(len(args)), "asset is", "assets are"))
+				f.Out.Printf("%s not decorative any more.", ui.CountedAs(int64(len(args)), "asset is", "assets are"))
 			} else {
-				a.out.Printf("%s decorative.", countOf(int64(len(args)), "asset is", "assets are"))
+				f.Out.Printf("%s decorative.", ui.CountedAs(int64(len(args)), "asset is", "assets are"))
 			}
 			return nil
 		}),

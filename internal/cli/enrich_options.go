@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 )
 
 // maxOption is the most that the value of an option may have.
@@ -23,24 +25,24 @@ var credentialName = regexp.MustCompile(`(?i)header|authori[sz]ation|cookie|toke
 // processingOptions reads options of Document Processing: each NAME=JSON, NAME=@FILE or
 // NAME=env:VARIABLE. What may hold credentials has to be in a file or a variable, because what is
 // typed stays in the history of the shell, and everybody on the machine can see it.
-func (a *app) processingOptions(given []string) (p ai.Processing, err error) {
+func processingOptions(f *command.Factory, given []string) (p ai.Processing, err error) {
 	p.Options, p.Secret = map[string]json.RawMessage{}, map[string]bool{}
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return p, usage(errors.New("--option is not of the form NAME=JSON"), `for instance --option 'capabilities={"webSearch":{}}'`)
+			return p, exit.Usage(errors.New("--option is not of the form NAME=JSON"), `for instance --option 'capabilities={"webSearch":{}}'`)
 		}
 		if _, twice := p.Options[name]; twice {
-			return p, usage(fmt.Errorf("--option %s is given twice", name), "")
+			return p, exit.Usage(fmt.Errorf("--option %s is given twice", name), "")
 		}
-		typed, err := a.optionValue(name, value)
+		typed, err := optionValue(f, name, value)
 		if err != nil {
 			return p, err
 		}
 		if typed == nil {
 			typed = []byte(value)
 			if opens(name, typed) {
-				return p, usage(fmt.Errorf("--option %s may hold credentials, which others on this machine can see here", name),
+				return p, exit.Usage(fmt.Errorf("--option %s may hold credentials, which others on this machine can see here", name),
 					fmt.Sprintf("write the value into a file, and say --option %s=@FILE, or put it into a variable, and say --option %s=env:NAME", name, name))
 			}
 		} else {
@@ -53,32 +55,32 @@ func (a *app) processingOptions(given []string) (p ai.Processing, err error) {
 		if errors.Is(err, ai.ErrReserved) {
 			hint = "leave it out: the command sets it, the model by --ai-model"
 		}
-		return p, usage(fmt.Errorf("--option: %w", err), hint)
+		return p, exit.Usage(fmt.Errorf("--option: %w", err), hint)
 	}
 	return p, nil
 }
 
 // optionValue reads the value of an option that is elsewhere; nil: it is not.
-func (a *app) optionValue(name, value string) ([]byte, error) {
+func optionValue(f *command.Factory, name, value string) ([]byte, error) {
 	if file, ok := strings.CutPrefix(value, "@"); ok {
-		f, err := os.Open(file)
+		files, err := os.Open(file)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--option %s: %w", name, err), "name a file with the value in JSON behind @")
+			return nil, exit.Usage(fmt.Errorf("--option %s: %w", name, err), "name a file with the value in JSON behind @")
 		}
-		defer f.Close()
-		data, err := io.ReadAll(io.LimitReader(f, maxOption+1))
+		defer files.Close()
+		data, err := io.ReadAll(io.LimitReader(files, maxOption+1))
 		if err == nil && len(data) > maxOption {
 			err = fmt.Errorf("%s is longer than %d bytes", file, maxOption)
 		}
 		if err != nil {
-			return nil, usage(fmt.Errorf("--option %s: %w", name, err), "")
+			return nil, exit.Usage(fmt.Errorf("--option %s: %w", name, err), "")
 		}
 		return append([]byte{}, data...), nil
 	}
 	if variable, ok := strings.CutPrefix(value, "env:"); ok {
-		data, set := a.lookup(variable)
+		data, set := f.Lookup(variable)
 		if !set || data == "" {
-			return nil, usage(fmt.Errorf("--option %s: the variable %s is empty or not set", name, variable), "")
+			return nil, exit.Usage(fmt.Errorf("--option %s: the variable %s is empty or not set", name, variable), "")
 		}
 		return []byte(data), nil
 	}

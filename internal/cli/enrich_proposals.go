@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
@@ -35,7 +37,7 @@ type proposalsOptions struct {
 	withoutPictures bool
 }
 
-func (a *app) enrichProposalsCommand() *cobra.Command {
+func enrichProposalsCommand(f *command.Factory) *cobra.Command {
 	var o proposalsOptions
 	c := &cobra.Command{
 		Use:   "proposals",
@@ -53,16 +55,16 @@ The page holds the pictures themselves, so it can be sent to somebody else.
 		Example: `  assetferry enrich proposals --format html --output proposals.html
   assetferry enrich proposals --only applied --format csv --output applied.csv`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.proposals(ctx, o) }),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return listProposed(ctx, f, o) }),
 	}
-	f := c.Flags()
-	f.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
-	f.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
-	f.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
-	f.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
-	f.StringVar(&o.language, "language", "", "those in this `language`")
-	f.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
-	f.BoolVar(&o.withoutPictures, "no-pictures", false, "leave the pictures out of the page")
+	flags := c.Flags()
+	flags.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
+	flags.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
+	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
+	flags.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
+	flags.StringVar(&o.language, "language", "", "those in this `language`")
+	flags.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
+	flags.BoolVar(&o.withoutPictures, "no-pictures", false, "leave the pictures out of the page")
 	return c
 }
 
@@ -74,55 +76,55 @@ func enrichmentStates() []string {
 // filter says which proposals are wanted.
 func (o proposalsOptions) filter() (f enrichment.Filter, err error) {
 	if !slices.Contains(proposalFormats(), o.format) {
-		return f, usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(proposalFormats(), ", "))
+		return f, exit.Usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(proposalFormats(), ", "))
 	}
 	f = enrichment.Filter{Kind: enrichment.Kind(o.kind), Language: o.language, Run: o.run}
 	kinds := []enrichment.Kind{"", enrichment.KindDescribe, enrichment.KindReview, enrichment.KindTranslate}
 	if !slices.Contains(kinds, f.Kind) {
-		return f, usage(fmt.Errorf("--kind: there is no kind %q", o.kind), "describe, review or translate")
+		return f, exit.Usage(fmt.Errorf("--kind: there is no kind %q", o.kind), "describe, review or translate")
 	}
 	if slices.Contains(o.states, "all") {
 		return f, nil
 	}
 	for _, s := range o.states {
 		if !slices.Contains(enrichmentStates(), s) {
-			return f, usage(fmt.Errorf("--only: there is no state %q", s), "one of "+strings.Join(enrichmentStates(), ", ")+", or all")
+			return f, exit.Usage(fmt.Errorf("--only: there is no state %q", s), "one of "+strings.Join(enrichmentStates(), ", ")+", or all")
 		}
 		f.States = append(f.States, enrichment.State(s))
 	}
 	return f, nil
 }
 
-func (a *app) proposals(ctx context.Context, o proposalsOptions) error {
+func listProposed(ctx context.Context, f *command.Factory, o proposalsOptions) error {
 	filter, err := o.filter()
 	if err != nil {
 		return err
 	}
-	a.sumUpEnrich()
-	dest, err := a.openDestination(ctx, true)
+	sumUpEnrich(f)
+	dest, err := f.OpenDestination(ctx, true)
 	if err != nil {
 		return err
 	}
-	a.summary.Destination = dest.identity()
-	journal, err := a.readJournal(ctx)
+	f.Summary.Destination = dest.Identity()
+	journal, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
 	shown := &shownProposals{ctx: ctx, store: enrichment.In(journal), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutPictures}
-	if o.output == "" && (o.format == "text" || a.out.JSON()) {
-		err = a.listProposals(shown)
+	if o.output == "" && (o.format == "text" || f.Out.JSON()) {
+		err = listProposals(f, shown)
 	} else {
-		err = a.writeOutput(o.output, func(w io.Writer) error { return shown.write(w, o.format) })
+		err = f.WriteOutput(o.output, func(w io.Writer) error { return shown.write(w, o.format) })
 	}
 	if err != nil {
 		return err
 	}
 	if o.output != "" && o.output != "-" {
-		a.out.Notef("Wrote %s", ui.Sanitize(o.output))
+		f.Out.Notef("Wrote %s", ui.Sanitize(o.output))
 	}
-	a.out.Notef("%s", count(shown.n, "proposal"))
+	f.Out.Notef("%s", ui.Counted(shown.n, "proposal"))
 	if shown.unpictured > 0 {
-		a.out.Notef("%s could not be shown: %v", count(shown.unpictured, "picture"), shown.why)
+		f.Out.Notef("%s could not be shown: %v", ui.Counted(shown.unpictured, "picture"), shown.why)
 	}
 	return nil
 }
@@ -131,7 +133,7 @@ func (a *app) proposals(ctx context.Context, o proposalsOptions) error {
 type shownProposals struct {
 	ctx      context.Context
 	store    *enrichment.Store
-	dest     *destination
+	dest     *command.Destination
 	filter   enrichment.Filter
 	pictures bool
 	runs     map[string]enrichment.Run // by ID, that were looked up
@@ -142,7 +144,7 @@ type shownProposals struct {
 
 func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
 	return func(yield func(proposals.Row, error) bool) {
-		for c, err := range s.store.Enrichments(s.ctx, s.dest.identity(), s.filter) {
+		for c, err := range s.store.Enrichments(s.ctx, s.dest.Identity(), s.filter) {
 			var row proposals.Row
 			if err == nil {
 				s.n++
@@ -218,7 +220,7 @@ func (s *shownProposals) picture(c enrichment.Enrichable) string {
 
 func (s *shownProposals) readThumb(asset string) ([]byte, error) {
 	const most = 1 << 20
-	body, _, err := s.dest.client.Thumb(s.ctx, asset, assets.Rendition{Width: thumbWidth, Format: assets.JPEG})
+	body, _, err := s.dest.Client.Thumb(s.ctx, asset, assets.Rendition{Width: thumbWidth, Format: assets.JPEG})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +241,7 @@ func (s *shownProposals) write(w io.Writer, format string) error {
 	switch format {
 	case "html":
 		return proposals.WriteHTML(w, proposals.Head{
-			Run: s.dest.environment + "-" + clock.Now().UTC().Format("20060102-150405"), Destination: s.dest.String(), MadeAt: clock.Now(), Zone: time.Local,
+			Run: s.dest.Environment + "-" + clock.Now().UTC().Format("20060102-150405"), Destination: s.dest.String(), MadeAt: clock.Now(), Zone: time.Local,
 		}, s.rows())
 	case "csv":
 		return proposals.WriteCSV(w, s.rows())
@@ -290,13 +292,13 @@ func proposalText(r proposals.Row) string {
 }
 
 // listProposals shows proposals on the terminal, or as JSON.
-func (a *app) listProposals(s *shownProposals) error {
+func listProposals(f *command.Factory, s *shownProposals) error {
 	for r, err := range s.rows() {
 		if err != nil {
 			return err
 		}
-		a.out.Printf("%s", proposalText(r))
-		a.out.Event("proposal", event.Proposal{
+		f.Out.Printf("%s", proposalText(r))
+		f.Out.Event("proposal", event.Proposal{
 			ID: r.ID, AssetID: r.Asset, Name: r.Name, Category: r.Category, Folder: r.Folder, Kind: r.Kind, Language: r.Language, State: r.State,
 			OldDescription: r.Old.Description, OldTags: r.Old.Tags, Description: r.New.Description, Tags: r.New.Tags,
 			Attribute: r.Attribute, Decorative: r.Decorative, Calls: r.Calls, Model: r.Model, Remark: r.Remark,

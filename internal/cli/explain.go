@@ -7,13 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/explain"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(f *command.Factory) *cobra.Command {
 	conflicts := false
 	c := &cobra.Command{
 		Use:   "explain [KEY]",
@@ -39,22 +43,22 @@ It reads the journal and nothing else.
 			if conflicts {
 				return cobra.NoArgs(cmd, args)
 			}
-			return one("KEY")(cmd, args)
+			return cmdline.One("KEY")(cmd, args)
 		},
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			journal, err := a.readJournal(ctx)
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			journal, err := f.ReadState(ctx)
 			if err != nil {
 				return err
 			}
-			rules, err := a.addressRules("")
+			rules, err := f.AddressRules("")
 			if err != nil {
 				return err
 			}
-			e := &explain.Explainer{Store: journal, Mapping: a.settings.NewMapping, Rules: rules, HasRules: len(a.settings.Addresses) > 0, Advice: advice{a}}
+			e := &explain.Explainer{Store: journal, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.Addresses) > 0, Advice: advice{f}}
 			if conflicts {
-				return a.showDisagreements(ctx, e)
+				return showDisagreements(ctx, f, e)
 			}
-			return a.showHistories(ctx, e, args[0])
+			return showHistories(ctx, f, e, args[0])
 		}),
 	}
 	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects of which origins say different things")
@@ -62,82 +66,84 @@ It reads the journal and nothing else.
 }
 
 // showHistories shows what every pair knows of an object.
-func (a *app) showHistories(ctx context.Context, e *explain.Explainer, asked string) error {
+func showHistories(ctx context.Context, f *command.Factory, e *explain.Explainer, asked string) error {
 	first := true
 	for h, err := range e.Find(ctx, asked) {
 		if unknown, ok := errors.AsType[*explain.UnknownKeyError](err); ok {
-			return with(exitNoSuch, unknown, unknown.Hint())
+			return exit.With(exit.CodeNoSuch, unknown, unknown.Hint())
 		} else if err != nil {
 			return err
 		}
 		for _, p := range e.Pages(h) {
 			if !first {
-				a.out.Printf("\n")
+				f.Out.Printf("\n")
 			}
 			first = false
-			a.out.Printf("%s", ui.Sanitize(p.Key))
-			a.showLines(p.Lines)
-			a.sendEvents(p.Events)
+			f.Out.Printf("%s", ui.Sanitize(p.Key))
+			showLines(f, p.Lines)
+			sendEvents(f, p.Events)
 		}
 	}
 	return nil
 }
 
-func (a *app) showLines(lines []explain.Line) {
+func showLines(f *command.Factory, lines []explain.Line) {
 	for _, l := range lines {
-		a.out.Printf("  %-12s %s", l.Title, ui.Sanitize(l.Text))
+		f.Out.Printf("  %-12s %s", l.Title, ui.Sanitize(l.Text))
 	}
 }
 
-func (a *app) sendEvents(events []explain.Event) {
+func sendEvents(f *command.Factory, events []explain.Event) {
 	for _, e := range events {
-		a.out.Event(e.Type, e.Value)
+		f.Out.Event(e.Type, e.Value)
 	}
 }
 
 // showDisagreements lists the objects of which origins say different things, with all that
 // they say.
-func (a *app) showDisagreements(ctx context.Context, e *explain.Explainer) error {
+func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Explainer) error {
 	var objects int64
 	for d, err := range e.Disagreements(ctx) {
 		if err != nil {
 			return err
 		}
 		objects++
-		a.out.Printf("%s", ui.Sanitize(d.Key))
+		f.Out.Printf("%s", ui.Sanitize(d.Key))
 		lines := d.Lines()
 		for n := range lines {
 			lines[n].Title = ui.Sanitize(lines[n].Title)
 		}
-		a.showLines(lines)
-		a.sendEvents(d.Events())
+		showLines(f, lines)
+		sendEvents(f, d.Events())
 	}
-	a.out.Printf("Origins say different things of %s.", count(objects, "object"))
+	f.Out.Printf("Origins say different things of %s.", ui.Counted(objects, "object"))
 	return nil
 }
 
 // advice gives the commands of this call.
-type advice struct{ *app }
+type advice struct{ *command.Factory }
 
 // AfterRun implements explain.Advice.
 func (a advice) AfterRun(run state.Run, tallies []state.Tally) explain.Next {
-	n := a.afterRun(run, tallies)
-	return explain.Next{Why: n.why, Command: n.command}
+	n := outcome.AfterRun(a.Factory, run, tallies)
+	return explain.Next{Why: n.Why, Command: n.Command}
 }
 
 // ForItem implements explain.Advice.
 func (a advice) ForItem(run state.Run, tallies []state.Tally, i state.Item, now time.Time) explain.Next {
-	n := a.forItem(run, tallies, i, now)
-	return explain.Next{Why: n.why, Command: n.command}
+	n := outcome.ForItem(a.Factory, run, tallies, i, now)
+	return explain.Next{Why: n.Why, Command: n.Command}
 }
 
 // Command implements explain.Advice.
 func (a advice) Command(run state.Run, change func(*string, *migrate.Rules)) string {
-	return a.commandOf(run, change)
+	return outcome.CommandOf(a.Factory, run, change)
 }
 
 // Repair implements explain.Advice.
-func (a advice) Repair(run state.Run) string { return a.commandOf(run, useSync, "--repair") }
+func (a advice) Repair(run state.Run) string {
+	return outcome.CommandOf(a.Factory, run, outcome.UseSync, "--repair")
+}
 
 // Undo implements explain.Advice.
-func (a advice) Undo(run state.Run) string { return a.applyUndo(run) }
+func (a advice) Undo(run state.Run) string { return outcome.ApplyUndo(a.Factory, run) }

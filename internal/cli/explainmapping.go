@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -14,22 +16,22 @@ import (
 
 // explainMapping tells what rules make of one object. It needs the source, and no
 // destination.
-func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, key string) error {
+func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command, source, key string) error {
 	for _, other := range []string{"output", "exit-code", "probe"} {
-		if err := together(cmd, "explain-mapping", other, "--explain-mapping is about one object, and makes no plan"); err != nil {
+		if err := cmdline.Together(cmd, "explain-mapping", other, "--explain-mapping is about one object, and makes no plan"); err != nil {
 			return err
 		}
 	}
-	from, _, err := a.openSource(ctx, source, nil)
+	from, _, err := f.OpenSource(ctx, source, nil)
 	if err != nil {
 		return err
 	}
-	if from, err = recognise(ctx, from); err != nil {
+	if from, err = command.Recognise(ctx, from); err != nil {
 		return err
 	}
-	a.trusts(from)
-	deps := migrate.Deps{Source: from, Mapping: a.settings.NewMapping(), Log: a.out.Log()}
-	table, err := a.openMetadata()
+	trusts(f, from)
+	deps := migrate.Deps{Source: from, Mapping: f.Settings.NewMapping(), Log: f.Out.Log()}
+	table, err := openMetadata(f)
 	if err != nil {
 		return err
 	}
@@ -40,8 +42,8 @@ func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, ke
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(e.Text(a.out.Verbose())) {
-		a.out.Printf("%s", ui.Sanitize(strings.TrimSuffix(line, "\n")))
+	for line := range strings.Lines(e.Text(f.Out.Verbose())) {
+		f.Out.Printf("%s", ui.Sanitize(strings.TrimSuffix(line, "\n")))
 	}
 	line := event.Mapping{
 		Key: e.Key, Skip: e.Goes.Skip, Category: e.Goes.Category, Folder: e.Goes.Folder, Name: e.Goes.Name, Private: e.Goes.Private,
@@ -58,6 +60,6 @@ func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, ke
 	if e.Err != nil {
 		line.Error = e.Err.Error()
 	}
-	a.out.Event("mapping", line)
+	f.Out.Event("mapping", line)
 	return nil
 }

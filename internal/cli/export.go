@@ -9,6 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/export"
@@ -17,11 +21,10 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
-	"assetferry/sources/local"
 	"assetferry/sources/s3"
 )
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "export DIR|s3://...",
@@ -52,55 +55,55 @@ tells what comes back.
 `,
 		Example: `  assetferry export ./backup
   assetferry export s3://photos/backup --dry-run`,
-		Args:              one("DIR or s3://bucket/prefix"),
-		ValidArgsFunction: directories,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.export(ctx, args[0], dryRun)
+		Args:              cmdline.One("DIR or s3://bucket/prefix"),
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return exportAssets(ctx, f, args[0], dryRun)
 		}),
 	}
-	f := c.Flags()
-	f.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be written and stop")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	setting(f, "bwlimit", "`bytes` a second to read at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
-	setting(f, "max-duration", "stop after this `duration`")
-	setting(f, "until", "stop at this `time` of day, such as 06:00")
-	setting(f, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	flags := c.Flags()
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be written and stop")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "bwlimit", "`bytes` a second to read at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
+	cmdline.Setting(flags, "until", "stop at this `time` of day, such as 06:00")
+	cmdline.Setting(flags, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
 	return c
 }
 
-func (a *app) export(ctx context.Context, to string, dryRun bool) error {
+func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun bool) error {
 	began := time.Now()
-	a.summary = &event.Summary{Command: "export", Actions: event.Counts{}, States: event.Counts{}}
-	defer a.startWindow()()
-	store, place, err := a.openStore(ctx, to)
+	f.Summary = &event.Summary{Command: "export", Actions: event.Counts{}, States: event.Counts{}}
+	defer f.StartWindow()()
+	store, place, err := openStore(ctx, f, to)
 	if err != nil {
 		return err
 	}
-	dest, err := a.openDestination(ctx, true)
+	dest, err := f.OpenDestination(ctx, true)
 	if err != nil {
 		return err
 	}
-	if _, err := a.greet(ctx, dest); err != nil {
+	if _, err := f.Ping(ctx, dest); err != nil {
 		return err
 	}
-	from := library(dest)
-	a.summary.Source, a.summary.Destination = from.Identity(), place
-	a.out.Notef("Source       %s", dest)
-	a.out.Notef("Destination  %s", ui.Sanitize(place))
-	told := &exportTold{app: a, dryRun: dryRun, done: map[export.Action]int64{}}
-	limit := pace.NewBandwidth(a.settings.Bandwidth, clock.Now)
+	from := command.Library(dest)
+	f.Summary.Source, f.Summary.Destination = from.Identity(), place
+	f.Out.Notef("Source       %s", dest)
+	f.Out.Notef("Destination  %s", ui.Sanitize(place))
+	told := &exportTold{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
+	limit := pace.NewBandwidth(f.Settings.Bandwidth, clock.Now)
 	e := export.Exporter{
-		Library: from, Store: store, Now: dest.now, Concurrency: migrate.Workers(a.settings.Concurrency), Limit: limit.Reader,
-		Stop: a.stop, Outcome: told.outcome, Progress: func(n int64) { a.out.Progress().Add(0, n) },
+		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
+		Stop: f.Stop, Outcome: told.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
 		StaysPrivate: told.staysPrivate, DryRun: dryRun,
 	}
-	a.out.Progress().StartPhase("export", -1, -1)
-	a.draining.Store(true)
-	err = e.Run(retry.WithDrain(ctx, a.stop))
-	a.draining.Store(false)
-	a.out.Progress().EndPhase()
-	a.summary.Seconds = event.Seconds(time.Since(began))
-	if err == nil || len(a.summary.States) > 0 {
+	f.Out.Progress().StartPhase("export", -1, -1)
+	f.Draining.Store(true)
+	err = e.Run(retry.WithDrain(ctx, f.Stop))
+	f.Draining.Store(false)
+	f.Out.Progress().EndPhase()
+	f.Summary.Seconds = event.Seconds(time.Since(began))
+	if err == nil || len(f.Summary.States) > 0 {
 		told.sumUp(time.Since(began))
 	}
 	occupied, is := errors.AsType[*export.OccupiedError](err)
@@ -108,40 +111,31 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, export.ErrStopped) || errors.Is(err, retry.ErrDraining):
-		return a.whyStopped()
+		return f.WhyStopped()
 	case is:
-		return usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "name a new directory, an empty one, or one with an export of the same workspace")
+		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "name a new directory, an empty one, or one with an export of the same workspace")
 	case err != nil:
 		return err
 	case told.failed > 0:
-		a.out.Notef("Try: run the same command again: what is there already is not fetched again")
-		return said(exitItems)
+		f.Out.Notef("Try: run the same command again: what is there already is not fetched again")
+		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }
 
-// recognise gives a source as an export if it is one, and can be.
-func recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
-	switch s.(type) {
-	case *local.Source, *s3.Source:
-		return export.Recognise(ctx, s)
-	}
-	return s, nil
-}
-
 // openStore opens where an export goes.
-func (a *app) openStore(ctx context.Context, to string) (store export.Store, place string, err error) {
+func openStore(ctx context.Context, f *command.Factory, to string) (store export.Store, place string, err error) {
 	switch scheme, _, isAddress := strings.Cut(to, "://"); {
 	case to == "":
-		return nil, "", usage(errors.New("DIR is empty"), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(errors.New("DIR is empty"), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress && scheme != s3.Scheme:
-		return nil, "", usage(fmt.Errorf("nothing can be exported to %q", scheme), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(fmt.Errorf("nothing can be exported to %q", scheme), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress:
 		address, err := s3.ParseAddress(to)
 		if err != nil {
-			return nil, "", badAddress(err)
+			return nil, "", command.BadAddress(err)
 		}
-		o, err := a.bucketOptions()
+		o, err := f.BucketOptions()
 		if err != nil {
 			return nil, "", err
 		}
@@ -149,17 +143,17 @@ func (a *app) openStore(ctx context.Context, to string) (store export.Store, pla
 		if err != nil {
 			return nil, "", err
 		}
-		a.closeLater(func() error { s.CloseIdleConnections(); return nil })
+		f.CloseLater(func() error { s.CloseIdleConnections(); return nil })
 		return s, s.Identity(), nil
 	}
 	d := export.OpenDirectory(to)
-	a.closeLater(d.Close)
+	f.CloseLater(d.Close)
 	return d, to, nil
 }
 
 // exportTold counts and tells what comes of assets.
 type exportTold struct {
-	*app
+	*command.Factory
 	dryRun bool
 	done   map[export.Action]int64
 	failed int64
@@ -171,8 +165,8 @@ func (t *exportTold) outcome(o export.Outcome) {
 	case o.Err != nil:
 		state, text = "failed", o.Err.Error()
 		t.failed++
-		if t.failed <= shownProblems || t.out.Verbose() {
-			t.out.Printf("failed    %s: %s", ui.Sanitize(string(o.Key)), ui.Sanitize(reasonOf(o.Err)))
+		if t.failed <= outcome.ShownProblems || t.Out.Verbose() {
+			t.Out.Printf("failed    %s: %s", ui.Sanitize(string(o.Key)), ui.Sanitize(reasonOf(o.Err)))
 		}
 	case o.Action == export.Unchanged:
 		state = "skipped"
@@ -183,22 +177,22 @@ func (t *exportTold) outcome(o export.Outcome) {
 		t.done[o.Action]++
 	}
 	if o.Action != "" {
-		t.summary.Actions[string(o.Action)]++
+		t.Summary.Actions[string(o.Action)]++
 	}
-	t.summary.States[state]++
+	t.Summary.States[state]++
 	if state == "done" {
-		t.summary.Bytes += o.Size
+		t.Summary.Bytes += o.Size
 	}
-	if o.Action != export.Unchanged || o.Err != nil || t.out.Verbose() {
-		t.out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
+	if o.Action != export.Unchanged || o.Err != nil || t.Out.Verbose() {
+		t.Out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
 	}
-	t.out.Progress().Add(1, 0)
-	t.out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
+	t.Out.Progress().Add(1, 0)
+	t.Out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
 }
 
 // staysPrivate tells of a category that the export takes for more private than it is by now.
 func (t *exportTold) staysPrivate(category string) {
-	t.out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
+	t.Out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
 }
 
 // reasonOf is what went wrong with an object, without its key.
@@ -211,13 +205,13 @@ func reasonOf(err error) string {
 
 // sumUp tells what became of all of them.
 func (t *exportTold) sumUp(took time.Duration) {
-	if more := t.failed - shownProblems; more > 0 && !t.out.Verbose() {
-		t.out.Printf("… and %s more, see --verbose", ui.Count(more))
+	if more := t.failed - outcome.ShownProblems; more > 0 && !t.Out.Verbose() {
+		t.Out.Printf("… and %s more, see --verbose", ui.Count(more))
 	}
 	verb := "Exported"
 	if t.dryRun {
 		verb = "Would be exported"
 	}
-	t.out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
-		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.summary.Bytes))
+	t.Out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
+		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes))
 }

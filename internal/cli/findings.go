@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/event"
 	"assetferry/internal/preflight"
 	"assetferry/internal/ui"
@@ -11,15 +12,15 @@ import (
 )
 
 // findings is what people should know of a plan before it is carried out.
-func (a *app) findings(ctx context.Context, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
-	found, err := a.survey(ctx, s, plan, probed)
+func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+	found, err := survey(ctx, f, s, plan, probed)
 	if err != nil {
 		return nil, err
 	}
 	var more []preflight.Finding
 	switch {
 	case probed:
-		more, err = a.probe(ctx, s, plan)
+		more, err = probeObjects(ctx, f, s, plan)
 	case s.source.Traits().ContentTags:
 		more, err = preflight.EqualTags(ctx, s.journal, plan.Run.Num)
 	}
@@ -28,7 +29,7 @@ func (a *app) findings(ctx context.Context, s *endpoints, plan migrate.Plan, pro
 }
 
 // survey looks through the items of a plan.
-func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
 	categories, err := s.journal.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return nil, err
@@ -48,29 +49,29 @@ func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan, probe
 	return survey.Findings(), nil
 }
 
-// probe looks into the objects of a plan, and says before how much that is to read.
-func (a *app) probe(ctx context.Context, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
+// probeObjects looks into the objects of a plan, and says before how much that is to read.
+func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
 	p := preflight.NewProbe(s.source, s.journal, plan.Limits.MaxMegapixels)
-	p.Concurrency, p.Progress = a.settings.Concurrency, a.out.Progress().Add
+	p.Concurrency, p.Progress = f.Settings.Concurrency, f.Out.Progress().Add
 	objects, bytes, err := p.Begin(ctx, plan.Run.Num)
 	if err != nil {
 		return nil, err
 	}
-	a.out.Notef("Reads the beginning of %s, about %s, and whole what begins like another of its size.", count(objects, "object"), ui.Bytes(bytes))
-	a.out.Progress().StartPhase("look into objects", objects, -1)
-	defer a.out.Progress().EndPhase()
+	f.Out.Notef("Reads the beginning of %s, about %s, and whole what begins like another of its size.", ui.Counted(objects, "object"), ui.Bytes(bytes))
+	f.Out.Progress().StartPhase("look into objects", objects, -1)
+	defer f.Out.Progress().EndPhase()
 	return p.Run(ctx, plan.Run.Num)
 }
 
 // showFindings tells what a survey found.
-func (a *app) showFindings(all []preflight.Finding) {
+func showFindings(f *command.Factory, all []preflight.Finding) {
 	lines := make([]event.Check, len(all))
-	for n, f := range all {
-		lines[n] = checkLine(f)
-		a.out.Event("check", lines[n])
+	for n, finding := range all {
+		lines[n] = checkLine(finding)
+		f.Out.Event("check", lines[n])
 	}
 	if len(lines) > 0 {
-		a.out.Printf("\n%s\n", ui.Findings(lines, a.out.Verbose()))
+		f.Out.Printf("\n%s\n", ui.Findings(lines, f.Out.Verbose()))
 	}
 }
 
@@ -85,18 +86,18 @@ func checkLine(f preflight.Finding) event.Check {
 	return l
 }
 
-// tellDoubled says, before a plan is carried out, that names are at the destination more
+// printDoubled says, before a plan is carried out, that names are at the destination more
 // than once.
-func (a *app) tellDoubled(names int64) {
-	for _, f := range preflight.Doubled(names) {
-		a.out.Event("check", checkLine(f))
-		a.out.Notef("%s.", f.Message())
+func printDoubled(f *command.Factory, names int64) {
+	for _, finding := range preflight.Doubled(names) {
+		f.Out.Event("check", checkLine(finding))
+		f.Out.Notef("%s.", finding.Message())
 	}
 }
 
-// tellLosses says, before a plan is carried out, that not everything will arrive.
-func (a *app) tellLosses(s *endpoints, tallies []state.Tally, source string) {
+// printLosses says, before a plan is carried out, that not everything will arrive.
+func printLosses(f *command.Factory, s *endpoints, tallies []state.Tally, source string) {
 	if n := preflight.Losses(tallies); n > 0 {
-		a.out.Notef("%s to look at, which %s shows.", count(int64(n), "thing"), a.again(s.command(), a.sourceArgument(source), "--dry-run"))
+		f.Out.Notef("%s to look at, which %s shows.", ui.Counted(int64(n), "thing"), f.Again(s.command(), f.SourceArgument(source), "--dry-run"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
@@ -52,10 +53,10 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	s := startService(t, sandbox.Options{})
 	journal := filepath.Join(dir, "j.db")
 	ferry := func(args ...string) *process {
-		return command(t, dir, append(s.variables(), "ASSETFERRY_STATE="+journal), args...)
+		return assetferry(t, dir, append(s.variables(), "ASSETFERRY_STATE="+journal), args...)
 	}
 	sync := []string{"sync", "src", "--settle-time", "100ms", "-j", "3"}
-	ferry(sync...).must(t, exitDone)
+	ferry(sync...).must(t, exit.CodeDone)
 	more := tree{}
 	for n := range 40 {
 		more[fmt.Sprintf("more/file %03d.txt", n)] = fmt.Sprint("more ", n)
@@ -78,9 +79,9 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	s.drain()
 	p := ferry(sync...)
 	switch code := p.run(t); code {
-	case exitDone:
+	case exit.CodeDone:
 		became += ", right"
-	case exitError:
+	case exit.CodeError:
 		became += ", refused"
 		checkRefusal(t, s, p, what)
 		takeWayOut(t, ferry, journal, sync)
@@ -141,6 +142,6 @@ func takeWayOut(t *testing.T, ferry func(args ...string) *process, journal strin
 	if err := os.WriteFile(journal, backup, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ferry("state", "takeover").must(t, exitDone)
-	ferry(sync...).must(t, exitDone)
+	ferry("state", "takeover").must(t, exit.CodeDone)
+	ferry(sync...).must(t, exit.CodeDone)
 }

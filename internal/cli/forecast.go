@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/forecast"
@@ -18,10 +19,10 @@ const recentPaces = 24 * 60
 // pilot is how many assets a pilot is made of; fewer are no migration to plan for.
 const pilot = 500
 
-// tellForecast tells what carrying out a plan takes, if there is anything to do and the
+// printForecast tells what carrying out a plan takes, if there is anything to do and the
 // plan may be carried out.
-func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan, source string) error {
-	work, err := a.work(ctx, s, plan)
+func printForecast(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, source string) error {
+	work, err := work(ctx, f, s, plan)
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
 		return err
 	}
@@ -30,25 +31,25 @@ func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan,
 		return err
 	}
 	now := clock.Now()
-	bounds := forecast.Bounds{Calls: a.settings.MaxCalls, Bandwidth: a.settings.Bandwidth}
-	if end, limited := a.settings.WindowEnd(now); limited {
+	bounds := forecast.Bounds{Calls: f.Settings.MaxCalls, Bandwidth: f.Settings.Bandwidth}
+	if end, limited := f.Settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)
 	}
 	told := &event.Forecast{Calls: work.Calls}
-	a.summary.Forecast = told
+	f.Summary.Forecast = told
 	r, known := forecast.Time(work, measured, bounds, now)
 	if !known {
-		a.out.Printf("Forecast: %s; no rate is measured yet.", ui.ForecastText(told))
+		f.Out.Printf("Forecast: %s; no rate is measured yet.", ui.ForecastText(told))
 		if work.Items > pilot {
-			a.out.Printf("A pilot measures it: %s", a.again(s.command(), a.sourceArgument(source), "--limit", strconv.Itoa(pilot)))
+			f.Out.Printf("A pilot measures it: %s", f.Again(s.command(), f.SourceArgument(source), "--limit", strconv.Itoa(pilot)))
 		}
 		return nil
 	}
 	told.Low, told.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
-	a.out.Printf("Forecast: %s.", ui.ForecastText(told))
-	a.tellOtherSizes(work, measured)
+	f.Out.Printf("Forecast: %s.", ui.ForecastText(told))
+	tellOtherSizes(f, work, measured)
 	if bounds.Window > 0 && r.High > bounds.Window {
-		a.out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))
+		f.Out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))
 	}
 	return nil
 }
@@ -58,23 +59,23 @@ const alike = 4
 
 // tellOtherSizes says so where objects are much larger or smaller than those that were
 // measured: then the number of items, or of bytes, was not what took the time.
-func (a *app) tellOtherSizes(w forecast.Work, measured []state.Pace) {
+func tellOtherSizes(f *command.Factory, w forecast.Work, measured []state.Pace) {
 	var items, bytes int64
 	for _, m := range measured {
 		items, bytes = items+m.Items, bytes+m.Bytes
 	}
 	was, is := bytes/items, w.Bytes/w.Items
 	if is > alike*was || was > alike*is {
-		a.out.Printf("It may be quicker: what was measured had %s on average, this has %s.", ui.Bytes(was), ui.Bytes(is))
+		f.Out.Printf("It may be quicker: what was measured had %s on average, this has %s.", ui.Bytes(was), ui.Bytes(is))
 	}
 }
 
 // work adds up what is planned. Requests are those of this plan, which is made again
 // before it is carried out, one for each upload and adoption, two for each description,
 // and what it takes to find and make categories and folders. Retries come on top.
-func (a *app) work(ctx context.Context, s *endpoints, plan migrate.Plan) (w forecast.Work, err error) {
+func work(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) (w forecast.Work, err error) {
 	perUpload := int64(1)
-	if a.settings.Provenance == "always" {
+	if f.Settings.Provenance == "always" {
 		perUpload = 2
 	}
 	for _, t := range plan.Tallies {
@@ -91,6 +92,6 @@ func (a *app) work(ctx context.Context, s *endpoints, plan migrate.Plan) (w fore
 		}
 	}
 	missing, around, err := s.journal.MissingFolders(ctx, plan.Run.Num, s.pair.Destination)
-	w.Calls += s.dest.limiter.Begun() + 2*int64(len(plan.Categories)) + missing + around
+	w.Calls += s.dest.Limiter.Begun() + 2*int64(len(plan.Categories)) + missing + around
 	return w, err
 }

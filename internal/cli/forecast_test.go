@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -27,7 +28,7 @@ func TestForecastOfCalls(t *testing.T) {
 		}
 	}
 	call := func(name string) string {
-		return command(t, dir, s.variables(), name, src, "--unmatched", "create", "--json").must(t, exitDone)
+		return assetferry(t, dir, s.variables(), name, src, "--unmatched", "create", "--json").must(t, exit.CodeDone)
 	}
 	if err := s.upload("Images", "there.jpg", []byte("there.jpg")); err != nil {
 		t.Fatal(err)

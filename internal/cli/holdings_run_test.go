@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/metadata/imagetest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
@@ -44,7 +45,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	env := append(s.variables(), words.variables()...)
 	call := func(args ...string) {
 		t.Helper()
-		command(t, dir, env, append(args, "--state", "st/x.db", "--log-file", "run.log", "--verbose")...).must(t, exitDone)
+		assetferry(t, dir, env, append(args, "--state", "st/x.db", "--log-file", "run.log", "--verbose")...).must(t, exit.CodeDone)
 	}
 	call("migrate", "src")
 	if err := os.Rename(picture, filepath.Join(filepath.Dir(picture), "NameWord2.png")); err != nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
@@ -28,7 +31,7 @@ type initOptions struct {
 	access     map[string]*string // flags of the destination, by key
 }
 
-func (a *app) initCommand() *cobra.Command {
+func initCommand(f *command.Factory) *cobra.Command {
 	o := initOptions{access: map[string]*string{}}
 	c := &cobra.Command{
 		Use:   "init",
@@ -52,41 +55,41 @@ given.
   assetferry init --yes --source s3://photos --job brand --output brand.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.init(cmd, o, !o.yes && ui.IsTerminal(a.stdin))
+			return runInit(f, cmd, o, !o.yes && ui.IsTerminal(f.Stdin))
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&o.output, "output", config.DefaultFile, "write this `file`")
-	f.BoolVar(&o.force, "force", false, "replace the file if it exists")
-	f.BoolVar(&o.yes, "yes", false, "ask nothing")
+	flags := c.Flags()
+	flags.StringVar(&o.output, "output", config.DefaultFile, "write this `file`")
+	flags.BoolVar(&o.force, "force", false, "replace the file if it exists")
+	flags.BoolVar(&o.yes, "yes", false, "ask nothing")
 	for _, s := range []struct{ key, help string }{
 		{"environment", "`ID` of the environment of the service"},
 		{"access_key_env", "`name` of the environment variable with the access key"},
 		{"access_key_file", "`file` with the access key"},
 		{"access_key_command", "`command` that prints the access key"},
 	} {
-		o.access[s.key] = f.String(flagname.Of(s.key), "", s.help)
+		o.access[s.key] = flags.String(flagname.Of(s.key), "", s.help)
 	}
-	f.StringVar(&o.source, "source", "", "the `source` of the job: a folder, a bucket or a table")
-	f.BoolVar(&o.private, "private", false, "upload only into private categories")
-	setting(f, "on-existing", "`policy` if another asset has the name")
-	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	setting(f, "delete", "`policy` for assets whose files are deleted at the source")
-	setting(f, "quarantine", "grace `period` before an asset is moved to the trash")
-	setting(f, "unmatched", "`policy` for file types that no category accepts")
+	flags.StringVar(&o.source, "source", "", "the `source` of the job: a folder, a bucket or a table")
+	flags.BoolVar(&o.private, "private", false, "upload only into private categories")
+	cmdline.Setting(flags, "on-existing", "`policy` if another asset has the name")
+	cmdline.Setting(flags, "on-collision", "`policy` for names that differ only in case or Unicode form")
+	cmdline.Setting(flags, "delete", "`policy` for assets whose files are deleted at the source")
+	cmdline.Setting(flags, "quarantine", "grace `period` before an asset is moved to the trash")
+	cmdline.Setting(flags, "unmatched", "`policy` for file types that no category accepts")
 	return c
 }
 
-func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
-	a.command = cmd.CommandPath()
-	a.out = a.newOut(cmd, "none", nil) // and no settings: they are what is made here
-	if a.out.JSON() {
-		return usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
+func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) error {
+	f.Command = cmd.CommandPath()
+	f.Out = f.NewOut(cmd, "none", nil) // and no settings: they are what is made here
+	if f.Out.JSON() {
+		return exit.Usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
-		return usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
+		return exit.Usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
 	}
-	w := wizard.New(wizard.Options{In: a.stdin, Screen: a.stderr, Lookup: a.lookup, Output: o.output, CheckAddress: checkSourceAddress})
+	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: checkSourceAddress})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
 	if err := o.fill(cmd, w, asks); err != nil {
 		return err
@@ -94,7 +97,7 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 	if asks {
 		err := w.Ask(cmd.Context())
 		if errors.Is(err, wizard.ErrUnanswered) {
-			return with(exitError, err, "answer them, or use --yes for a file without answers")
+			return exit.With(exit.CodeError, err, "answer them, or use --yes for a file without answers")
 		} else if err != nil {
 			return err
 		}
@@ -104,11 +107,11 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 		return err
 	}
 	write := func(to io.Writer) error { _, err := to.Write(file); return err }
-	if err := writeNew(o.output, o.force, write); err != nil {
+	if err := command.WriteNew(o.output, o.force, write); err != nil {
 		return err
 	}
-	a.out.Printf("Wrote %s.", ui.Sanitize(o.output))
-	a.showAfterInit(w, o.output)
+	f.Out.Printf("Wrote %s.", ui.Sanitize(o.output))
+	showAfterInit(f, w, o.output)
 	return nil
 }
 
@@ -132,12 +135,12 @@ func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error
 	flag := func(name string) string { value, _ := cmd.Flags().GetString(name); return value }
 	if to := flag("to"); to != "" {
 		if err := w.SetDestination(to); err != nil {
-			return usage(fmt.Errorf("--to: %w", err), "--to sandbox, or an address that begins with https://")
+			return exit.Usage(fmt.Errorf("--to: %w", err), "--to sandbox, or an address that begins with https://")
 		}
 	}
 	if workspace := flag("workspace"); workspace != "" {
 		if err := w.Template.Destination.Put("workspace", workspace); err != nil {
-			return usage(fmt.Errorf("--workspace: %w", err), "")
+			return exit.Usage(fmt.Errorf("--workspace: %w", err), "")
 		}
 	}
 	for key, value := range o.access {
@@ -145,7 +148,7 @@ func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error
 			continue
 		}
 		if err := w.SetAccess(key, *value); err != nil {
-			return usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "assetferry init --help")
+			return exit.Usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "assetferry init --help")
 		}
 	}
 	return o.fillJob(cmd, w, asks)
@@ -157,10 +160,10 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 	job.Source, job.Private = o.source, o.private
 	job.Name, _ = cmd.Flags().GetString("job")
 	if job.Name != "" && !config.IsName(job.Name) {
-		return usage(fmt.Errorf("--job: %q cannot be the name of a job", job.Name), `use letters, digits and ".-_"`)
+		return exit.Usage(fmt.Errorf("--job: %q cannot be the name of a job", job.Name), `use letters, digits and ".-_"`)
 	}
 	if err := w.CheckSource(o.source); o.source != "" && err != nil {
-		return usage(fmt.Errorf("--source: %w", err), "name a folder, s3://bucket/prefix or table:FILE")
+		return exit.Usage(fmt.Errorf("--source: %w", err), "name a folder, s3://bucket/prefix or table:FILE")
 	}
 	needs := []string{"job", "private"}
 	for i := range job.Settings {
@@ -172,12 +175,12 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 		}
 		s.Value, _ = cmd.Flags().GetString(flag)
 		if err := config.CheckSetting(s.Key, s.Value); err != nil {
-			return usage(fmt.Errorf("--%s: %w", flag, err), "")
+			return exit.Usage(fmt.Errorf("--%s: %w", flag, err), "")
 		}
 	}
 	for _, flag := range needs {
 		if cmd.Flags().Changed(flag) && o.source == "" && !asks {
-			return usage(fmt.Errorf("--%s is for the job that init writes, which needs a source", flag), "add --source")
+			return exit.Usage(fmt.Errorf("--%s is for the job that init writes, which needs a source", flag), "add --source")
 		}
 	}
 	return nil
@@ -192,7 +195,7 @@ func checkSourceAddress(source string) error {
 		_, err = s3.ParseAddress(source)
 	case scheme == ckbox.Scheme:
 		_, err = config.ParseWorkspaceAddress(rest)
-	case isConnector(source):
+	case command.IsConnector(source):
 		_, err = ckfinder.ParseAddress(source)
 	default:
 		err = fmt.Errorf("there is no kind of source called %q", scheme)
@@ -201,34 +204,34 @@ func checkSourceAddress(source string) error {
 }
 
 // showAfterInit prints commands that work as they are.
-func (a *app) showAfterInit(w *wizard.Wizard, output string) {
+func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	var flags, source []string
-	if named, _ := a.lookup("ASSETFERRY_CONFIG"); named != "" || filepath.Clean(output) != config.DefaultFile {
-		flags = withValue("config", output)
+	if named, _ := f.Lookup("ASSETFERRY_CONFIG"); named != "" || filepath.Clean(output) != config.DefaultFile {
+		flags = cmdline.WithValue("config", output)
 	}
 	if w.Template.Job == nil {
 		source = []string{"./photos"}
 	}
 	switch {
 	case w.Template.To == "":
-		a.out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
+		f.Out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
 		flags = append(flags, "--to", wizard.Sandbox)
 	case len(w.BeatsFile()) > 0:
-		a.out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(w.BeatsFile(), ", "))
+		f.Out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(w.BeatsFile(), ", "))
 		flags = append(flags, "--to", w.Template.To)
-		a.out.Printf("Next:\n")
+		f.Out.Printf("Next:\n")
 	default:
-		a.out.Printf("Next:\n")
+		f.Out.Printf("Next:\n")
 	}
-	a.out.Printf("    %s", commandLine("doctor", flags, source...))
-	a.out.Printf("    %s", commandLine("plan", flags, source...))
-	a.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, flags...), source...))
+	f.Out.Printf("    %s", cmdline.Line("doctor", flags, source...))
+	f.Out.Printf("    %s", cmdline.Line("plan", flags, source...))
+	f.Out.Printf("    %s", cmdline.Line("migrate", append([]string{"--limit", "500"}, flags...), source...))
 	if w.Template.Job == nil {
 		return
 	}
-	a.out.Printf("From then on:\n")
-	a.out.Printf("    %s", commandLine("sync", flags))
+	f.Out.Printf("From then on:\n")
+	f.Out.Printf("    %s", cmdline.Line("sync", flags))
 	if scheduleIsForUnix() == nil {
-		a.out.Printf("    %s", commandLine("schedule", flags))
+		f.Out.Printf("    %s", cmdline.Line("schedule", flags))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 )
 
@@ -32,13 +34,13 @@ func (e *expecting) Write(p []byte) (int, error) {
 func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Writer) error {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	a := newApp(environment{stdin: stdin, stdout: io.Discard, stderr: stderr, lookup: func(string) (string, bool) { return "", false }}, false)
-	cmd, _, err := a.rootCommand().Find([]string{"init"})
+	f := command.New(command.Environment{Stdin: stdin, Stdout: io.Discard, Stderr: stderr, Lookup: func(string) (string, bool) { return "", false }}, false)
+	cmd, _, err := rootCommand(f).Find([]string{"init"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd.SetContext(ctx)
-	return a.init(cmd, initOptions{output: config.DefaultFile}, true)
+	return runInit(f, cmd, initOptions{output: config.DefaultFile}, true)
 }
 
 func TestInitInterrupted(t *testing.T) {
@@ -46,8 +48,8 @@ func TestInitInterrupted(t *testing.T) {
 	stdin, typed := io.Pipe() // where nothing more is typed
 	defer typed.Close()
 	go func() { _, _ = io.WriteString(typed, "https://api.ckbox.io\n") }()
-	stderr := &expecting{want: "Environment ID: ", seen: func() { cancel(errInterrupted) }}
-	if err := askInit(ctx, t, stdin, stderr); !errors.Is(err, errInterrupted) {
+	stderr := &expecting{want: "Environment ID: ", seen: func() { cancel(exit.ErrInterrupted) }}
+	if err := askInit(ctx, t, stdin, stderr); !errors.Is(err, exit.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
@@ -72,7 +74,7 @@ func TestInitWithoutAService(t *testing.T) {
 
 // TestInitExplainsEverySetting needs a meaning of every setting from the help.
 func TestInitExplainsEverySetting(t *testing.T) {
-	root := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false).rootCommand()
+	root := rootCommand(command.New(command.Environment{Stdout: io.Discard, Stderr: io.Discard}, false))
 	for _, k := range config.Keys() {
 		if meaningOf(root, k.Flag) == "" {
 			t.Errorf("no help says what %s is for", k.Name)

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/seedtest"
-	"assetferry/internal/ui"
 )
 
 // TestKill kills a migration five times at moments chosen at random and lets it
@@ -36,8 +34,8 @@ func testKill(t *testing.T, what ...string) {
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
-	planned := command(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl")
-	planned.must(t, exitDone)
+	planned := assetferry(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl")
+	planned.must(t, exit.CodeDone)
 	if what[0] == "apply" {
 		_, hash, _ := strings.Cut(planned.stdout.String(), "Plan hash ")
 		what = append(what, strings.TrimSpace(hash))
@@ -45,7 +43,7 @@ func testKill(t *testing.T, what ...string) {
 	args := append(what, "--json", "--settle-time", "100ms", "-j", "3")
 
 	for n := range kills {
-		p := command(t, dir, s.variables(), args...)
+		p := assetferry(t, dir, s.variables(), args...)
 		if dice.IntN(2) == 0 {
 			killAtRequest(t, s, p, 1+dice.IntN(3), isUnsafe)
 		} else {
@@ -54,22 +52,22 @@ func testKill(t *testing.T, what ...string) {
 		code := p.wait(t)
 		s.rest(t)
 		switch {
-		case code == exitDone:
+		case code == exit.CodeDone:
 			t.Fatalf("it was done before kill %d:\n%s", n, p.stdout.String())
 		case runtime.GOOS != "windows" && code != -1:
 			t.Fatalf("exit code %d before kill %d\n%s%s", code, n, p.stdout.String(), p.stderr.String())
 		}
 	}
-	p := command(t, dir, s.variables(), args...)
-	sum := lastEvent(t, p.must(t, exitDone))
+	p := assetferry(t, dir, s.variables(), args...)
+	sum := lastEvent(t, p.must(t, exit.CodeDone))
 	if sum.States["done"] != int64(len(files)) || sum.Actions["create"] != int64(len(files)) || len(sum.States) != 1 {
 		t.Errorf("the summary does not close over %d files: %+v", len(files), sum)
 	}
 	files.check(t, s)
-	command(t, dir, s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+	assetferry(t, dir, s.variables(), "verify", "--content", "-j", "4").must(t, exit.CodeDone)
 
 	s.drain()
-	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	sum = lastEvent(t, assetferry(t, dir, s.variables(), args...).must(t, exit.CodeDone))
 	if sum.States["skipped"] != int64(len(files)) || sum.Actions["unchanged"] != int64(len(files)) {
 		t.Errorf("another run has something to do: %+v", sum)
 	}
@@ -180,21 +178,21 @@ func TestTwoAtOnce(t *testing.T) {
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{})
 	g := hold(s, 3)
-	first := command(t, dir, s.variables(), "migrate", "src", "--json", "-j", "2")
+	first := assetferry(t, dir, s.variables(), "migrate", "src", "--json", "-j", "2")
 	first.follow(t)
 	<-g.reached
 
-	second := command(t, dir, s.variables(), "migrate", "src")
-	second.must(t, exitInUse)
+	second := assetferry(t, dir, s.variables(), "migrate", "src")
+	second.must(t, exit.CodeInUse)
 	if text := second.stderr.String(); !strings.Contains(text, "in use") || !strings.Contains(text, "\nTry: wait") {
 		t.Errorf("the second is told %q", text)
 	}
-	if text := command(t, dir, s.variables(), "status").must(t, exitDone); !strings.Contains(text, "applying") {
+	if text := assetferry(t, dir, s.variables(), "status").must(t, exit.CodeDone); !strings.Contains(text, "applying") {
 		t.Errorf("status while it is at work: %s", text)
 	}
 
 	close(g.open)
-	if code := first.wait(t); code != exitDone {
+	if code := first.wait(t); code != exit.CodeDone {
 		t.Fatalf("exit code %d of the first\n%s", code, first.stderr.String())
 	}
 	files.check(t, s)
@@ -223,7 +221,7 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	s := startService(t, sandbox.Options{})
 	g := hold(s, 5)
 	args := []string{"migrate", "src", "--json", "-j", "2"}
-	p := command(t, dir, s.variables(), args...)
+	p := assetferry(t, dir, s.variables(), args...)
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
@@ -232,10 +230,10 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	}
 	<-told
 	close(g.open)
-	if code := p.wait(t); code != exitInterrupted {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	if code := p.wait(t); code != exit.CodeInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())
 	}
-	c := call{command: "migrate", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: "assetferry: "}
+	c := call{command: "migrate", json: true, code: exit.CodeInterrupted, stdout: p.stdout.String(), stderr: "assetferry: "}
 	if err := c.check(); err != nil {
 		t.Error(err)
 	}
@@ -243,7 +241,7 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	if sum.States["in_doubt"]+sum.States["sending"]+sum.States["failed"] != 0 || sum.States["done"] == 0 || sum.States["planned"] == 0 {
 		t.Errorf("after an interrupt: %v", sum.States)
 	}
-	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	sum = lastEvent(t, assetferry(t, dir, s.variables(), args...).must(t, exit.CodeDone))
 	if sum.States["done"] != int64(len(files)) {
 		t.Errorf("after going on: %v", sum.States)
 	}
@@ -262,19 +260,19 @@ func TestInterruptTwice(t *testing.T) {
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{})
 	g := hold(s, 2)
-	p := command(t, dir, s.variables(), "migrate", "src", "-j", "2")
+	p := assetferry(t, dir, s.variables(), "migrate", "src", "-j", "2")
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
 	<-told
 	interrupt(t, p)
-	if code := p.wait(t); code != exitInterrupted {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	if code := p.wait(t); code != exit.CodeInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())
 	}
 	close(g.open)
 	s.rest(t)
-	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
+	assetferry(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exit.CodeDone)
 	files.check(t, s)
 }
 
@@ -285,7 +283,7 @@ func TestInterruptAtAQuestion(t *testing.T) {
 		t.Skip("a process cannot be interrupted from outside")
 	}
 	s := startService(t, sandbox.Options{})
-	p := command(t, t.TempDir(), s.variables(), "doctor", "--probe")
+	p := assetferry(t, t.TempDir(), s.variables(), "doctor", "--probe")
 	asked := tell(t, p, "Go ahead?")
 	silent, err := p.StdinPipe()
 	if err != nil {
@@ -297,36 +295,8 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 	<-asked
 	interrupt(t, p)
-	if code, err := exitCode(p.Wait()); code != exitInterrupted {
-		t.Errorf("exit code %d (%v), want %d", code, err, exitInterrupted)
-	}
-}
-
-// TestHangup drains at the first of the hangups that a closed terminal sends, and does
-// not take the others for more.
-func TestHangup(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	var said bytes.Buffer
-	signals := make(chan os.Signal)
-	a := &app{environment: environment{signals: signals}, stop: make(chan struct{}), abort: cancel,
-		out: ui.New(ui.Options{Stdout: io.Discard, Stderr: &said, Progress: "none"})}
-	a.draining.Store(true)
-	done, watched := make(chan struct{}), make(chan struct{})
-	go func() { defer close(watched); a.watchSignals(done) }()
-	for range 5 {
-		signals <- syscall.SIGHUP
-	}
-	<-a.stop
-	if ctx.Err() != nil {
-		t.Error("hangups abort what is in flight")
-	}
-	signals <- os.Interrupt // the first hangup was the first signal
-	<-ctx.Done()
-	close(done)
-	<-watched
-	if n := strings.Count(said.String(), "Interrupted"); n != 1 {
-		t.Errorf("said %d times: %s", n, said.String())
+	if code, err := exitCode(p.Wait()); code != exit.CodeInterrupted {
+		t.Errorf("exit code %d (%v), want %d", code, err, exit.CodeInterrupted)
 	}
 }
 
@@ -346,14 +316,14 @@ func TestInterruptPlan(t *testing.T) {
 		once.Do(func() { close(reached) })
 		<-open
 	})
-	p := command(t, dir, s.variables(), "plan", "src", "--json")
+	p := assetferry(t, dir, s.variables(), "plan", "src", "--json")
 	p.follow(t)
 	<-reached
 	interrupt(t, p)
-	if code := p.wait(t); code != exitInterrupted {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stderr.String())
+	if code := p.wait(t); code != exit.CodeInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stderr.String())
 	}
-	c := call{command: "plan", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: p.stderr.String()}
+	c := call{command: "plan", json: true, code: exit.CodeInterrupted, stdout: p.stdout.String(), stderr: p.stderr.String()}
 	if err := c.check(); err != nil {
 		t.Error(err)
 	}

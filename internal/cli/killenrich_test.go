@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/test/longtest"
@@ -74,8 +75,8 @@ func TestKillDescribe(t *testing.T) {
 	s := startService(t, sandbox.Options{Faults: assetFaults})
 	w := startWords(t, s, aiservice.Options{Faults: aiFaults})
 	env := append(s.variables(), w.variables()...)
-	command(t, dir, env, "migrate", "src").must(t, exitDone)
-	command(t, dir, env, "enrich", "survey").must(t, exitDone)
+	assetferry(t, dir, env, "migrate", "src").must(t, exit.CodeDone)
+	assetferry(t, dir, env, "enrich", "survey").must(t, exit.CodeDone)
 
 	describe := []string{"enrich", "describe", "--yes", "--json", "-j", "8", "--settle-time", "100ms"}
 	for range kills {
@@ -90,23 +91,23 @@ func TestKillDescribe(t *testing.T) {
 	for n := 0; ; n++ {
 		p := commandWithin(t, 3*patience, dir, env, describe...)
 		code := p.run(t)
-		if code == exitDone {
+		if code == exit.CodeDone {
 			// One in thousands fails five times in a row and is then left alone until it is named.
 			given := failedDescriptions(t, dir, env)
 			if len(given) == 0 {
 				break
 			}
-			command(t, dir, env, append([]string{"enrich", "describe", "--yes", "--again", "--settle-time", "100ms", "--"}, given...)...).run(t)
+			assetferry(t, dir, env, append([]string{"enrich", "describe", "--yes", "--again", "--settle-time", "100ms", "--"}, given...)...).run(t)
 			continue
 		}
-		if code != exitItems || n == 20 {
+		if code != exit.CodeItems || n == 20 {
 			t.Fatalf("exit code %d of run %d after the last kill\n%s", code, n, p.stderr.String())
 		}
 	}
 	w.conns.Rest(t)
 
 	described := map[string]int{}
-	for _, e := range eachEvent(t, command(t, dir, env, "enrich", "proposals", "--json").must(t, exitDone)) {
+	for _, e := range eachEvent(t, assetferry(t, dir, env, "enrich", "proposals", "--json").must(t, exit.CodeDone)) {
 		if e.Type == "proposal" && e.State == "proposed" && e.Description != "" {
 			described[e.AssetID]++
 		}
@@ -127,7 +128,7 @@ func TestKillDescribe(t *testing.T) {
 		t.Errorf("%d conversations are left behind", stats.Conversations)
 	}
 	billed := 0
-	for _, e := range eachEvent(t, command(t, dir, env, "runs", "--json").must(t, exitDone)) {
+	for _, e := range eachEvent(t, assetferry(t, dir, env, "runs", "--json").must(t, exit.CodeDone)) {
 		billed += e.BilledCalls
 	}
 	if billed != stats.BilledCalls {
@@ -139,7 +140,7 @@ func TestKillDescribe(t *testing.T) {
 // failedDescriptions are the assets that failed when they were asked about last.
 func failedDescriptions(t *testing.T, dir string, env []string) (assets []string) {
 	t.Helper()
-	for _, e := range eachEvent(t, command(t, dir, env, "enrich", "proposals", "--only", "failed", "--json").must(t, exitDone)) {
+	for _, e := range eachEvent(t, assetferry(t, dir, env, "enrich", "proposals", "--only", "failed", "--json").must(t, exit.CodeDone)) {
 		if e.Type == "proposal" {
 			assets = append(assets, e.AssetID)
 		}

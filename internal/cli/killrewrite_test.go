@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/test/seedtest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ func TestKillRewrite(t *testing.T) {
 	site := siteToRewrite()
 	calm := t.TempDir()
 	site.write(t, calm)
-	command(t, calm, nil, rewriteSite(dice)...).must(t, exitDone)
+	assetferry(t, calm, nil, rewriteSite(dice)...).must(t, exit.CodeDone)
 	want := treeOf(t, calm)
 
 	const worlds, kills = 3, 4
@@ -36,19 +37,19 @@ func TestKillRewrite(t *testing.T) {
 		dir := t.TempDir()
 		site.write(t, dir)
 		for range kills {
-			p := command(t, dir, nil, rewriteSite(dice)...)
+			p := assetferry(t, dir, nil, rewriteSite(dice)...)
 			if dice.IntN(2) == 0 {
 				killAtLine(t, p, 1+dice.IntN(20))
 			} else {
 				killAtDraft(t, p, int64(dice.IntN(dumpToRewrite)))
 			}
-			if code := p.wait(t); code != exitDone && code != -1 {
+			if code := p.wait(t); code != exit.CodeDone && code != -1 {
 				t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 			}
 			site.checkRewritten(t, dir, want)
 		}
 		for _, which := range []string{"-undisturbed +killed", "-undisturbed +killed, and once more"} {
-			command(t, dir, nil, rewriteSite(dice)...).must(t, exitDone)
+			assetferry(t, dir, nil, rewriteSite(dice)...).must(t, exit.CodeDone)
 			if diff := gocmp.Diff(digests(want), digests(treeOf(t, dir))); diff != "" {
 				t.Errorf("(%s):\n%s", which, diff)
 			}

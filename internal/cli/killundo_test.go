@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
+
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // undoPoints are the points that an undo of a night comes to, with the hits at which it makes
@@ -55,7 +56,7 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	sync := []string{"sync", "src", "--json", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100", "--max-changes-percent", "100",
 		"--provenance", "always"}
 	run := func(want int, args ...string) printed {
-		return lastEvent(t, command(t, dir, s.variables(), args...).must(t, want))
+		return lastEvent(t, assetferry(t, dir, s.variables(), args...).must(t, want))
 	}
 	remove := func(keys ...string) {
 		for _, key := range keys {
@@ -64,27 +65,27 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 			}
 		}
 	}
-	run(exitDone, sync...)
+	run(exit.CodeDone, sync...)
 	remove("gone.jpg", "a/gone.txt")
-	run(exitDone, sync...)
+	run(exit.CodeDone, sync...)
 	before, err := s.assets()
 	if err != nil {
 		t.Fatal(err)
 	}
 	remove("a/moved.jpg", "a/renamed.jpg")
 	tree{"b/moved.jpg": "moved", "b/another name.jpg": "renamed", "replaced.jpg": "after it has changed", "same.txt": "AFTER!", "new.txt": "new"}.write(t, dir+"/src")
-	night := run(exitDone, sync...)
+	night := run(exit.CodeDone, sync...)
 
 	undo := []string{"undo", "--run", night.Run, "--apply", "--yes", "--json", "-j", "1"}
-	p := command(t, dir, s.variables(), undo...)
+	p := assetferry(t, dir, s.variables(), undo...)
 	p.Path = binary
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))
 	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, point)) {
 		t.Fatalf("it did not die, exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
 	}
 	s.rest(t)
-	again := command(t, dir, s.variables(), undo...)
-	again.must(t, exitDone)
+	again := assetferry(t, dir, s.variables(), undo...)
+	again.must(t, exit.CodeDone)
 	if finished := point == faultpoint.Finished || point == faultpoint.BackedUp; !finished {
 		if got := lastEvent(t, again.stdout.String()); got.States["done"] != 7 || len(got.States) != 1 {
 			t.Errorf("the undo came to %v", got.States)
@@ -100,9 +101,9 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	if diff := gocmp.Diff(before, after, gocmp.AllowUnexported(stored{})); diff != "" {
 		t.Errorf("(-evening before +now):\n%s", diff)
 	}
-	command(t, dir, s.variables(), "state", "check").must(t, exitDone)
-	command(t, dir, s.variables(), "verify", "--content").must(t, exitDone)
-	if next := run(exitDone, sync...); !gocmp.Equal(night.Actions, next.Actions) {
+	assetferry(t, dir, s.variables(), "state", "check").must(t, exit.CodeDone)
+	assetferry(t, dir, s.variables(), "verify", "--content").must(t, exit.CodeDone)
+	if next := run(exit.CodeDone, sync...); !gocmp.Equal(night.Actions, next.Actions) {
 		t.Errorf("the next night did %v, want %v", next.Actions, night.Actions)
 	}
 }

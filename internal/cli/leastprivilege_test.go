@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/token"
@@ -64,8 +65,8 @@ func TestLeastPrivilege(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			command(t, dir, s.variables(), append([]string{"migrate", "src", "--unmatched", "create"}, tt.args...)...).must(t, exitDone)
-			command(t, dir, s.variables(), append([]string{"verify", "--content"}, tt.args...)...).must(t, exitDone)
+			assetferry(t, dir, s.variables(), append([]string{"migrate", "src", "--unmatched", "create"}, tt.args...)...).must(t, exit.CodeDone)
+			assetferry(t, dir, s.variables(), append([]string{"verify", "--content"}, tt.args...)...).must(t, exit.CodeDone)
 			s.rest(t)
 			seen.mu.Lock()
 			defer seen.mu.Unlock()
@@ -85,8 +86,8 @@ func TestLeastPrivilege(t *testing.T) {
 func TestLeastPrivilegeNeedsTheKey(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	env := []string{"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.env.ID, "ASSETFERRY_TOKEN_COMMAND=sign"}
-	p := command(t, t.TempDir(), env, "migrate", ".", "--least-privilege")
-	p.must(t, exitUsage)
+	p := assetferry(t, t.TempDir(), env, "migrate", ".", "--least-privilege")
+	p.must(t, exit.CodeUsage)
 	if !strings.Contains(p.stderr.String(), "access key") {
 		t.Errorf("got %s", p.stderr.String())
 	}
@@ -121,18 +122,18 @@ func TestLeastPrivilegeOfContexts(t *testing.T) {
 		code            int
 		contexts, admin bool
 	}{
-		{"ai models", exitDone, false, false},
-		{"ai ask Hello", exitDone, false, false},
-		{"ai ask Hello --ai-context none", exitError, true, false},
-		{"enrich describe --dry-run --ai-context none", exitError, true, false},
-		{"ai contexts ls", exitDone, true, false},
-		{"ai contexts ls --all", exitDone, false, true},
-		{"ai contexts create one", exitDone, false, true},
+		{"ai models", exit.CodeDone, false, false},
+		{"ai ask Hello", exit.CodeDone, false, false},
+		{"ai ask Hello --ai-context none", exit.CodeError, true, false},
+		{"enrich describe --dry-run --ai-context none", exit.CodeError, true, false},
+		{"ai contexts ls", exit.CodeDone, true, false},
+		{"ai contexts ls --all", exit.CodeDone, false, true},
+		{"ai contexts create one", exit.CodeDone, false, true},
 	} {
 		mu.Lock()
 		clear(with)
 		mu.Unlock()
-		command(t, t.TempDir(), slices.Concat(s.variables(), w.variables()), strings.Fields(tt.args)...).must(t, tt.code)
+		assetferry(t, t.TempDir(), slices.Concat(s.variables(), w.variables()), strings.Fields(tt.args)...).must(t, tt.code)
 		mu.Lock()
 		if with[contextScope] != tt.contexts || with[adminScope] != tt.admin {
 			t.Errorf("%s: got %v", tt.args, with)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/test/longtest"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,17 +21,17 @@ import (
 // name, so that tests can start, interrupt and kill real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFree{m}, map[string]func(){
-		"assetferry": func() { exit(run(context.Background(), os.Args[1:], testEnv())) },
-		"leak":       func() { exit(leak()) },
+		"assetferry": func() { exitProcess(run(context.Background(), os.Args[1:], testEnv())) },
+		"leak":       func() { exitProcess(leak()) },
 	})
 }
 
 // testEnv is the environment of a process, in which a test may take the file of approvers for
 // out of reach: what a test writes belongs to the account that runs it, and that may be root.
-func testEnv() environment {
-	e := stdEnv()
+func testEnv() command.Environment {
+	e := command.StdEnv()
 	if os.Getenv("ASSETFERRY_TEST_OUT_OF_REACH") != "" {
-		e.outOfReach = func(string) error { return nil }
+		e.OutOfReach = func(string) error { return nil }
 	}
 	return e
 }
@@ -52,10 +53,10 @@ func (m leakFree) Run() int {
 // leaked is the exit code of a process that leaves goroutines behind.
 const leaked = 99
 
-// exit ends a process. Built with GOEXPERIMENT=goroutineleakprofile it looks for
+// exitProcess ends a process. Built with GOEXPERIMENT=goroutineleakprofile it looks for
 // goroutines that wait for what nobody can do any more; those that the end of a
 // process may interrupt, such as of a connection that is kept, are none of them.
-func exit(code int) {
+func exitProcess(code int) {
 	if profile := pprof.Lookup("goroutineleak"); profile != nil {
 		var stacks strings.Builder
 		if err := profile.WriteTo(&stacks, 1); err != nil {
@@ -86,7 +87,7 @@ func TestLeaksOfProcessesAreFound(t *testing.T) {
 	if pprof.Lookup("goroutineleak") == nil {
 		t.Skip("needs GOEXPERIMENT=goroutineleakprofile")
 	}
-	p := command(t, t.TempDir(), nil)
+	p := assetferry(t, t.TempDir(), nil)
 	p.Path, p.Args = strings.TrimSuffix(p.Path, "assetferry")+"leak", []string{"leak"}
 	if code := p.run(t); code != leaked || !strings.Contains(p.stderr.String(), ".leak.func1") {
 		t.Errorf("exit code %d, want %d with the stack:\n%s", code, leaked, &p.stderr)

@@ -11,11 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/manual"
 	"assetferry/internal/ui"
 )
 
-func (a *app) manCommand() *cobra.Command {
+func manCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write manual pages into a folder",
@@ -25,40 +28,40 @@ it are replaced. The pages are the same every time: their date is that of the
 build, or SOURCE_DATE_EPOCH.
 `,
 		Example:           "  assetferry man share/man",
-		Args:              one("DIR"),
-		ValidArgsFunction: directories,
+		Args:              cmdline.One("DIR"),
+		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.out = a.newOut(cmd, "none", nil) // and no settings: none is needed
-			return a.man(cmd.Root(), args[0])
+			f.Out = f.NewOut(cmd, "none", nil) // and no settings: none is needed
+			return man(f, cmd.Root(), args[0])
 		},
 	}
 }
 
-func (a *app) man(root *cobra.Command, dir string) error {
-	date, err := a.buildDate()
+func man(f *command.Factory, root *cobra.Command, dir string) error {
+	date, err := buildDate(f)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage(fmt.Errorf("make the folder of the pages: %w", err), "name another folder")
+		return exit.Usage(fmt.Errorf("make the folder of the pages: %w", err), "name another folder")
 	}
 	pages := manPages(root, date)
 	for name, page := range pages {
 		write := func(w io.Writer) error { _, err := io.WriteString(w, page); return err }
-		if err := writeNew(filepath.Join(dir, name), true, write); err != nil {
+		if err := command.WriteNew(filepath.Join(dir, name), true, write); err != nil {
 			return err
 		}
 	}
-	a.out.Printf("Wrote %s into %s.", count(int64(len(pages)), "page"), ui.Sanitize(dir))
+	f.Out.Printf("Wrote %s into %s.", ui.Counted(int64(len(pages)), "page"), ui.Sanitize(dir))
 	return nil
 }
 
 // buildDate is the date of the pages; empty where nothing tells it.
-func (a *app) buildDate() (string, error) {
-	if epoch, ok := a.lookup("SOURCE_DATE_EPOCH"); ok {
+func buildDate(f *command.Factory) (string, error) {
+	if epoch, ok := f.Lookup("SOURCE_DATE_EPOCH"); ok {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return "", usage(fmt.Errorf("SOURCE_DATE_EPOCH: %q is not a number of seconds", epoch), "unset it, or set it to seconds since 1970")
+			return "", exit.Usage(fmt.Errorf("SOURCE_DATE_EPOCH: %q is not a number of seconds", epoch), "unset it, or set it to seconds since 1970")
 		}
 		return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
 	}
@@ -76,7 +79,7 @@ func (a *app) buildDate() (string, error) {
 
 // manPages makes all pages, by the name of their file.
 func manPages(root *cobra.Command, date string) map[string]string {
-	return manual.Pages(root, manual.Options{Date: date, Version: version(), ExitCodes: exitHelp, Topic: topicOf})
+	return manual.Pages(root, manual.Options{Date: date, Version: cmdline.Version(), ExitCodes: exit.Help, Topic: topicOf})
 }
 
 // topicOf gives what a topic is called; ok is false for a command.

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assetferry/internal/cli/command"
 )
 
 func pagesOf(t *testing.T, date string) map[string]string {
 	t.Helper()
-	a := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false)
-	return manPages(a.rootCommand(), date)
+	f := command.New(command.Environment{Stdout: io.Discard, Stderr: io.Discard}, false)
+	return manPages(rootCommand(f), date)
 }
 
 // TestManPages holds the form of pages: every command and every topic has one.

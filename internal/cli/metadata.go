@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/metadata"
@@ -25,26 +28,26 @@ const metadataHelp = "describe assets with this `file`: a table of CSV or JSON L
 
 // addDescribingFlags adds what describes assets.
 func addDescribingFlags(f *pflag.FlagSet) {
-	setting(f, "metadata", metadataHelp)
-	setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
-	setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
-	setting(f, "gps", "what becomes of `positions` on earth")
-	setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+	cmdline.Setting(f, "metadata", metadataHelp)
+	cmdline.Setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
+	cmdline.Setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
+	cmdline.Setting(f, "gps", "what becomes of `positions` on earth")
+	cmdline.Setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
 }
 
 // metadataChecksum is the checksum of the table that describes objects; empty if there is
 // none.
-func (a *app) metadataChecksum() (string, error) {
-	if a.settings.Metadata == "" {
+func metadataChecksum(f *command.Factory) (string, error) {
+	if f.Settings.Metadata == "" {
 		return "", nil
 	}
-	f, err := os.Open(a.settings.Metadata)
+	file, err := os.Open(f.Settings.Metadata)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	if _, err := io.Copy(sum, file); err != nil {
 		return "", fmt.Errorf("--metadata: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
@@ -52,75 +55,75 @@ func (a *app) metadataChecksum() (string, error) {
 
 // openMetadata opens the table that describes objects, nil if there is none. That it cannot
 // be read is told before anybody is asked for anything.
-func (a *app) openMetadata() (*metadata.Table, error) {
-	if a.settings.Metadata == "" {
+func openMetadata(f *command.Factory) (*metadata.Table, error) {
+	if f.Settings.Metadata == "" {
 		return nil, nil
 	}
-	rules, err := a.addressRules("")
+	rules, err := f.AddressRules("")
 	if err != nil {
 		return nil, err
 	}
-	t, err := metadata.OpenTable(a.settings.Metadata, metadata.Terms{
-		Word: a.settings.NewMapping().Word,
+	t, err := metadata.OpenTable(f.Settings.Metadata, metadata.Terms{
+		Word: f.Settings.NewMapping().Word,
 		Keys: func(address string) []string { return oldurl.Keys(rules, address) },
 		Same: oldurl.Comparable,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(err, "check the path given with --metadata")
+		return nil, exit.Usage(err, "check the path given with --metadata")
 	} else if err != nil {
-		return nil, usage(err, hintOf(err))
+		return nil, exit.Usage(err, exit.HintOf(err))
 	}
-	a.closeLater(t.Close)
+	f.CloseLater(t.Close)
 	return t, nil
 }
 
 // trusts has nothing looked for in contents where their source tells all there is to tell,
 // unless somebody says where to look: what people or rules left out would be found again.
-func (a *app) trusts(s sources.Source) {
-	if s.Traits().Complete && a.settings.Origin("precedence") == config.FromDefault && a.settings.Origin("ignore_metadata") == config.FromDefault {
-		a.settings.Ignored = []metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+func trusts(f *command.Factory, s sources.Source) {
+	if s.Traits().Complete && f.Settings.Origin("precedence") == config.FromDefault && f.Settings.Origin("ignore_metadata") == config.FromDefault {
+		f.Settings.Ignored = []metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 	}
 }
 
 // introduceMetadata says what describes assets, if anything does, and which rows do not.
-func (a *app) introduceMetadata(t *metadata.Table) {
+func introduceMetadata(f *command.Factory, t *metadata.Table) {
 	if t == nil {
 		return
 	}
-	a.out.Notef("Metadata     %s, %s", ui.Sanitize(a.settings.Metadata), count(int64(t.Rows()), "row"))
+	f.Out.Notef("Metadata     %s, %s", ui.Sanitize(f.Settings.Metadata), ui.Counted(int64(t.Rows()), "row"))
 	if wrong := t.Mistakes(); wrong != nil {
-		a.out.Notef("Rows that are wrong are left out: %s", wrong.Error())
+		f.Out.Notef("Rows that are wrong are left out: %s", wrong.Error())
 	}
 }
 
 // shownLost is how many rows are shown that are for no object.
 const shownLost = 5
 
-// tellTable says at the end which rows of the table described nothing, and reports whether
+// printTable says at the end which rows of the table described nothing, and reports whether
 // any of them is wrong. Whether a row that knows its object by the content is for one is
 // only known once all has arrived.
-func (a *app) tellTable(ctx context.Context, s *endpoints, run state.Run, applied bool) (wrong bool, err error) {
+func printTable(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, applied bool) (wrong bool, err error) {
 	t := s.metadata
 	if t == nil {
 		return false, nil
 	}
 	lost := 0
 	if applied || !t.AsksForDigests() {
-		if lost, err = a.tellLost(ctx, s, run); err != nil {
+		if lost, err = printLost(ctx, f, s, run); err != nil {
 			return false, err
 		}
 	}
 	line := event.Table{Rows: t.Rows(), Lost: lost}
 	if mistakes := t.Mistakes(); mistakes != nil {
 		line.Wrong = mistakes.Total
-		a.out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", count(int64(line.Wrong), "row"))
+		f.Out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", ui.Counted(int64(line.Wrong), "row"))
 	}
-	a.summary.Table = &line
+	f.Summary.Table = &line
 	return line.Wrong > 0, nil
 }
 
-// tellLost tells which rows are for no object that is known.
-func (a *app) tellLost(ctx context.Context, s *endpoints, run state.Run) (int, error) {
+// printLost tells which rows are for no object that is known.
+func printLost(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (int, error) {
 	lost, _, err := s.metadata.Lost(0)
 	if err != nil || lost == 0 {
 		return 0, err
@@ -132,12 +135,12 @@ func (a *app) tellLost(ctx context.Context, s *endpoints, run state.Run) (int, e
 	if err != nil || lost == 0 {
 		return 0, err
 	}
-	a.out.Notef("Rows of the metadata table that are for no object: %s", ui.Count(int64(lost)))
+	f.Out.Notef("Rows of the metadata table that are for no object: %s", ui.Count(int64(lost)))
 	for _, row := range first {
-		a.out.Notef("  line %d: %s", row.Line, ui.Sanitize(row.Known))
+		f.Out.Notef("  line %d: %s", row.Line, ui.Sanitize(row.Known))
 	}
 	if more := lost - len(first); more > 0 {
-		a.out.Notef("  and %s more", ui.Count(int64(more)))
+		f.Out.Notef("  and %s more", ui.Count(int64(more)))
 	}
 	return lost, nil
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
 )
-
-// shownProblems is how many items a person is shown at the end of a run.
-const shownProblems = 20
 
 type migrateOptions struct {
 	command                      string // migrate, adopt or sync
@@ -30,7 +31,7 @@ type migrateOptions struct {
 	sync                         syncOptions
 }
 
-func (a *app) migrateCommand() *cobra.Command {
+func migrateCommand(f *command.Factory) *cobra.Command {
 	o := migrateOptions{command: "migrate"}
 	c := &cobra.Command{
 		Use:   "migrate SOURCE",
@@ -42,22 +43,22 @@ is sent twice. An object that changed after it arrived is skipped and counted.
 
 The first interrupt finishes what has begun, the second aborts it.
 `,
-		Args:              sourceOrJob,
-		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
-			return a.planOrMigrate(ctx, cmd, source, o)
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return planOrMigrate(ctx, f, cmd, source, o)
 		}),
 	}
-	f := c.Flags()
-	addApplyFlags(f, &o)
-	addOutputFlag(f, &o.output)
-	addSelectionFlags(f)
-	addCreateFlags(f, &o.retryParked)
-	addSendingFlags(f, &o)
+	flags := c.Flags()
+	addApplyFlags(flags, &o)
+	addOutputFlag(flags, &o.output)
+	addSelectionFlags(flags)
+	addCreateFlags(flags, &o.retryParked)
+	addSendingFlags(flags, &o)
 	return c
 }
 
-func (a *app) adoptCommand() *cobra.Command {
+func adoptCommand(f *command.Factory) *cobra.Command {
 	o := migrateOptions{command: "adopt"}
 	c := &cobra.Command{
 		Use:   "adopt SOURCE",
@@ -71,16 +72,16 @@ is not there is counted, and a later migrate brings it.
 Use it after files were uploaded by other means. Where the journal is lost it is
 not needed: migrate does the same before it sends anything.
 `,
-		Args:              sourceOrJob,
-		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
-			return a.planOrMigrate(ctx, cmd, source, o)
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return planOrMigrate(ctx, f, cmd, source, o)
 		}),
 	}
-	f := c.Flags()
-	addApplyFlags(f, &o)
-	addOutputFlag(f, &o.output)
-	addSelectionFlags(f)
+	flags := c.Flags()
+	addApplyFlags(flags, &o)
+	addOutputFlag(flags, &o.output)
+	addSelectionFlags(flags)
 	return c
 }
 
@@ -89,8 +90,8 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
 	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
-	addLimitFlags(f)
-	addKeepRuns(f)
+	command.AddLimitFlags(f)
+	command.AddKeepRuns(f)
 	addRunStatusFlags(f)
 }
 
@@ -99,126 +100,126 @@ const retryParkedHelp = "try objects again that failed in many runs, or that may
 // addCreateFlags adds what decides which assets a plan creates.
 func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
-	setting(f, "unmatched", "`policy` for extensions that no category allows")
-	setting(f, "fallback-category", "with --unmatched create: category of this `name` for what no category allows; names without an extension get .bin")
+	cmdline.Setting(f, "unmatched", "`policy` for extensions that no category allows")
+	cmdline.Setting(f, "fallback-category", "with --unmatched create: category of this `name` for what no category allows; names without an extension get .bin")
 	f.BoolVar(retryParked, "retry-parked", false, retryParkedHelp)
 }
 
 // addSendingFlags adds how assets are sent.
 func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
-	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
+	cmdline.Setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
 	addDescribingFlags(f)
-	setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
+	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
 	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
 		migrate.DefaultSettle, migrate.DefaultAnswer))
 }
 
-func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
+func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o migrateOptions) error {
 	if cmd.Flags().Changed("settle-time") && o.settle <= 0 {
-		return usage(errors.New("--settle-time must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
+		return exit.Usage(errors.New("--settle-time must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
 	}
-	if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
+	if err := cmdline.Together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
 		return err
 	}
 	if o.dryRun {
-		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
+		return plan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
 	}
 	if o.output != "" {
-		return usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
+		return exit.Usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
 	}
-	return a.migrate(ctx, cmd, source, o)
+	return migrateSource(ctx, f, cmd, source, o)
 }
 
-func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
+func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
-	a.summary = &event.Summary{Command: o.command}
-	if err := a.openPublisher(source, o.command); err != nil {
+	f.Summary = &event.Summary{Command: o.command}
+	if err := openPublisher(f, source, o.command); err != nil {
 		return err
 	}
-	defer a.startWindow()()
-	s, err := a.openEndpoints(ctx, cmd, source, o.approved, o.sync, false)
+	defer f.StartWindow()()
+	s, err := openEndpoints(ctx, f, cmd, source, o.approved, o.sync, false)
 	if err != nil {
 		return err
 	}
 	if o.command == "adopt" {
 		s.adoptOnly()
 	}
-	if err := a.syncRules(ctx, s, o.sync); err != nil {
+	if err := syncRules(ctx, f, s, o.sync); err != nil {
 		return err
 	}
 	if err := s.sameRules(); err != nil {
 		return err
 	}
-	a.introduce(s)
-	a.publishStart(ctx, s)
-	applier := a.applier(s, o)
-	run, err := a.resumeOrBegin(ctx, s, applier, o)
+	introduce(f, s)
+	publishStart(ctx, f, s)
+	applier := applier(f, s, o)
+	run, err := resumeOrBegin(ctx, f, s, applier, o)
 	if err != nil {
 		return err
 	}
-	if s.dest.approver.Name != "" {
-		o.approver = s.dest.approver
+	if s.dest.Approver.Name != "" {
+		o.approver = s.dest.Approver
 	}
-	if run, err = a.noteApprover(ctx, s.journal, run, o.approver); err != nil {
+	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, o.approver); err != nil {
 		return err
 	}
-	planner := a.planner(s, o.retryParked)
-	a.guard(planner, o.sync)
+	planner := planner(f, s, o.retryParked)
+	guard(f, planner, o.sync)
 	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
-	a.out.Progress().EndPhase()
-	a.tellOvertaken(plan)
+	f.Out.Progress().EndPhase()
+	printOvertaken(f, plan)
 	if err != nil {
 		return err
 	}
-	a.showPlan(plan)
-	a.tellNothingMatches(plan, s.rules)
-	if err := a.tellNewCategory(ctx, s, plan); err != nil {
+	showPlan(f, plan)
+	printNothingMatches(f, plan, s.rules)
+	if err := printNewCategory(ctx, f, s, plan); err != nil {
 		return err
 	}
 	if plan.Blocked(s.rules) {
-		a.showUnmatched(plan)
-		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+		showUnmatched(f, plan)
+		outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 		return unmatched(plan)
 	}
-	if err := a.showGuards(plan); err != nil {
-		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	if err := showGuards(f, plan); err != nil {
+		outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 		return err
 	}
-	if err := a.agreeToRepair(ctx, s, plan, o.sync); err != nil {
+	if err := agreeToRepair(ctx, f, s, plan, o.sync); err != nil {
 		return err
 	}
-	a.tellDoubled(plan.Doubled)
+	printDoubled(f, plan.Doubled)
 	if o.approved == nil { // else they were looked at before it was approved
-		a.tellLosses(s, plan.Tallies, source)
+		printLosses(f, s, plan.Tallies, source)
 	}
-	a.tellDoubts(plan.Tallies, applier)
-	failure := a.carryOut(ctx, applier.Apply, plan.Run)
-	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+	printDoubts(f, plan.Tallies, applier)
+	failure := carryOut(ctx, f, applier.Apply, plan.Run)
+	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
 }
 
 // carryOut has a plan carried out, which a first interrupt ends in good order, and gives
 // the reason if it ended early.
-func (a *app) carryOut(ctx context.Context, apply func(context.Context, state.Run) error, run state.Run) error {
-	a.draining.Store(true)
+func carryOut(ctx context.Context, f *command.Factory, apply func(context.Context, state.Run) error, run state.Run) error {
+	f.Draining.Store(true)
 	failure := apply(ctx, run)
-	a.draining.Store(false)
-	a.out.Progress().EndPhase()
+	f.Draining.Store(false)
+	f.Out.Progress().EndPhase()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case failure == migrate.ErrStopped: // and nothing else went wrong
-		return a.whyStopped()
+		return f.WhyStopped()
 	}
 	return failure
 }
 
 // applier makes what carries out the plan.
-func (a *app) applier(s *endpoints, o migrateOptions) *migrate.Applier {
-	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
-	applier.Concurrency, applier.Stop, applier.Wait = a.settings.Concurrency, a.stop, a.settings.Wait
-	applier.Provenance, applier.FormerAlive = a.settings.Provenance, s.journal.FormerAlive()
-	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.profile.ListingDelay)
+func applier(f *command.Factory, s *endpoints, o migrateOptions) *migrate.Applier {
+	applier := migrate.NewApplier(s.deps(f, f.Watch()), s.dest.Client)
+	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
+	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.journal.FormerAlive()
+	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.Profile.ListingDelay)
 	return applier
 }
 
@@ -233,7 +234,7 @@ func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duratio
 }
 
 // conclude tells what became of a run, from the journal alone.
-func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.Time, failure error) error {
+func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, began time.Time, failure error) error {
 	run, err := s.journal.Run(ctx, id)
 	if err != nil {
 		return errors.Join(failure, err)
@@ -242,25 +243,25 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	if err := a.showProblems(ctx, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
+	if err := showProblems(ctx, f, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
 		state.ItemParked, state.ItemConflict); err != nil {
 		return errors.Join(failure, err)
 	}
 	took := time.Since(began)
-	a.sumUp(run, tallies, took)
-	throttling := s.dest.limiter.Throttling()
-	a.summary.Refused, a.summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
+	outcome.SumUp(f, run, tallies, took)
+	throttling := s.dest.Limiter.Throttling()
+	f.Summary.Refused, f.Summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
 	wrong := false
 	if run.Undoes == 0 {
-		if err := a.tellFound(ctx, s, run); err != nil {
+		if err := printFound(ctx, f, s, run); err != nil {
 			return errors.Join(failure, err)
 		}
-		if wrong, err = a.tellTable(ctx, s, run, !run.Open()); err != nil {
+		if wrong, err = printTable(ctx, f, s, run, !run.Open()); err != nil {
 			return errors.Join(failure, err)
 		}
 	}
-	items := describe(tallies)
-	skips, err := skippedText(ctx, s.journal, run, tallies)
+	items := outcome.Describe(tallies)
+	skips, err := outcome.SkippedText(ctx, s.journal, run, tallies)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
@@ -270,80 +271,80 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	}
 	sent := ""
 	if run.Undoes == 0 {
-		sent = fmt.Sprintf("; %s sent", ui.Bytes(bytesSent(tallies)))
+		sent = fmt.Sprintf("; %s sent", ui.Bytes(outcome.BytesSent(tallies)))
 	}
 	names := ""
 	if run.Undoes == 0 {
-		if names, err = a.countNames(ctx, s.journal, run); err != nil {
+		if names, err = countNames(ctx, f, s.journal, run); err != nil {
 			return errors.Join(failure, err)
 		}
 	}
 	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
-	a.out.Printf("%s", line)
-	if a.publisher != nil {
-		a.publisher.Line = line
+	f.Out.Printf("%s", line)
+	if f.Publisher != nil {
+		f.Publisher.Line = line
 	}
 	if skips != "" {
-		a.out.Printf("%s", wrapped(skips, "  "))
+		f.Out.Printf("%s", outcome.Wrapped(skips, "  "))
 	}
 	if names != "" {
-		a.out.Printf("%s", names)
+		f.Out.Printf("%s", names)
 	}
-	if slowed := throttledText(throttling, took); slowed != "" {
-		a.out.Printf("%s", slowed)
+	if slowed := command.ThrottledText(throttling, took); slowed != "" {
+		f.Out.Printf("%s", slowed)
 	}
 	if run.Command == "apply" {
-		a.out.Printf("Plan hash %s", run.PlanHash)
+		f.Out.Printf("Plan hash %s", run.PlanHash)
 	}
-	if by := approverText(run); by != "" {
-		a.out.Printf("%s", by)
+	if by := outcome.ApproverText(run); by != "" {
+		f.Out.Printf("%s", by)
 	}
-	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	f.Out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
 	if failure == nil && !run.Open() {
-		a.prune(ctx, s.journal)
+		f.Prune(ctx, s.journal)
 	}
-	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
-		a.backUp(ctx, s.journal)
+	if failure == nil || failure == exit.ErrWindow { // else it is gone on with, or looked into, at once
+		f.BackUp(ctx, s.journal)
 	}
 	if failure == nil && run.Stopped != "" {
-		return with(exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
+		return exit.With(exit.CodeGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
 	}
-	if failure == nil && (exitOf(tallies) != exitDone || wrong) {
-		steps, err := stepsAfter(ctx, s.journal, run, tallies)
+	if failure == nil && (outcome.ExitOf(tallies) != exit.CodeDone || wrong) {
+		steps, err := outcome.StepsAfter(ctx, s.journal, run, tallies)
 		if err != nil {
 			return err
 		}
 		for _, step := range steps {
-			a.out.Notef("Try: %s", step)
+			f.Out.Notef("Try: %s", step)
 		}
-		return said(exitItems)
+		return exit.Said(exit.CodeItems)
 	}
 	return failure
 }
 
 // countNames counts the assets whose names differ from the source, by whichever runs, and says
 // so with one of them; "" if there are none.
-func (a *app) countNames(ctx context.Context, journal *state.Store, run state.Run) (line string, err error) {
+func countNames(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (line string, err error) {
 	for r, err := range migrate.Names(ctx, journal, run.Pair.ID) {
 		if err != nil {
 			return "", err
 		}
-		if a.summary.NamesDiffer++; a.summary.NamesDiffer == 1 {
+		if f.Summary.NamesDiffer++; f.Summary.NamesDiffer == 1 {
 			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(string(r.Key)))
 		}
 	}
-	switch a.summary.NamesDiffer {
+	switch f.Summary.NamesDiffer {
 	case 0:
 		return "", nil
 	case 1:
 		return "1 name differs from the source, " + line, nil
 	}
-	return ui.Count(a.summary.NamesDiffer) + " names differ from the source, " + line, nil
+	return ui.Count(f.Summary.NamesDiffer) + " names differ from the source, " + line, nil
 }
 
 // showProblems tells which items need a person, those of some states, the worst first,
 // as far as they fit; JSON has them all.
-func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFirst ...state.ItemState) error {
+func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int64, worstFirst ...state.ItemState) error {
 	shown, more := 0, 0
 	for _, worst := range worstFirst {
 		for i, err := range s.journal.Items(ctx, run, worst) {
@@ -351,35 +352,35 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFi
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				a.out.Event("item", event.Item{Key: string(i.Key), Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+				f.Out.Event("item", event.Item{Key: string(i.Key), Origin: command.Origin(i), Action: string(i.Action), State: string(i.State), Error: exit.OrHint(i.Error, i.Reason)})
 			}
-			if shown == shownProblems && !a.out.Verbose() {
+			if shown == outcome.ShownProblems && !f.Out.Verbose() {
 				more++
 				continue
 			}
 			shown++
-			a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(orHint(i.Error, i.Reason)))
+			f.Out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, i.Reason)))
 		}
 	}
 	if more > 0 {
-		a.out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
+		f.Out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
 	}
 	return nil
 }
 
 // resumeOrBegin gets the run to work with: the unfinished one, or a new one.
-func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, o migrateOptions) (state.Run, error) {
+func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, o migrateOptions) (state.Run, error) {
 	now := clock.Now()
-	run, decided, err := decideRun(ctx, s.journal, s.pair,
+	run, decided, err := command.DecideRun(ctx, s.journal, s.pair,
 		migrate.RunSituation{Command: o.command, Rules: s.rules, PlanHash: o.approved.hash(), Restart: o.restart, Now: now})
 	if err != nil {
 		return run, err
 	}
 	switch decided.Step {
 	case migrate.StepRefuse:
-		return run, a.refuseRun(ctx, s.journal, run, decided)
+		return run, refuseRun(ctx, f, s.journal, run, decided)
 	case migrate.StepSupersede:
-		if err := a.giveUp(ctx, s, applier, run, decided); err != nil {
+		if err := giveUp(ctx, f, s, applier, run, decided); err != nil {
 			return run, err
 		}
 		return s.begin(ctx, o.command)
@@ -389,45 +390,45 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	age := ui.Duration(now.Sub(run.ListedAt))
 	switch decided.Why {
 	case migrate.WhyNews:
-		a.out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
+		f.Out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
 	case migrate.WhyStale:
-		a.out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
+		f.Out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
 	case migrate.WhyOldListing:
-		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, age)
+		f.Out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, age)
 	default:
-		a.out.Notef("Going on with run %s, listed %s ago.", run.ID, age)
+		f.Out.Notef("Going on with run %s, listed %s ago.", run.ID, age)
 	}
 	switch decided.Step {
 	case migrate.StepRelist:
-		return a.relist(ctx, s, applier, run)
+		return relist(ctx, f, s, applier, run)
 	case migrate.StepReplan:
-		return a.decideAnew(ctx, s, run)
+		return decideAnew(ctx, f, s, run)
 	}
 	return run, nil
 }
 
 // refuseRun is the error of a command that has to leave the unfinished run alone.
-func (a *app) refuseRun(ctx context.Context, journal *state.Store, run state.Run, decided migrate.RunDecision) error {
+func refuseRun(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, decided migrate.RunDecision) error {
 	switch decided.Why {
 	case migrate.WhyOtherPlan:
-		return with(exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), a.finishOrGiveUp(run))
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), finishOrGiveUp(f, run))
 	case migrate.WhyOtherRules:
-		return with(exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
-			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run)))
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
+			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run)))
 	}
-	waits, err := a.inTheWay(ctx, journal, run)
+	waits, err := inTheWay(ctx, f, journal, run)
 	if err != nil {
 		return err
 	}
 	if run.Undoes != 0 {
-		waits.hint += "; --restart gives it up, and what it has taken back stays so"
+		waits.Hint += "; --restart gives it up, and what it has taken back stays so"
 	}
 	return waits
 }
 
-// tellDoubts says what the end of the former process left open, and why that may
+// printDoubts says what the end of the former process left open, and why that may
 // keep a run from ending for a while. What is moved or trashed does not.
-func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
+func printDoubts(f *command.Factory, tallies []state.Tally, applier *migrate.Applier) {
 	var open int64
 	for _, t := range tallies {
 		if (t.State == state.ItemSending || t.State == state.ItemInDoubt) && t.Action != state.Move && t.Action != state.Trash {
@@ -435,15 +436,15 @@ func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
 		}
 	}
 	if open > 0 {
-		a.out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
-			count(open, "upload"), max(applier.Settle, applier.Answer))
+		f.Out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
+			ui.Counted(open, "upload"), max(applier.Settle, applier.Answer))
 	}
 }
 
 // decideAnew drops the plan of a run and keeps its listing: the run was stopped
 // before anything was sent, and what stopped it may have been set right at the
 // destination.
-func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (state.Run, error) {
+func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (state.Run, error) {
 	if err := s.journal.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
 		return run, err
 	}
@@ -451,12 +452,12 @@ func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (stat
 }
 
 // giveUp ends a run that is not finished, after finding out what became of its items.
-func (a *app) giveUp(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, decided migrate.RunDecision) error {
+func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, run state.Run, decided migrate.RunDecision) error {
 	if run.Undoes != 0 {
-		return a.giveUpUndo(ctx, s, run)
+		return giveUpUndo(ctx, f, s, run)
 	}
 	if run.State == state.Applying && decided.Why == migrate.WhyOtherRules {
-		a.out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(decided.Differences, "; "))
+		f.Out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(decided.Differences, "; "))
 	}
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return err
@@ -464,11 +465,11 @@ func (a *app) giveUp(ctx context.Context, s *endpoints, applier *migrate.Applier
 	if err := s.journal.Supersede(ctx, run.Num); err != nil {
 		return stillInDoubt(run, err)
 	}
-	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
+	f.Out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
 	return nil
 }
 
-func (a *app) relist(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
+func relist(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}
@@ -489,6 +490,6 @@ func stillInDoubt(run state.Run, err error) error {
 	if !errors.Is(err, state.ErrConflict) {
 		return err
 	}
-	return with(exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
+	return exit.With(exit.CodeItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
 		"run the same command again when source and destination answer; assetferry status tells more")
 }

@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -17,7 +21,7 @@ import (
 	"assetferry/state"
 )
 
-func (a *app) planCommand() *cobra.Command {
+func planCommand(f *command.Factory) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan SOURCE",
@@ -44,27 +48,27 @@ A plan with conflicts, or with objects that cannot be read, exits with 3, as the
 run would that carries it out. --exit-code exits with 5 where nothing of that
 kind is in the plan, and there is something to do.
 `,
-		Args:              sourceOrJob,
-		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
 			if cmd.Flags().Changed("explain-mapping") {
-				return a.explainMapping(ctx, cmd, source, o.explain)
+				return explainMapping(ctx, f, cmd, source, o.explain)
 			}
-			return a.plan(ctx, cmd, source, o)
+			return plan(ctx, f, cmd, source, o)
 		}),
 	}
-	f := c.Flags()
-	addOutputFlag(f, &o.output)
-	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do, and nothing that exits with 3")
-	f.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
-	f.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
-	addSelectionFlags(f)
-	addCreateFlags(f, &o.retryParked)
-	addDescribingFlags(f)
-	addLimitFlags(f)
-	f.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
-	addSyncFlags(f, &o.sync)
+	flags := c.Flags()
+	addOutputFlag(flags, &o.output)
+	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do, and nothing that exits with 3")
+	flags.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
+	flags.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
+	addSelectionFlags(flags)
+	addCreateFlags(flags, &o.retryParked)
+	addDescribingFlags(flags)
+	command.AddLimitFlags(flags)
+	flags.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
+	addSyncFlags(flags, &o.sync)
 	return c
 }
 
@@ -77,115 +81,115 @@ type planOptions struct {
 	approved                         *approvedPlan
 }
 
-func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o planOptions) error {
+func plan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o planOptions) error {
 	began := time.Now()
-	a.summary = &event.Summary{Command: "plan"}
-	defer a.startWindow()()
+	f.Summary = &event.Summary{Command: "plan"}
+	defer f.StartWindow()()
 	if o.sync.on && o.output != "" {
-		return usage(errors.New("--output keeps plans of migrate only"), "a sync is carried out as it is planned; look at it with --dry-run, with --json or --verbose for every object")
+		return exit.Usage(errors.New("--output keeps plans of migrate only"), "a sync is carried out as it is planned; look at it with --dry-run, with --json or --verbose for every object")
 	}
-	if err := a.prepareOutput(o.output); err != nil {
+	if err := prepareOutput(f, o.output); err != nil {
 		return err
 	}
-	s, err := a.openEndpoints(ctx, cmd, source, o.approved, o.sync, true)
+	s, err := openEndpoints(ctx, f, cmd, source, o.approved, o.sync, true)
 	if err != nil {
 		return err
 	}
 	if o.adoptOnly {
 		s.adoptOnly()
 	}
-	if err := a.syncRules(ctx, s, o.sync); err != nil {
+	if err := syncRules(ctx, f, s, o.sync); err != nil {
 		return err
 	}
-	a.introduce(s)
-	open, decided, err := decideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
+	introduce(f, s)
+	open, decided, err := command.DecideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
 	if err != nil {
 		return err
 	}
 	if decided.Why == migrate.WhyOtherRun {
-		a.out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
+		f.Out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
 	}
 	run, err := s.begin(ctx, "plan")
 	if err != nil {
 		return err
 	}
-	planner := a.planner(s, o.retryParked)
-	a.guard(planner, o.sync)
-	if a.out.Verbose() {
-		planner.Unchanged = a.showUnchanged
+	planner := planner(f, s, o.retryParked)
+	guard(f, planner, o.sync)
+	if f.Out.Verbose() {
+		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
 	}
 	plan, err := planner.Plan(ctx, run)
-	a.out.Progress().EndPhase()
+	f.Out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
-	if err := a.showItems(ctx, s, plan); err != nil {
+	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
-	findings, err := a.findings(ctx, s, plan, o.probe)
+	findings, err := findings(ctx, f, s, plan, o.probe)
 	if err != nil {
 		return err
 	}
-	a.showPlan(plan)
-	a.tellNothingMatches(plan, s.rules)
-	if err := a.tellNewCategory(ctx, s, plan); err != nil {
+	showPlan(f, plan)
+	printNothingMatches(f, plan, s.rules)
+	if err := printNewCategory(ctx, f, s, plan); err != nil {
 		return err
 	}
-	a.showFindings(findings)
-	a.showUnmatched(plan)
-	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
-	if _, err := a.tellTable(ctx, s, plan.Run, false); err != nil {
+	showFindings(f, findings)
+	showUnmatched(f, plan)
+	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
+	if _, err := printTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
 	}
-	a.out.Printf("%s Nothing was sent.", planned(plan))
-	if err := a.tellForecast(ctx, s, plan, source); err != nil {
+	f.Out.Printf("%s Nothing was sent.", planned(plan))
+	if err := printForecast(ctx, f, s, plan, source); err != nil {
 		return err
 	}
-	if err := a.showDrift(ctx, s, plan); err != nil {
+	if err := showDrift(ctx, f, s, plan); err != nil {
 		return err
 	}
 	if o.approved == nil || o.approved.bound {
-		a.out.Printf("Plan hash %s", plan.Run.PlanHash)
+		f.Out.Printf("Plan hash %s", plan.Run.PlanHash)
 	} else {
-		a.summary.PlanHash = "" // see bindToHash
+		f.Summary.PlanHash = "" // see bindToHash
 	}
-	if err := a.writePlan(ctx, s, planner, plan, o.output); err != nil {
+	if err := writePlan(ctx, f, s, planner, plan, o.output); err != nil {
 		return err
 	}
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
 	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
-		return a.showGuards(plan)
-	case exitOf(plan.Tallies) != exitDone: // as the run that carries it out would
-		return said(exitItems)
+		return showGuards(f, plan)
+	case outcome.ExitOf(plan.Tallies) != exit.CodeDone: // as the run that carries it out would
+		return exit.Said(exit.CodeItems)
 	case o.exitCode && hasChanges(plan.Tallies):
-		return said(exitChanges)
+		return exit.Said(exit.CodeChanges)
 	}
 	return nil
 }
 
 // introduce says where from, where to and where the journal is.
-func (a *app) introduce(s *endpoints) {
-	a.out.Log().Info("begin", "command", a.summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.journal.Path())
-	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
-	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
-	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
-	a.introduceMetadata(s.metadata)
-	s.approved.introduce(a)
+func introduce(f *command.Factory, s *endpoints) {
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.journal.Path())
+	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
+	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
+	f.Out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
+	introduceMetadata(f, s.metadata)
+	s.approved.introduce(f)
 }
 
 // showItems shows every decision, if that was asked for.
-func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) error {
-	if !a.out.JSON() && !a.out.Verbose() {
+func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
+	if !f.Out.JSON() && !f.Out.Verbose() {
 		return nil
 	}
 	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return err
 		}
-		a.showDecision(event.Plan{
-			Key: string(i.Key), Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+		showDecision(f, event.Plan{
+			Key: string(i.Key), Origin: command.Origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
 	}
@@ -200,26 +204,17 @@ func wrongWith(i state.Item) string {
 	return ""
 }
 
-// origin is the key that an object had before, of one that is moved or replaced; "" for all
-// others.
-func origin(i state.Item) string {
-	if i.Action != state.Move && i.Action != state.Replace || i.Origin == i.Key {
-		return ""
-	}
-	return string(i.Origin)
-}
-
 // showUnchanged shows an object of which the plan only keeps count.
-func (a *app) showUnchanged(r state.Receipt) {
+func showUnchanged(f *command.Factory, r state.Receipt) {
 	dir, _ := sources.Key(r.Key).Split()
-	a.showDecision(event.Plan{
+	showDecision(f, event.Plan{
 		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }
 
-func (a *app) showDecision(l event.Plan) {
-	a.out.Event("plan", l)
+func showDecision(f *command.Factory, l event.Plan) {
+	f.Out.Event("plan", l)
 	key := ui.Sanitize(l.Key)
 	if l.Origin != "" {
 		key = ui.Sanitize(l.Origin) + " -> " + key
@@ -228,19 +223,19 @@ func (a *app) showDecision(l event.Plan) {
 	if l.Error != "" {
 		why += ": " + ui.Sanitize(l.Error)
 	}
-	a.out.Printf("%-9s %s  (%s)", l.Action, key, why)
+	f.Out.Printf("%-9s %s  (%s)", l.Action, key, why)
 }
 
 // planner makes what makes a plan.
-func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
-	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
-	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, a.settings.Concurrency, s.journal.FormerAlive()
+func planner(f *command.Factory, s *endpoints, retryParked bool) *migrate.Planner {
+	p := migrate.NewPlanner(s.deps(f, f.Watch()), s.rules)
+	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, f.Settings.Concurrency, s.journal.FormerAlive()
 	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	return p
 }
 
 // showTallies shows a plan's sums, by action and reason, and in all.
-func (a *app) showTallies(tallies []state.Tally, all string) {
+func showTallies(f *command.Factory, tallies []state.Tally, all string) {
 	var rows [][]string
 	var objects, bytes int64
 	type line struct{ action, reason string }
@@ -256,28 +251,28 @@ func (a *app) showTallies(tallies []state.Tally, all string) {
 		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
 	}
 	rows = append(rows, []string{"", all, ui.Count(objects), ui.Bytes(bytes)})
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
 }
 
 // showPlan shows what a plan is about to do.
-func (a *app) showPlan(p migrate.Plan) {
+func showPlan(f *command.Factory, p migrate.Plan) {
 	all := "listed in all"
 	if keepsInStep(p.Run) {
 		all = "listed, or known before"
 	}
-	a.showTallies(p.Tallies, all)
+	showTallies(f, p.Tallies, all)
 	for _, c := range p.Categories {
 		kind := "category"
 		if c.Private {
 			kind = "private category"
 		}
-		a.out.Printf("New %s %q for %s", kind, ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
+		f.Out.Printf("New %s %q for %s", kind, ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
 	if p.Gone > 0 && !keepsInStep(p.Run) {
-		a.out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", count(p.Gone, "object"))
+		f.Out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", ui.Counted(p.Gone, "object"))
 	}
 	if p.Hidden > 0 {
-		a.out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
+		f.Out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
 	}
 }
 
@@ -301,13 +296,13 @@ const shownExtensions = 20
 
 // showUnmatched tells which extensions no category allows, on stderr: it is a
 // diagnosis.
-func (a *app) showUnmatched(p migrate.Plan) {
+func showUnmatched(f *command.Factory, p migrate.Plan) {
 	if len(p.Unmatched) == 0 {
 		return
 	}
 	var rows [][]string
 	for n, u := range p.Unmatched {
-		if n == shownExtensions && !a.out.Verbose() {
+		if n == shownExtensions && !f.Out.Verbose() {
 			rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(int64(len(p.Unmatched)-n)))})
 			break
 		}
@@ -317,7 +312,7 @@ func (a *app) showUnmatched(p migrate.Plan) {
 		}
 		rows = append(rows, []string{name, ui.Count(u.Objects), ui.Bytes(u.Bytes)})
 	}
-	a.out.Notef("No category allows these extensions:\n%s", strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows), "\n"))
+	f.Out.Notef("No category allows these extensions:\n%s", strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows), "\n"))
 }
 
 func hasChanges(tallies []state.Tally) bool {
@@ -357,7 +352,7 @@ func planned(p migrate.Plan) string {
 			conflicts += t.Objects
 		}
 	}
-	s := fmt.Sprintf("%s would be created, %s", count(created, "asset"), ui.Bytes(bytes))
+	s := fmt.Sprintf("%s would be created, %s", ui.Counted(created, "asset"), ui.Bytes(bytes))
 	if created == 0 && hasChanges(p.Tallies) {
 		s = "No asset would be created"
 	}
@@ -378,7 +373,7 @@ func unmatched(plan migrate.Plan) error {
 	for _, u := range plan.Unmatched {
 		n += u.Objects
 	}
-	return with(exitGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
+	return exit.With(exit.CodeGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", ui.Counted(n, "object")),
 		unmatchedHint(plan))
 }
 
@@ -391,6 +386,3 @@ func unmatchedHint(plan migrate.Plan) string {
 	}
 	return "leave them out with --unmatched skip, " + create + ", or allow the extensions in a category of the service"
 }
-
-// count gives a number with its word, in the plural where that is right.
-func count(n int64, word string) string { return ui.Plural(n, word) }

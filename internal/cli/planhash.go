@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/ui"
 )
 
@@ -23,24 +25,24 @@ var fullHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // bindToHash refuses a plan that does not have the hash that was approved. A dry run needs
 // no hash.
-func (a *app) bindToHash(ctx context.Context, cmd *cobra.Command, p *approvedPlan, hash string, dryRun bool) error {
+func bindToHash(ctx context.Context, f *command.Factory, cmd *cobra.Command, p *approvedPlan, hash string, dryRun bool) error {
 	given := cmd.Flags().Changed("hash")
 	switch {
 	case given && !fullHash.MatchString(strings.ToLower(hash)):
-		return usage(fmt.Errorf("--hash: %q is not the hash of a plan", hash), "give all of its 64 hexadecimal digits; plan --output printed them")
+		return exit.Usage(fmt.Errorf("--hash: %q is not the hash of a plan", hash), "give all of its 64 hexadecimal digits; plan --output printed them")
 	case given:
 		return p.bind(hash, "the one of --hash")
-	case dryRun, cmd.Flags().Changed(requestFlag):
+	case dryRun, cmd.Flags().Changed(command.RequestFlag):
 		return nil
-	case a.settings.Approval != "": // which is for the hash, and is verified before anything is sent
+	case f.Settings.Approval != "": // which is for the hash, and is verified before anything is sent
 		p.bound = true
 		return nil
-	case !ui.IsTerminal(a.stdin):
-		return usage(errors.New("apply needs --hash: it carries out the plan of that hash and no other"),
-			a.again("apply", []string{p.name}, "--hash", "HEX")+", with the hash that was approved")
+	case !ui.IsTerminal(f.Stdin):
+		return exit.Usage(errors.New("apply needs --hash: it carries out the plan of that hash and no other"),
+			f.Again("apply", []string{p.name}, "--hash", "HEX")+", with the hash that was approved")
 	}
-	a.showHeld(p)
-	answer, err := a.askLine(ctx, "Hash of the approved plan: ")
+	showHeld(f, p)
+	answer, err := f.AskLine(ctx, "Hash of the approved plan: ")
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (p *approvedPlan) bind(hash, which string) error {
 	if p.bound = strings.EqualFold(hash, p.Hash); p.bound {
 		return nil
 	}
-	return with(exitGuard, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
+	return exit.With(exit.CodeGuard, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
 		"get the file and the hash of the approved plan from its approver")
 }
 
@@ -65,10 +67,10 @@ func (p *approvedPlan) made() string {
 }
 
 // showHeld says what a plan holds, before its hash is asked for.
-func (a *app) showHeld(p *approvedPlan) {
-	a.out.Notef("Plan         %s", p.made())
-	a.out.Notef("Source       %s", ui.Sanitize(p.Head.SourceAddress))
-	a.out.Notef("Destination  %s, %s", ui.Sanitize(p.Noted.Address), ui.Sanitize(p.Head.Destination))
+func showHeld(f *command.Factory, p *approvedPlan) {
+	f.Out.Notef("Plan         %s", p.made())
+	f.Out.Notef("Source       %s", ui.Sanitize(p.Head.SourceAddress))
+	f.Out.Notef("Destination  %s, %s", ui.Sanitize(p.Noted.Address), ui.Sanitize(p.Head.Destination))
 	var actions []string
 	for _, action := range slices.Sorted(maps.Keys(p.Actions)) {
 		n := p.Actions[action]
@@ -77,5 +79,5 @@ func (a *app) showHeld(p *approvedPlan) {
 	if len(actions) == 0 {
 		actions = []string{"none"}
 	}
-	a.out.Notef("Actions      %s", ui.Sanitize(strings.Join(actions, ", ")))
+	f.Out.Notef("Actions      %s", ui.Sanitize(strings.Join(actions, ", ")))
 }

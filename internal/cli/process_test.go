@@ -27,9 +27,9 @@ type process struct {
 // much else to do.
 const patience = 4 * time.Minute
 
-// command prepares a call in a directory with an environment of its own and
+// assetferry prepares a call in a directory with an environment of its own and
 // nothing else.
-func command(t testing.TB, dir string, env []string, args ...string) *process {
+func assetferry(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
 	return commandWithin(t, patience, dir, env, args...)
 }

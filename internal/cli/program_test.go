@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 )
@@ -25,46 +28,16 @@ func TestWithProgram(t *testing.T) {
 		"/srv/assetferry status":                     "/srv/assetferry status",
 		"./assetferry plan, go run ./cmd/assetferry": "./assetferry plan, go run ./cmd/assetferry",
 	} {
-		if got := withProgram(text, name); got != want {
+		if got := cmdline.WithProgram(text, name); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, c := range newApp(environment{}, false).rootCommand().Commands() {
+	for _, c := range rootCommand(command.New(command.Environment{}, false)).Commands() {
 		if isTopic(c) {
 			continue
 		}
-		if text := "assetferry " + c.Name(); withProgram(text, name) == text {
+		if text := "assetferry " + c.Name(); cmdline.WithProgram(text, name) == text {
 			t.Errorf("%q is taken for no command", text)
-		}
-	}
-}
-
-// TestGoRunPaths knows the programs that go run builds, the first time and from its cache.
-func TestGoRunPaths(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/tmp/go-build2467095454/b001/exe/assetferry":                               true,
-		"/home/me/.cache/go-build/44/" + strings.Repeat("4a", 32) + "-d/assetferry": true,
-		`C:\Users\me\AppData\Local\Temp\go-build246\b001\exe\assetferry.exe`:        true,
-		"/home/me/go/bin/assetferry":                                                false,
-		"/home/me/go-build/assetferry":                                              false,
-	} {
-		if got := isGoRun(path); got != want {
-			t.Errorf("%s: got %t", path, got)
-		}
-	}
-}
-
-// TestGoRunSource finds the source in the folder of the repository and below it, and nowhere
-// else.
-func TestGoRunSource(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for folder, want := range map[string]bool{root: true, filepath.Join(root, "migrate"): true, t.TempDir(): false} {
-		t.Chdir(folder)
-		if source, ok := goRunSource(); ok != want || ok && source == "" {
-			t.Errorf("in %s: got %q, %t", folder, source, ok)
 		}
 	}
 }
@@ -137,8 +110,8 @@ func TestDemoCommands(t *testing.T) {
 		if !strings.Contains(out, "http://127.0.0.1:") || !strings.Contains(closing, "report.html") || !strings.Contains(out, "would be created") {
 			t.Errorf("%s: printed\n%s", name, out)
 		}
-		if code := command(t, home, nil, "sandbox", "status", "--data", filepath.Join(tc.made, "sandbox")).run(t); code != exitNoSuch {
-			t.Errorf("%s: status of the sandbox: exit code %d, want %d: it is stopped", name, code, exitNoSuch)
+		if code := assetferry(t, home, nil, "sandbox", "status", "--data", filepath.Join(tc.made, "sandbox")).run(t); code != exit.CodeNoSuch {
+			t.Errorf("%s: status of the sandbox: exit code %d, want %d: it is stopped", name, code, exit.CodeNoSuch)
 		}
 		if _, err := os.Stat(filepath.Join(home, tc.made, "report.html")); err != nil {
 			t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -23,11 +24,11 @@ func TestBucketThatRefuses(t *testing.T) {
 		done, rest int64
 		state, say string
 	}{
-		"expired":   {400, "ExpiredToken", "", exitAuth, 0, 12, "planned", "Try: the credentials have expired"},
-		"archived":  {403, "InvalidObjectState", "file 006.jpg", exitItems, 11, 1, "failed", "in an archived storage class"},
-		"forbidden": {403, "AccessDenied", "file 006.jpg", exitItems, 11, 1, "failed", "403 AccessDenied"},
-		"gone":      {404, "NoSuchKey", "file 006.jpg", exitItems, 11, 1, "changed", "gone since it was listed"},
-		"changed":   {412, "PreconditionFailed", "file 006.jpg", exitItems, 11, 1, "changed", "changed since it was listed"},
+		"expired":   {400, "ExpiredToken", "", exit.CodeAuth, 0, 12, "planned", "Try: the credentials have expired"},
+		"archived":  {403, "InvalidObjectState", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "in an archived storage class"},
+		"forbidden": {403, "AccessDenied", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "403 AccessDenied"},
+		"gone":      {404, "NoSuchKey", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "gone since it was listed"},
+		"changed":   {412, "PreconditionFailed", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "changed since it was listed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +51,7 @@ func TestBucketThatRefuses(t *testing.T) {
 			})
 			s := startService(t, sandbox.Options{})
 			env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
-			migrate := func() *process { return command(t, dir, env, "migrate", "s3://photos", "--json", "-j", "2") }
+			migrate := func() *process { return assetferry(t, dir, env, "migrate", "s3://photos", "--json", "-j", "2") }
 			p := migrate()
 			sum := lastEvent(t, p.must(t, test.exit))
 			if sum.States["done"] != test.done || sum.States[test.state] != test.rest {
@@ -60,7 +61,7 @@ func TestBucketThatRefuses(t *testing.T) {
 				t.Errorf("nobody says %q: %s", test.say, said)
 			}
 			b.wrap(nil)
-			migrate().must(t, exitDone)
+			migrate().must(t, exit.CodeDone)
 			files.check(t, s)
 		})
 	}

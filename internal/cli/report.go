@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -21,7 +24,7 @@ func reportFormats() []string { return []string{"text", "json", "csv", "html", "
 
 type reportOptions struct{ format, only, splitBy, output string }
 
-func (a *app) reportCommand() *cobra.Command {
+func reportCommand(f *command.Factory) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
 		Use:   "report",
@@ -86,14 +89,14 @@ Fields of the json document, all in objects and bytes where they are amounts:
 --json writes the summary of the run to stdout, as status does.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error { return a.reportRun(ctx, cmd, o) }),
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error { return reportRun(ctx, f, cmd, o) }),
 	}
-	f := c.Flags()
-	addRunFlags(f)
-	f.StringVar(&o.format, "format", "text", "`form` of the report: "+strings.Join(reportFormats(), ", "))
-	f.StringVar(&o.only, "only", "", "list the objects that came to this `end`, such as failed or in-doubt")
-	f.StringVar(&o.splitBy, "split-by", "", "tell top-level folders apart: `folder`")
-	f.StringVar(&o.output, "output", "", "write to this `file`, or to this new folder with --split-by; - is stdout")
+	flags := c.Flags()
+	command.AddRunFlags(flags)
+	flags.StringVar(&o.format, "format", "text", "`form` of the report: "+strings.Join(reportFormats(), ", "))
+	flags.StringVar(&o.only, "only", "", "list the objects that came to this `end`, such as failed or in-doubt")
+	flags.StringVar(&o.splitBy, "split-by", "", "tell top-level folders apart: `folder`")
+	flags.StringVar(&o.output, "output", "", "write to this `file`, or to this new folder with --split-by; - is stdout")
 	for name, values := range map[string][]string{"format": reportFormats(), "only": report.States(), "split-by": {"folder"}} {
 		// It fails only for a switch that is not there.
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -101,20 +104,20 @@ Fields of the json document, all in objects and bytes where they are amounts:
 	return c
 }
 
-func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions) error {
-	choice, err := o.check(a.out.JSON())
+func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o reportOptions) error {
+	choice, err := o.check(f.Out.JSON())
 	if err != nil {
 		return err
 	}
-	journal, err := a.readJournal(ctx)
+	journal, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	run, err := a.selectRun(ctx, cmd, journal)
+	run, err := f.SelectRun(ctx, cmd, journal)
 	if err != nil {
 		return err
 	}
-	if err := apartFrom(o.output, run.Pair.Source); err != nil {
+	if err := command.ApartFrom(o.output, run.Pair.Source); err != nil {
 		return err
 	}
 	read := report.Read
@@ -125,14 +128,14 @@ func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions
 	if err != nil {
 		return err
 	}
-	r.Tool = version()
-	if err := a.sumUpReport(ctx, journal, run); err != nil {
+	r.Tool = cmdline.Version()
+	if err := sumUpReport(ctx, f, journal, run); err != nil {
 		return err
 	}
-	if a.out.JSON() && o.output == "" {
+	if f.Out.JSON() && o.output == "" {
 		return nil // the summary is all
 	}
-	return a.tellLacks(o, a.writeReport(ctx, r, o, choice))
+	return printLacks(f, o, writeReport(ctx, f, r, o, choice))
 }
 
 // isList reports whether the report is one list of objects.
@@ -146,52 +149,52 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 	toFolder := o.output != "" && o.output != "-"
 	switch {
 	case !slices.Contains(reportFormats(), o.format):
-		return choice, usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(reportFormats(), ", "))
+		return choice, exit.Usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(reportFormats(), ", "))
 	case err != nil:
-		return choice, usage(fmt.Errorf("--only: %w", err), "one of "+strings.Join(report.States(), ", "))
+		return choice, exit.Usage(fmt.Errorf("--only: %w", err), "one of "+strings.Join(report.States(), ", "))
 	case o.splitBy != "" && o.splitBy != "folder":
-		return choice, usage(fmt.Errorf("--split-by: reports cannot be split by %q", o.splitBy), "--split-by folder")
+		return choice, exit.Usage(fmt.Errorf("--split-by: reports cannot be split by %q", o.splitBy), "--split-by folder")
 	case o.format == "html" && o.only != "":
-		return choice, usage(errors.New("--only and --format html exclude each other"), "csv, json, text and keys are lists with --only")
+		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "csv, json, text and keys are lists with --only")
 	case o.format == "html" && o.splitBy != "":
-		return choice, usage(errors.New("--split-by and --format html exclude each other"), "the page has the sums of folders in it; csv, json, text and keys have lists of each")
+		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page has the sums of folders in it; csv, json, text and keys have lists of each")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
-		return choice, usage(errors.New("--split-by folder with lists needs a folder to write them to"), "--output DIR")
+		return choice, exit.Usage(errors.New("--split-by folder with lists needs a folder to write them to"), "--output DIR")
 	case json && o.output == "-":
-		return choice, usage(errors.New("--json and --output - both want stdout"), "name a file with --output")
+		return choice, exit.Usage(errors.New("--json and --output - both want stdout"), "name a file with --output")
 	}
 	return choice, nil
 }
 
 // sumUpReport has the summary of the run told as status tells it.
-func (a *app) sumUpReport(ctx context.Context, journal *state.Store, run state.Run) error {
-	if !a.out.JSON() {
+func sumUpReport(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) error {
+	if !f.Out.JSON() {
 		return nil // and nothing is summed up for nobody
 	}
 	tallies, err := journal.Tallies(ctx, run.Num)
 	if err == nil {
-		a.out.Event("summary", recorded(run, tallies))
+		f.Out.Event("summary", recorded(run, tallies))
 	}
 	return err
 }
 
-func (a *app) writeReport(ctx context.Context, r report.Report, o reportOptions, choice report.Choice) error {
+func writeReport(ctx context.Context, f *command.Factory, r report.Report, o reportOptions, choice report.Choice) error {
 	if o.splitBy != "" && o.output != "" && o.output != "-" {
-		return a.splitReport(ctx, r, o, choice)
+		return splitReport(ctx, f, r, o, choice)
 	}
 	var lacks error
-	err := a.writeOutput(o.output, func(w io.Writer) error {
-		return apart(&lacks, a.write(ctx, w, r, o, choice))
+	err := f.WriteOutput(o.output, func(w io.Writer) error {
+		return apart(&lacks, write(ctx, f, w, r, o, choice))
 	})
 	if err == nil && o.output != "" && o.output != "-" {
-		a.out.Notef("Wrote %s", ui.Sanitize(o.output))
+		f.Out.Notef("Wrote %s", ui.Sanitize(o.output))
 	}
 	return errors.Join(err, lacks)
 }
 
-func (a *app) write(ctx context.Context, w io.Writer, r report.Report, o reportOptions, choice report.Choice) error {
+func write(ctx context.Context, f *command.Factory, w io.Writer, r report.Report, o reportOptions, choice report.Choice) error {
 	var clean func(string) string
-	if (o.output == "" || o.output == "-") && ui.IsTerminal(a.stdout) {
+	if (o.output == "" || o.output == "-") && ui.IsTerminal(f.Stdout) {
 		clean = ui.Sanitize
 	}
 	switch {
@@ -207,13 +210,13 @@ func (a *app) write(ctx context.Context, w io.Writer, r report.Report, o reportO
 	return r.WriteText(w, time.Local)
 }
 
-func (a *app) splitReport(ctx context.Context, r report.Report, o reportOptions, choice report.Choice) error {
+func splitReport(ctx context.Context, f *command.Factory, r report.Report, o reportOptions, choice report.Choice) error {
 	var lacks error
-	err := writeFolder(o.output, func(dir string) error {
+	err := command.WriteFolder(o.output, func(dir string) error {
 		return apart(&lacks, r.SplitByFolder(ctx, dir, o.format, choice))
 	})
 	if err == nil {
-		a.out.Notef("Wrote the folder %s", ui.Sanitize(o.output))
+		f.Out.Notef("Wrote the folder %s", ui.Sanitize(o.output))
 	}
 	return errors.Join(err, lacks)
 }
@@ -227,16 +230,16 @@ func apart(lacks *error, err error) error {
 	return err
 }
 
-// tellLacks says what a list lacks. That is no success where somebody asked for just
+// printLacks says what a list lacks. That is no success where somebody asked for just
 // that.
-func (a *app) tellLacks(o reportOptions, err error) error {
+func printLacks(f *command.Factory, o reportOptions, err error) error {
 	var lacks error
 	if err := apart(&lacks, err); err != nil || lacks == nil {
 		return err
 	}
 	if errors.Is(lacks, report.ErrOnlyCounted) && o.only == "" {
-		a.out.Notef("%v", lacks)
+		f.Out.Notef("%v", lacks)
 		return nil
 	}
-	return with(exitItems, lacks, hintOf(lacks))
+	return exit.With(exit.CodeItems, lacks, exit.HintOf(lacks))
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/oldurl"
 	"assetferry/internal/redirect"
@@ -30,7 +32,7 @@ type rewriteJob struct {
 // changesShown is how many places of a file rewrite shows unless it is told otherwise.
 const changesShown = 50
 
-func (a *app) rewriteCommand() *cobra.Command {
+func rewriteCommand(f *command.Factory) *cobra.Command {
 	var job rewriteJob
 	c := &cobra.Command{
 		Use:   "rewrite PATH...",
@@ -68,28 +70,28 @@ assetferry help rewrite.
 			}
 			return nil
 		},
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := job.contradiction(cmd, args, a.out.JSON()); err != nil {
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if err := job.contradiction(cmd, args, f.Out.JSON()); err != nil {
 				return err
 			}
 			if job.restore != "" {
-				return a.restore(ctx, job)
+				return restore(ctx, f, job)
 			}
-			return a.rewrite(ctx, cmd, args, job)
+			return rewriteFiles(ctx, f, cmd, args, job)
 		}),
 	}
-	f := c.Flags()
-	f.BoolVar(&job.write, "write", false, "replace the files, and keep each original in a backup directory")
-	f.StringVar(&job.backupDir, "backup-dir", "", "keep originals in a new folder below this `directory` (default under $XDG_STATE_HOME)")
-	f.BoolVar(&job.backupInside, "accept-backup-inside", false, "let the backup directory be inside a PATH")
-	f.StringVar(&job.restore, "restore", "", "put back the originals in this `directory`, which rewrite --write printed")
-	f.StringArrayVar(&job.prefixes, "old-prefix", nil, "`address` or path that old addresses begin with (repeatable)")
-	f.StringVar(&job.addressMap, "map", "", "take old and new addresses from this `file`: .tsv, .csv or .jsonl, as urls writes them")
-	f.BoolVar(&job.all, "all", false, "look into all files of a folder, not only those with the ending of a text")
-	f.IntVar(&job.changes, "changes", changesShown, "show this `number` of changed places of each file; 0 shows all")
-	f.BoolVar(&job.unused, "unused", false, "list the assets that nothing in these files refers to")
-	f.String("run", "", "only what the run of this `ID` brought or took over")
-	f.String("source", "", "what came from the source of this `name`, as status shows it")
+	flags := c.Flags()
+	flags.BoolVar(&job.write, "write", false, "replace the files, and keep each original in a backup directory")
+	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals in a new folder below this `directory` (default under $XDG_STATE_HOME)")
+	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "let the backup directory be inside a PATH")
+	flags.StringVar(&job.restore, "restore", "", "put back the originals in this `directory`, which rewrite --write printed")
+	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`address` or path that old addresses begin with (repeatable)")
+	flags.StringVar(&job.addressMap, "map", "", "take old and new addresses from this `file`: .tsv, .csv or .jsonl, as urls writes them")
+	flags.BoolVar(&job.all, "all", false, "look into all files of a folder, not only those with the ending of a text")
+	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changed places of each file; 0 shows all")
+	flags.BoolVar(&job.unused, "unused", false, "list the assets that nothing in these files refers to")
+	flags.String("run", "", "only what the run of this `ID` brought or took over")
+	flags.String("source", "", "what came from the source of this `name`, as status shows it")
 	return c
 }
 
@@ -98,57 +100,57 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 	stdin := slices.Contains(args, "-")
 	switch {
 	case !j.write && (cmd.Flags().Changed("backup-dir") || j.backupInside):
-		return usage(errors.New("--backup-dir and --accept-backup-inside are for --write, and nothing is written without it"), "add --write, or leave them out")
+		return exit.Usage(errors.New("--backup-dir and --accept-backup-inside are for --write, and nothing is written without it"), "add --write, or leave them out")
 	case stdin && len(args) > 1:
-		return usage(errors.New("- is stdin, and goes with no other PATH"), "rewrite files in a call of their own")
+		return exit.Usage(errors.New("- is stdin, and goes with no other PATH"), "rewrite files in a call of their own")
 	case stdin && j.write:
-		return usage(errors.New("--write is for files, and what comes from stdin goes to stdout"), "leave --write out")
+		return exit.Usage(errors.New("--write is for files, and what comes from stdin goes to stdout"), "leave --write out")
 	case stdin && (json || j.unused):
-		return usage(errors.New("--json and --unused want stdout, which the rewritten text takes"), "rewrite a file instead")
+		return exit.Usage(errors.New("--json and --unused want stdout, which the rewritten text takes"), "rewrite a file instead")
 	case j.changes < 0:
-		return usage(errors.New("--changes must be at least 0"), "")
+		return exit.Usage(errors.New("--changes must be at least 0"), "")
 	}
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
-				return usage(fmt.Errorf("--restore puts files back as they were, and --%s is for rewriting them", name), "leave one of them out")
+				return exit.Usage(fmt.Errorf("--restore puts files back as they were, and --%s is for rewriting them", name), "leave one of them out")
 			}
 		}
 	}
 	if j.addressMap != "" {
 		for _, name := range []string{"old-prefix", "run", "source"} {
 			if cmd.Flags().Changed(name) {
-				return usage(fmt.Errorf("--%s is for the journal, and --map is read instead of it", name), "leave one of them out")
+				return exit.Usage(fmt.Errorf("--%s is for the journal, and --map is read instead of it", name), "leave one of them out")
 			}
 		}
 	}
 	return nil
 }
 
-// rewrite rewrites files, or stdin.
-func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
-	a.summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
-	redirects, err := a.openRewriteRedirects(ctx, cmd, job)
+// rewriteFiles rewrites files, or stdin.
+func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
+	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
+	redirects, err := openRewriteRedirects(ctx, f, cmd, job)
 	if err != nil {
 		return err
 	}
-	a.closeLater(redirects.Close)
+	f.CloseLater(redirects.Close)
 	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
-		return usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
+		return exit.Usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
 	}
-	w := &rewriting{app: a, job: job}
-	w.session = rewrite.NewSession(r, a.summary.Rewritten, w)
-	w.session.All, w.session.Excerpts = job.all, !a.out.JSON()
+	w := &rewriting{Factory: f, job: job}
+	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
+	w.session.All, w.session.Excerpts = job.all, !f.Out.JSON()
 	if job.write {
-		if w.session.Backup, err = a.newBackup(job, rewrite.WrittenFolders(args, job.backupDir != "")); err != nil {
+		if w.session.Backup, err = newBackup(f, job, rewrite.WrittenFolders(args, job.backupDir != "")); err != nil {
 			return err
 		}
 	}
 	if args[0] == "-" {
-		err = w.session.Stream(ctx, w.stdin, w.stdout)
+		err = w.session.Stream(ctx, w.Stdin, w.Stdout)
 	} else {
-		err = cmp.Or(w.session.Files(ctx, args), a.out.Err())
+		err = cmp.Or(w.session.Files(ctx, args), f.Out.Err())
 	}
 	if err != nil {
 		return err
@@ -157,21 +159,21 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 		return err
 	}
 	if w.session.Counts.Failed > 0 || w.session.Counts.Left[rewrite.WrongLength]+w.session.Counts.Left[rewrite.TooLong] > 0 {
-		return said(exitItems)
+		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }
 
 // openRewriteRedirects opens the redirects that texts are rewritten with.
-func (a *app) openRewriteRedirects(ctx context.Context, cmd *cobra.Command, job rewriteJob) (rewrite.Redirects, error) {
+func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, job rewriteJob) (rewrite.Redirects, error) {
 	if job.addressMap != "" {
 		return rewrite.OpenMapFile(job.addressMap)
 	}
-	rules, err := a.rewriteRules(job.prefixes)
+	rules, err := rewriteRules(f, job.prefixes)
 	if err != nil {
 		return nil, err
 	}
-	journal, err := a.readJournal(ctx)
+	journal, err := f.ReadState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func (a *app) openRewriteRedirects(ctx context.Context, cmd *cobra.Command, job 
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.openRedirects(ctx, cmd, journal, pairs)
+	m, err := openRedirects(ctx, f, cmd, journal, pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -188,17 +190,17 @@ func (a *app) openRewriteRedirects(ctx context.Context, cmd *cobra.Command, job 
 
 // rewriteRules are those by which old addresses were built. Other than for a map, it must
 // be said what they begin with: a key alone is no address.
-func (a *app) rewriteRules(prefixes []string) ([]*oldurl.Template, error) {
-	if len(prefixes) == 0 && len(a.settings.Addresses) == 0 {
-		return nil, usage(errors.New("it is not said what old addresses begin with"),
+func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, error) {
+	if len(prefixes) == 0 && len(f.Settings.Addresses) == 0 {
+		return nil, exit.Usage(errors.New("it is not said what old addresses begin with"),
 			"say it with --old-prefix, like https://old.example.com/files/, or with addresses in assetferry.yaml, or give a --map")
 	}
 	if len(prefixes) == 0 {
-		return a.settings.Addresses, nil
+		return f.Settings.Addresses, nil
 	}
 	var all []*oldurl.Template
 	for _, text := range prefixes {
-		rules, err := a.addressRules(text)
+		rules, err := f.AddressRules(text)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +211,7 @@ func (a *app) rewriteRules(prefixes []string) ([]*oldurl.Template, error) {
 
 // A rewriting shows what a session does.
 type rewriting struct {
-	*app
+	*command.Factory
 	session *rewrite.Session
 	job     rewriteJob
 	left    int
@@ -220,34 +222,34 @@ type rewriting struct {
 func (w *rewriting) Skipped(f rewrite.File, removed bool) {
 	switch {
 	case removed:
-		w.out.Notef("Removed what a rewrite left behind that was interrupted: %s", ui.Sanitize(f.Path))
-	case f.Skip == rewrite.SkipDraft || w.out.Verbose():
-		w.out.Notef("Left out: %s: %s", ui.Sanitize(f.Path), f.Skip)
+		w.Out.Notef("Removed what a rewrite left behind that was interrupted: %s", ui.Sanitize(f.Path))
+	case f.Skip == rewrite.SkipDraft || w.Out.Verbose():
+		w.Out.Notef("Left out: %s: %s", ui.Sanitize(f.Path), f.Skip)
 	}
 }
 
 // Failed implements rewrite.Observer.
 func (w *rewriting) Failed(path string, err error) {
-	w.out.Notef("Left as it is: %s: %v", ui.Sanitize(path), err)
+	w.Out.Notef("Left as it is: %s: %v", ui.Sanitize(path), err)
 }
 
 // Replaced implements rewrite.Observer.
 func (w *rewriting) Replaced(path, original string) {
-	w.out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
+	w.Out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
 }
 
 // Restored implements rewrite.Observer.
-func (w *rewriting) Restored(path string) { w.out.Printf("%s", ui.Sanitize(path)) }
+func (w *rewriting) Restored(path string) { w.Out.Printf("%s", ui.Sanitize(path)) }
 
 // Spot implements rewrite.Observer.
 func (w *rewriting) Spot(name string, s rewrite.Spot) {
 	if s.Kind == rewrite.Left {
-		if w.left++; leftText[s.Why] != "" && (w.left <= toldBriefly || w.out.Verbose()) {
-			w.out.Notef("Left as it is: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), leftText[s.Why])
+		if w.left++; leftText[s.Why] != "" && (w.left <= toldBriefly || w.Out.Verbose()) {
+			w.Out.Notef("Left as it is: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), leftText[s.Why])
 		}
 	}
 	if s.New != nil {
-		w.out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), Address: s.Address})
+		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), Address: s.Address})
 	}
 }
 
@@ -257,16 +259,16 @@ func (w *rewriting) Hunk(name string, h rewrite.Hunk) error {
 		return nil
 	}
 	if w.shown == 1 {
-		w.out.Printf("--- %s\n+++ %s", ui.Sanitize(name), ui.Sanitize(name))
+		w.Out.Printf("--- %s\n+++ %s", ui.Sanitize(name), ui.Sanitize(name))
 	}
-	w.out.Printf("@@ -%d +%d @@\n-%s\n+%s", h.Line, h.Line, ui.Sanitize(h.Old), ui.Sanitize(h.New))
-	return w.out.Err()
+	w.Out.Printf("@@ -%d +%d @@\n-%s\n+%s", h.Line, h.Line, ui.Sanitize(h.Old), ui.Sanitize(h.New))
+	return w.Out.Err()
 }
 
 // Done implements rewrite.Observer.
 func (w *rewriting) Done(name string) {
 	if hidden := w.shown - w.job.changes; w.job.changes > 0 && hidden > 0 {
-		w.out.Printf("… and %s more in %s; --changes 0 shows all", count(int64(hidden), "changed line"), ui.Sanitize(name))
+		w.Out.Printf("… and %s more in %s; --changes 0 shows all", ui.Counted(int64(hidden), "changed line"), ui.Sanitize(name))
 	}
 	w.shown = 0
 }
@@ -283,21 +285,21 @@ const toldBriefly = 20
 // tell tells what was found in all.
 func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
 	c := w.session.Counts
-	say := w.out.Printf
+	say := w.Out.Printf
 	if args[0] == "-" {
-		say = w.out.Notef
+		say = w.Out.Notef
 	}
 	does := "would change"
 	if w.job.write || args[0] == "-" {
 		does = "changed"
 	}
-	what := fmt.Sprintf("%s of %s", ui.Count(c.Changed), count(c.Files, "file"))
+	what := fmt.Sprintf("%s of %s", ui.Count(c.Changed), ui.Counted(c.Files, "file"))
 	if args[0] == "-" {
 		what = "The text"
 	}
-	say("%s %s: %s%s.", what, does, countOf(c.Replaced, "address", "addresses"), lengthsTold(c.Lengths))
+	say("%s %s: %s%s.", what, does, ui.CountedAs(c.Replaced, "address", "addresses"), lengthsTold(c.Lengths))
 	if c.Current > 0 {
-		say("New already: %s.", countOf(c.Current, "address", "addresses"))
+		say("New already: %s.", ui.CountedAs(c.Current, "address", "addresses"))
 	}
 	for _, l := range redirect.LeftOutReasons() {
 		if n := c.Left[l.Reason]; n > 0 {
@@ -313,14 +315,14 @@ func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.out.Notef("Nothing was written. Try: the same with --write, which keeps the originals in a backup directory")
+		w.Out.Notef("Nothing was written. Try: the same with --write, which keeps the originals in a backup directory")
 	}
 	w.tellBackup()
 	if w.job.addressMap == "" && c.Replaced+c.Current > 0 {
-		w.tellPassing("links")
+		tellPassing(w.Factory, "links")
 	}
 	if c.Failed > 0 {
-		w.out.Notef("%s could not be read or written, told above.", count(c.Failed, "file"))
+		w.Out.Notef("%s could not be read or written, told above.", ui.Counted(c.Failed, "file"))
 	}
 	return nil
 }
@@ -329,7 +331,7 @@ func lengthsTold(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %s of serialized strings", count(n, "length"))
+	return fmt.Sprintf(", and %s of serialized strings", ui.Counted(n, "length"))
 }
 
 // tellSkipped counts the files that were left out.
@@ -341,7 +343,7 @@ func (w *rewriting) tellSkipped(say func(string, ...any)) {
 		{rewrite.SkipKept, "original that was kept (.orig)", "originals that were kept (.orig)"},
 	} {
 		if n := w.session.Skipped[s.reason]; n > 0 {
-			all = append(all, countOf(n, s.one, s.many))
+			all = append(all, ui.CountedAs(n, s.one, s.many))
 		}
 	}
 	if len(all) > 0 {
@@ -360,14 +362,14 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 	if len(all) == rewrite.MaxUnmatched {
 		more = " or more"
 	}
-	say("Match nothing: %s%s, found %s.", countOf(int64(len(all)), "old address", "old addresses"), more, count(w.session.Counts.Unmatched, "time"))
+	say("Match nothing: %s%s, found %s.", ui.CountedAs(int64(len(all)), "old address", "old addresses"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
-		w.out.Event("unmatched", event.Unmatched{Address: u.URL, File: u.File, Line: u.Line, Times: u.Times})
-		if n < toldBriefly || w.out.Verbose() {
-			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, count(u.Times, "time"))
+		w.Out.Event("unmatched", event.Unmatched{Address: u.URL, File: u.File, Line: u.Line, Times: u.Times})
+		if n < toldBriefly || w.Out.Verbose() {
+			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}
 	}
-	if len(all) > toldBriefly && !w.out.Verbose() {
+	if len(all) > toldBriefly && !w.Out.Verbose() {
 		say("  and %s more; --verbose lists them", ui.Count(int64(len(all)-toldBriefly)))
 	}
 }
@@ -380,7 +382,7 @@ func (w *rewriting) tellUnused(say func(string, ...any), redirects rewrite.Redir
 		}
 		w.session.Counts.Unused++
 		if w.job.unused {
-			w.out.Event("unused", event.Unused{Name: r.Old, URL: r.New})
+			w.Out.Event("unused", event.Unused{Name: r.Old, URL: r.New})
 			say("Unused: %s -> %s", ui.Sanitize(r.Old), ui.Sanitize(r.New))
 		}
 	}
@@ -389,7 +391,7 @@ func (w *rewriting) tellUnused(say func(string, ...any), redirects rewrite.Redir
 		if !w.job.unused {
 			hint = "; --unused lists them"
 		}
-		say("Nothing here refers to %s of %s%s.", ui.Count(w.session.Counts.Unused), count(int64(redirects.Assets().Count()), "asset"), hint)
+		say("Nothing here refers to %s of %s%s.", ui.Count(w.session.Counts.Unused), ui.Counted(int64(redirects.Assets().Count()), "asset"), hint)
 	}
 	return nil
 }

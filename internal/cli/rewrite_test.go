@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assetferry/internal/cli/exit"
 )
 
 // The public could not read a private asset at its new address, so the old one stays.
@@ -13,16 +15,16 @@ func TestRewriteLeavesPrivate(t *testing.T) {
 	if err := b.makePrivate("Images"); err != nil {
 		t.Fatal(err)
 	}
-	b.ferry(exitDone, "verify")
+	b.ferry(exit.CodeDone, "verify")
 	page := `<img src="/f/one.jpg"> <a href="/f/two.txt">`
 	tree{"page.html": page}.write(t, b.dir)
-	stdout, _ := b.ferry(exitDone, "rewrite", "--old-prefix", "/f/", "page.html", "--write")
+	stdout, _ := b.ferry(exit.CodeDone, "rewrite", "--old-prefix", "/f/", "page.html", "--write")
 	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left as they are: 1 in private categories.")
 	text, err := os.ReadFile(filepath.Join(b.dir, "page.html"))
 	if err != nil || !strings.Contains(string(text), `"/f/one.jpg"`) || strings.Contains(string(text), `"/f/two.txt"`) {
 		t.Errorf("got %s (%v)", text, err)
 	}
-	stdout, _ = b.ferry(exitDone, "rewrite", "--old-prefix", "/f/", "page.html", "--json")
+	stdout, _ = b.ferry(exit.CodeDone, "rewrite", "--old-prefix", "/f/", "page.html", "--json")
 	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"left_as_is":{"private":1}`)
 }
 
@@ -37,15 +39,15 @@ func TestRewriteTellsWhatIsNoText(t *testing.T) {
 		"site/page.html": oldImage,
 		"site/photo.svg": "\x00",
 	}.write(t, dir)
-	p := command(t, dir, nil, "rewrite", "--map", "map.tsv", "--write", "dump.sql.gz", "site")
-	stdout := p.must(t, exitItems)
+	p := assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "--write", "dump.sql.gz", "site")
+	stdout := p.must(t, exit.CodeItems)
 	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left out: 1 binary file; --verbose names them.")
 	wantIn(t, p.stderr.String(), "Left as it is: dump.sql.gz: it is compressed", "wide.html: it is UTF-16", "2 files could not be read or written, told above.")
-	wantIn(t, command(t, dir, nil, "rewrite", "--map", "map.tsv", "--json", "dump.sql.gz", "site").must(t, exitItems), `"files_failed":2`)
+	wantIn(t, assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "--json", "dump.sql.gz", "site").must(t, exit.CodeItems), `"files_failed":2`)
 
-	p = command(t, dir, nil, "rewrite", "--map", "map.tsv", "-")
+	p = assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "-")
 	p.Stdin = strings.NewReader("\x1f\x8b\x08\x08" + oldImage)
-	if stdout := p.must(t, exitError); stdout != "" {
+	if stdout := p.must(t, exit.CodeError); stdout != "" {
 		t.Errorf("wrote %q", stdout)
 	}
 	wantIn(t, p.stderr.String(), "assetferry: stdin: it is compressed: unpack it first")

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"assetferry/internal/assets"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/token"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // everyKind fills a service with a library of every kind of metadata, structure and name.
@@ -130,23 +131,23 @@ func TestRoundTrip(t *testing.T) {
 		t.Helper()
 		to := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: "0123456789abcdef0123", AccessKey: from.env.AccessKey}}})
 		env := append(to.variables(), opens...)
-		command(t, dir, env, "migrate", source, "--state", name+".db").must(t, exitDone)
+		assetferry(t, dir, env, "migrate", source, "--state", name+".db").must(t, exit.CodeDone)
 		if diff := cmp.Diff(want, to.told(t)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
-		command(t, dir, env, "verify", "--content", "--state", name+".db").must(t, exitDone)
-		out := command(t, dir, env, "migrate", source, "--state", name+".db").must(t, exitDone)
+		assetferry(t, dir, env, "verify", "--content", "--state", name+".db").must(t, exit.CodeDone)
+		out := assetferry(t, dir, env, "migrate", source, "--state", name+".db").must(t, exit.CodeDone)
 		if !strings.Contains(out, "unchanged") || len(to.told(t)) != len(want) {
 			t.Errorf("%s, again: %s", name, out)
 		}
 		export := filepath.Join(dir, name+"-out")
-		command(t, dir, to.variables(), "export", export).must(t, exitDone)
+		assetferry(t, dir, to.variables(), "export", export).must(t, exit.CodeDone)
 	}
 	arrives("environment", "ckbox://"+from.env.ID)
-	command(t, dir, from.variables(), "export", "files").must(t, exitDone)
+	assetferry(t, dir, from.variables(), "export", "files").must(t, exit.CodeDone)
 	arrives("files", "files")
 	b := startBucket(t, "backups")
 	opens = append(opens, append(b.variables(), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")...)
-	command(t, dir, append(from.variables(), opens...), "export", "s3://backups/library").must(t, exitDone)
+	assetferry(t, dir, append(from.variables(), opens...), "export", "s3://backups/library").must(t, exit.CodeDone)
 	arrives("bucket", "s3://backups/library")
 }

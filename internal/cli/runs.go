@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"assetferry/internal/runstatus"
-
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -17,7 +18,7 @@ import (
 // listedRuns is how many runs of a source are listed unless somebody asks for more.
 const listedRuns = 30
 
-func (a *app) runsCommand() *cobra.Command {
+func runsCommand(f *command.Factory) *cobra.Command {
 	limit := listedRuns
 	c := &cobra.Command{
 		Use:   "runs",
@@ -37,11 +38,11 @@ that were billed.
 It reads the journal and nothing else.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 1 {
-				return usage(errors.New("--limit must be at least 1"), "")
+				return exit.Usage(errors.New("--limit must be at least 1"), "")
 			}
-			journal, err := a.readJournal(ctx)
+			journal, err := f.ReadState(ctx)
 			if err != nil {
 				return err
 			}
@@ -49,20 +50,20 @@ It reads the journal and nothing else.
 			if err != nil {
 				return err
 			}
-			err = a.eachPair(ctx, journal, limit, func(p state.Pair, runs []state.Run) error {
-				return a.listRuns(ctx, journal, p, runs, h.Alive)
+			err = eachPair(ctx, f, journal, limit, func(p state.Pair, runs []state.Run) error {
+				return listRuns(ctx, f, journal, p, runs, h.Alive)
 			})
 			if err != nil {
 				return err
 			}
-			return a.listEnrichmentRuns(ctx, journal, limit)
+			return listEnrichmentRuns(ctx, f, journal, limit)
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")
 	return c
 }
 
-func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, runs []state.Run, atWork bool) error {
+func listRuns(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair, runs []state.Run, atWork bool) error {
 	var rows [][]string
 	for _, r := range slices.Backward(runs) {
 		tallies, err := journal.Tallies(ctx, r.Num)
@@ -84,15 +85,15 @@ func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, 
 		}
 		rows = append(rows, []string{r.ID, r.Command, how, r.StartedAt.Local().Format(time.DateTime), took,
 			ui.Count(all), ui.Count(done), ui.Count(left)})
-		a.out.Event("summary", recorded(r, tallies))
+		f.Out.Event("summary", recorded(r, tallies))
 	}
-	a.out.Printf("%s -> %s\n%s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination), ui.Table([]ui.Column{
+	f.Out.Printf("%s -> %s\n%s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination), ui.Table([]ui.Column{
 		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
 		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
 	}, rows))
 	trends, err := runstatus.Trends(ctx, journal, runs)
 	if err == nil && trends != "" {
-		a.out.Printf("%s", trends)
+		f.Out.Printf("%s", trends)
 	}
 	return err
 }

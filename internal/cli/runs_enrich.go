@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -12,7 +13,7 @@ import (
 )
 
 // listEnrichmentRuns lists the runs of enrich, the newest last.
-func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limit int) error {
+func listEnrichmentRuns(ctx context.Context, f *command.Factory, journal *state.Store, limit int) error {
 	runs, err := enrichment.In(journal).Runs(ctx, "", limit)
 	if err != nil || len(runs) == 0 {
 		return err
@@ -21,7 +22,7 @@ func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limi
 	for _, r := range slices.Backward(runs) {
 		how, took := "stopped", ""
 		line := event.Summary{
-			Run: r.ID, Command: enrichCommandName(r), Destination: r.Destination, RunState: "applying", Began: utc(r.StartedAt), Finished: utc(r.FinishedAt),
+			Run: r.ID, Command: enrichCommandName(r), Destination: r.Destination, RunState: "applying", Began: ui.UTC(r.StartedAt), Finished: ui.UTC(r.FinishedAt),
 			Actions: event.Counts{}, States: event.Counts{}, BilledCalls: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
 		}
 		if !r.FinishedAt.IsZero() {
@@ -30,12 +31,12 @@ func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limi
 		}
 		credits := ""
 		if r.Credits != nil {
-			credits = creditsText(*r.Credits)
+			credits = command.CreditsText(*r.Credits)
 		}
-		a.out.Event("summary", line)
+		f.Out.Event("summary", line)
 		rows = append(rows, []string{r.ID, enrichCommandName(r), how, r.StartedAt.Local().Format(time.DateTime), took, ui.Count(r.Calls), credits, r.Service})
 	}
-	a.out.Printf("Descriptions\n%s", ui.Table([]ui.Column{
+	f.Out.Printf("Descriptions\n%s", ui.Table([]ui.Column{
 		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Took", Right: true},
 		{Title: "Calls", Right: true}, {Title: "Credits", Right: true}, {Title: "Service"},
 	}, rows))

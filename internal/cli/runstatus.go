@@ -8,6 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/config"
 	"assetferry/internal/metrics"
 	"assetferry/internal/notify"
@@ -18,34 +22,34 @@ import (
 
 // addRunStatusFlags adds who else hears of a run.
 func addRunStatusFlags(f *pflag.FlagSet) {
-	setting(f, "metrics", "write what became of the run into this `file`, for the textfile collector of Prometheus' node exporter")
+	cmdline.Setting(f, "metrics", "write what became of the run into this `file`, for the textfile collector of Prometheus' node exporter")
 	f.StringArray("notify", nil, `POST a JSON object to this `+"`address`"+` when the run begins and when it ends; with "failure=" before it, of failures only (repeatable) [$ASSETFERRY_NOTIFY]`)
-	setting(f, "notify-file", "`file` of such addresses, one a line: switches can be seen by others, and who knows the address can use it")
+	cmdline.Setting(f, "notify-file", "`file` of such addresses, one a line: switches can be seen by others, and who knows the address can use it")
 }
 
 // openPublisher has others hear of the run that follows, if anybody wants to.
-func (a *app) openPublisher(source, command string) error {
-	c := a.settings
-	targets, err := c.Targets(func(warning string) { a.out.Log().Warn(warning) })
+func openPublisher(f *command.Factory, source, name string) error {
+	c := f.Settings
+	targets, err := c.Targets(func(warning string) { f.Out.Log().Warn(warning) })
 	if err != nil || len(targets) == 0 && c.Metrics == "" {
 		return err
 	}
 	if c.Metrics != "" {
 		if err := metrics.Check(c.Metrics); err != nil {
-			return usage(fmt.Errorf("--metrics: %w", err), "name a file of its own, in a folder that is there")
+			return exit.Usage(fmt.Errorf("--metrics: %w", err), "name a file of its own, in a folder that is there")
 		}
 	}
-	trust, err := trusting(c.CAFile)
+	trust, err := command.Trusting(c.CAFile)
 	if err != nil {
 		return err
 	}
-	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + version(), Redact: a.redactor.Text})
+	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + cmdline.Version(), Redact: f.Redactor.Text})
 	if err != nil {
-		return usage(fmt.Errorf("--notify: %w", err), "")
+		return exit.Usage(fmt.Errorf("--notify: %w", err), "")
 	}
-	a.publisher = runstatus.New(runstatus.Options{
-		File: c.Metrics, Notifier: n, Command: command, Version: version(), Labels: metrics.Labels{Job: c.Job, Source: cmp.Or(c.SourceName, nameOf(source))},
-		Complete: func(tallies []state.Tally) bool { return exitOf(tallies) == exitDone }, Sent: bytesSent,
+	f.Publisher = runstatus.New(runstatus.Options{
+		File: c.Metrics, Notifier: n, Command: name, Version: cmdline.Version(), Labels: metrics.Labels{Job: c.Job, Source: cmp.Or(c.SourceName, nameOf(source))},
+		Complete: func(tallies []state.Tally) bool { return outcome.ExitOf(tallies) == exit.CodeDone }, Sent: outcome.BytesSent,
 	})
 	return nil
 }
@@ -53,15 +57,15 @@ func (a *app) openPublisher(source, command string) error {
 // nameOf is the name of a source before it is opened; empty where only that would tell
 // whether it may be shown.
 func nameOf(source string) string {
-	if isConnector(source) {
-		address, err := parseConnector(source)
+	if command.IsConnector(source) {
+		address, err := command.ParseConnector(source)
 		if err != nil {
 			return ""
 		}
 		return address.String()
 	}
-	if isTable(source) {
-		name, _ := tableName(source) // empty if it fails, as below
+	if command.IsTable(source) {
+		name, _ := command.TableName(source) // empty if it fails, as below
 		return name
 	}
 	if config.IsAddress(source) {
@@ -80,34 +84,16 @@ func nameOf(source string) string {
 
 // publishStart tells others of the start of a run whose ends are open, and has the journal
 // asked before it is closed.
-func (a *app) publishStart(ctx context.Context, s *endpoints) {
-	p := a.publisher
+func publishStart(ctx context.Context, f *command.Factory, s *endpoints) {
+	p := f.Publisher
 	if p == nil {
 		return
 	}
 	p.Start(ctx, s.pair)
-	a.closeLater(func() error {
-		if err := p.Load(context.WithoutCancel(ctx), s.journal, s.pair.ID, a.summary.Run); err != nil {
-			a.out.Log().Warn("the metrics are not complete", "error", err)
+	f.CloseLater(func() error {
+		if err := p.Load(context.WithoutCancel(ctx), s.journal, s.pair.ID, f.Summary.Run); err != nil {
+			f.Out.Log().Warn("the metrics are not complete", "error", err)
 		}
 		return nil
 	})
-}
-
-// isSuccess reports whether a run that ended so needs nobody to look at it. What a budget
-// or a time window left is brought by the next run, as somebody has wished.
-func isSuccess(code int) bool { return code == exitDone || code == exitBudget }
-
-// publishEnd tells others how the run ended.
-func (a *app) publishEnd(code int) {
-	if a.publisher == nil {
-		return
-	}
-	notifyErrs, metricsErr := a.publisher.End(code, classes[code], isSuccess(code), a.summary)
-	if metricsErr != nil {
-		a.out.Log().Warn("the metrics were not written", "file", a.publisher.File, "error", metricsErr)
-	}
-	for _, err := range notifyErrs {
-		a.out.Log().Warn(err.Error())
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/detach"
 	"assetferry/internal/sandbox"
@@ -31,7 +33,7 @@ type sandboxOptions struct {
 	ai              sandboxAI
 }
 
-func (a *app) sandboxCommand() *cobra.Command {
+func sandboxCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
@@ -112,64 +114,64 @@ GET /_sandbox/stats tells which requests came, without a token. /docs is a page
 about all that the sandbox answers, /docs.json the same for programs.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			for _, flag := range []string{"ai-listen", "ai-fault", "ai-rates", "ai-credits", "ai-profile", "ai-on-premises"} {
-				if err := together(cmd, "no-ai", flag, "leave one of them out"); err != nil {
+				if err := cmdline.Together(cmd, "no-ai", flag, "leave one of them out"); err != nil {
 					return err
 				}
 			}
 			o.listenChanged, o.ai.listenChanged = cmd.Flags().Changed("listen"), cmd.Flags().Changed("ai-listen")
-			return a.sandbox(ctx, o)
+			return serveSandbox(ctx, f, o)
 		}),
 	}
-	c.AddCommand(a.sandboxStopCommand(), a.sandboxStatusCommand())
-	f := c.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
-	f.StringVar(&o.data, "data", "", "keep everything in this `directory`")
-	f.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
-	f.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
-	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
-	f.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
-	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
-	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
-	f.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
-	o.limits.addFlags(f)
-	o.ai.addFlags(f)
+	c.AddCommand(sandboxStopCommand(f), sandboxStatusCommand(f))
+	flags := c.Flags()
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
+	flags.StringVar(&o.data, "data", "", "keep everything in this `directory`")
+	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
+	flags.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
+	flags.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
+	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
+	flags.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
+	flags.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
+	flags.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
+	o.limits.addFlags(flags)
+	o.ai.addFlags(flags)
 	return c
 }
 
 // usualService is the key under auth that every command expects unless told otherwise.
 const usualService = "ckbox"
 
-func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
-	if a.out.JSON() {
-		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
+func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) error {
+	if f.Out.JSON() {
+		return exit.Usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
 	}
 	options := sandbox.Options{
-		Dir: o.data, Latency: o.latency, ClockSkew: o.skew, ProcessingDelay: o.processing, Service: a.settings.Service,
-		Log: a.out.Log(), Limits: o.limits.limits(),
+		Dir: o.data, Latency: o.latency, ClockSkew: o.skew, ProcessingDelay: o.processing, Service: f.Settings.Service,
+		Log: f.Out.Log(), Limits: o.limits.limits(),
 		Library: !o.noLibrary,
 	}
 	if o.profile != "" {
 		var err error
-		if options.Profile, err = readProfile("--profile", o.profile); err != nil {
+		if options.Profile, err = command.ReadProfile("--profile", o.profile); err != nil {
 			return err
 		}
 	}
 	for _, text := range o.faults {
-		f, err := sandbox.ParseFault(text)
+		fault, err := sandbox.ParseFault(text)
 		if err != nil {
-			return usage(fmt.Errorf("--fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
 		}
-		options.Faults = append(options.Faults, f)
+		options.Faults = append(options.Faults, fault)
 	}
-	credentials, err := a.sandboxCredentials(o)
+	credentials, err := sandboxCredentials(f, o)
 	if err != nil {
 		return err
 	}
 	options.Environments = []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}}
-	if !loopback(o.listen) {
-		a.out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
+	if !command.IsLoopback(o.listen) {
+		f.Out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
 	}
 	detach.FromTerminal()
 	ctx, stopped := context.WithCancel(ctx)
@@ -177,25 +179,25 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	var aiURL atomic.Value
 	options.Stop, options.Now = stopped, clock.Now
 	options.AI = func() string { url, _ := aiURL.Load().(string); return url }
-	run, err := a.runSandbox(ctx, o, options)
+	run, err := runSandbox(ctx, f, o, options)
 	if err != nil {
 		return err
 	}
 	url, words := run.url, run.ai
 	aiURL.Store(words.url)
-	a.out.Notef("The sandbox listens on %s. It is process %d; to stop it: %s", url, os.Getpid(), stopHint(o.data))
-	a.out.Notef("What it answers is described at %s/docs", url)
-	if options.Library && loopback(o.listen) {
-		a.out.Notef("What has arrived is to be seen in a browser at %s (the key works once)", run.library)
+	f.Out.Notef("The sandbox listens on %s. It is process %d; to stop it: %s", url, os.Getpid(), stopHint(o.data))
+	f.Out.Notef("What it answers is described at %s/docs", url)
+	if options.Library && command.IsLoopback(o.listen) {
+		f.Out.Notef("What has arrived is to be seen in a browser at %s (the key works once)", run.library)
 	}
 	if words.url != "" {
-		a.out.Notef("The AI content service answers at %s", words.url)
-		if a.out.Verbose() { // whoever has this address needs no key
-			a.out.Notef("It gives tokens at %s%s", words.url, words.tokenPath)
+		f.Out.Notef("The AI content service answers at %s", words.url)
+		if f.Out.Verbose() { // whoever has this address needs no key
+			f.Out.Notef("It gives tokens at %s%s", words.url, words.tokenPath)
 		}
 	}
 	stopBoth := run.stop
-	if err := a.announce(url, words.url, credentials); err != nil { // after that nobody waits for us
+	if err := announce(f, url, words.url, credentials); err != nil { // after that nobody waits for us
 		return errors.Join(err, stopBoth())
 	}
 	<-ctx.Done()
@@ -210,15 +212,15 @@ type runningSandbox struct {
 }
 
 // runSandbox starts both services, at the ports that they had before, and keeps these.
-func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.Options) (r runningSandbox, err error) {
+func runSandbox(ctx context.Context, f *command.Factory, o sandboxOptions, options sandbox.Options) (r runningSandbox, err error) {
 	server, err := sandbox.New(options)
 	if errors.Is(err, sandbox.ErrInUse) {
-		data := withValue("data", o.data)
-		hint := commandLine("sandbox status", data) + " shows its address, and " + commandLine("sandbox stop", data) + " ends it"
-		if _, e := a.controlSandbox(o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
+		data := cmdline.WithValue("data", o.data)
+		hint := cmdline.Line("sandbox status", data) + " shows its address, and " + cmdline.Line("sandbox stop", data) + " ends it"
+		if _, e := controlSandbox(f, o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
 			hint = "wait for the command that uses it, such as one with --to sandbox; or if it was started with --credentials-from-env, stop it in a shell that has its access key"
 		}
-		return r, with(exitInUse, err, hint)
+		return r, exit.With(exit.CodeInUse, err, hint)
 	}
 	if err != nil {
 		return r, err
@@ -229,7 +231,7 @@ func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.
 	}
 	var stopServer func() error
 	err = listenAgain("listen", o.listen, before.Assets, o.listenChanged, func(at string) (err error) {
-		r.url, stopServer, err = serve(ctx, server, at)
+		r.url, stopServer, err = command.Serve(ctx, server, at)
 		return err
 	})
 	if err != nil {
@@ -253,49 +255,35 @@ func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.
 }
 
 // stopHint is the command that stops a sandbox.
-func stopHint(data string) string { return commandLine("sandbox stop", dataFlag(data)) }
+func stopHint(data string) string { return cmdline.Line("sandbox stop", dataFlag(data)) }
 
 // startHint is the command that starts a sandbox.
-func startHint(data string) string { return commandLine("sandbox", dataFlag(data)) }
+func startHint(data string) string { return cmdline.Line("sandbox", dataFlag(data)) }
 
 func dataFlag(data string) []string {
 	if data == "" {
 		return nil
 	}
-	return withValue("data", data)
-}
-
-// readProfile reads the profile that a flag names.
-func readProfile(flag, path string) (sandbox.Profile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return sandbox.Profile{}, usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
-	}
-	defer f.Close()
-	p, err := sandbox.ReadProfile(path, f)
-	if err != nil {
-		return p, usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists what it may hold")
-	}
-	return p, nil
+	return cmdline.WithValue("data", data)
 }
 
 // sandboxCredentials are those of the folder, made up for memory, or given.
-func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) {
+func sandboxCredentials(f *command.Factory, o sandboxOptions) (sandbox.Credentials, error) {
 	switch {
 	case !o.fromEnvironment && o.data != "":
-		return a.loadSandbox(o.data)
+		return f.LoadSandbox(o.data)
 	case !o.fromEnvironment:
 		return sandbox.NewCredentials(), nil
 	}
 	if o.data != "" {
-		if err := a.secureSandbox(o.data); err != nil {
+		if err := f.SecureSandbox(o.data); err != nil {
 			return sandbox.Credentials{}, err
 		}
 	}
-	id, _ := a.lookup("ASSETFERRY_ENVIRONMENT_ID")
-	key, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
+	id, _ := f.Lookup("ASSETFERRY_ENVIRONMENT_ID")
+	key, _ := f.Lookup("ASSETFERRY_ACCESS_KEY")
 	if id == "" || key == "" {
-		return sandbox.Credentials{}, usage(errors.New("--credentials-from-env needs ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY"), "")
+		return sandbox.Credentials{}, exit.Usage(errors.New("--credentials-from-env needs ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY"), "")
 	}
 	return sandbox.Credentials{EnvironmentID: id, AccessKey: sandbox.AccessKey(key)}, nil
 }
@@ -303,27 +291,21 @@ func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) 
 // announce prints what a shell needs, in one write, and closes stdout so that a
 // command substitution ends. The key comes last: who reads a line at a time has
 // everything by then. The service is only named where it is not the usual one.
-func (a *app) announce(url, aiURL string, c sandbox.Credentials) error {
-	lines, service := "", a.settings.Service
+func announce(f *command.Factory, url, aiURL string, c sandbox.Credentials) error {
+	lines, service := "", f.Settings.Service
 	if service == usualService {
 		service = ""
 	}
 	for _, v := range [][2]string{{"URL", url}, {"AI_URL", aiURL}, {"SERVICE", service}, {"ENVIRONMENT_ID", c.EnvironmentID}, {"ACCESS_KEY", string(c.AccessKey)}} {
 		if v[1] != "" {
-			lines += "export ASSETFERRY_" + v[0] + "=" + shellQuote(v[1]) + "\n"
+			lines += "export ASSETFERRY_" + v[0] + "=" + cmdline.ShellQuote(v[1]) + "\n"
 		}
 	}
-	if _, err := io.WriteString(a.stdout, lines); err != nil {
+	if _, err := io.WriteString(f.Stdout, lines); err != nil {
 		return fmt.Errorf("print credentials: %w", err)
 	}
-	if f, ok := a.stdout.(*os.File); ok {
-		return f.Close()
+	if file, ok := f.Stdout.(*os.File); ok {
+		return file.Close()
 	}
 	return nil
-}
-
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
@@ -42,7 +44,7 @@ func readPorts(dir string) (p sandboxPorts, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return p, with(exitError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
+		return p, exit.With(exit.CodeError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
 			"delete that file; the sandbox chooses another port then")
 	}
 	return p, nil
@@ -76,13 +78,13 @@ func listenAgain(flag, chosen, before string, changed bool, start func(string) e
 	}
 	err := start(before)
 	if _, taken := errors.AsType[*net.OpError](err); taken {
-		return with(exitError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
+		return exit.With(exit.CodeError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
 			"end the program that listens there, or add --"+flag+" 127.0.0.1:0 for another port; a shell that uses the sandbox needs the new address then")
 	}
 	return err
 }
 
-func (a *app) sandboxStopCommand() *cobra.Command {
+func sandboxStopCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "stop",
@@ -95,20 +97,20 @@ has its access key. Where none runs there is nothing to do, which is no error.
 		Example: `  assetferry sandbox stop
   assetferry sandbox stop --data rehearsal`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 			defer cancel()
-			control, err := a.controlSandbox(data, func(c sandbox.Control) error { return c.Stop(ctx) })
+			control, err := controlSandbox(f, data, func(c sandbox.Control) error { return c.Stop(ctx) })
 			switch {
 			case errors.Is(err, sandbox.ErrNotRunning):
-				a.out.Notef("No sandbox runs%s.", whichSandbox(control, data))
+				f.Out.Notef("No sandbox runs%s.", whichSandbox(control, data))
 				return nil
 			case err != nil:
 				return fmt.Errorf("stop the sandbox: %w", err)
 			}
-			a.out.Notef("The sandbox at %s has stopped.", control.URL)
-			if exported, _ := a.lookup("ASSETFERRY_URL"); exported == control.URL {
-				a.out.Notef("The variables of this shell still name it. They are used instead of a configuration file until: %s", unsetSandbox)
+			f.Out.Notef("The sandbox at %s has stopped.", control.URL)
+			if exported, _ := f.Lookup("ASSETFERRY_URL"); exported == control.URL {
+				f.Out.Notef("The variables of this shell still name it. They are used instead of a configuration file until: %s", unsetSandbox)
 			}
 			return nil
 		}),
@@ -117,7 +119,7 @@ has its access key. Where none runs there is nothing to do, which is no error.
 	return c
 }
 
-func (a *app) sandboxStatusCommand() *cobra.Command {
+func sandboxStatusCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "status",
@@ -130,20 +132,20 @@ key of the address that was printed at the start may be spent by then. Exit code
 		Example: `  assetferry sandbox status
   assetferry sandbox status --data rehearsal`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			var is sandbox.Status
-			control, err := a.controlSandbox(data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
+			control, err := controlSandbox(f, data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
 			if errors.Is(err, sandbox.ErrNotRunning) {
-				return with(exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data)+" starts one")
+				return exit.With(exit.CodeNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data)+" starts one")
 			} else if err != nil {
 				return err
 			}
-			a.out.Printf("The sandbox listens on %s (process %d).", control.URL, is.Process)
+			f.Out.Printf("The sandbox listens on %s (process %d).", control.URL, is.Process)
 			if is.AI != "" {
-				a.out.Printf("The AI content service answers at %s", is.AI)
+				f.Out.Printf("The AI content service answers at %s", is.AI)
 			}
 			if is.Library != "" {
-				a.out.Printf("Library page, for one browser: %s", is.Library)
+				f.Out.Printf("Library page, for one browser: %s", is.Library)
 			}
 			return nil
 		}),
@@ -167,15 +169,15 @@ func whichSandbox(c sandbox.Control, data string) string {
 
 // controlSandbox gives an order to the sandbox of a folder, or to the one of this shell. That
 // must be on this machine: the variables of a shell may name the real service.
-func (a *app) controlSandbox(data string, order func(sandbox.Control) error) (sandbox.Control, error) {
+func controlSandbox(f *command.Factory, data string, order func(sandbox.Control) error) (sandbox.Control, error) {
 	c := sandbox.Control{Now: clock.Now}
-	text, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
+	text, _ := f.Lookup("ASSETFERRY_ACCESS_KEY")
 	key := sandbox.AccessKey(text)
 	if data == "" {
-		c.URL, _ = a.lookup("ASSETFERRY_URL")
+		c.URL, _ = f.Lookup("ASSETFERRY_URL")
 		u, err := url.Parse(c.URL)
 		if err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname()) || key == "" {
-			return c, usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY name none on this machine"),
+			return c, exit.Usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY name none on this machine"),
 				"name its folder with --data DIR, or run this in the shell that uses it")
 		}
 		c.Key = key

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 )
@@ -42,12 +43,12 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 		return &runningAI{stop: func() error { return nil }}, nil
 	}
 	options := aiservice.Options{
-		Dir: besides(beside.Dir), Latency: beside.Latency, Log: beside.Log, Now: beside.Now,
+		Dir: command.Besides(beside.Dir), Latency: beside.Latency, Log: beside.Log, Now: beside.Now,
 		Environments: beside.Environments, Credits: o.credits, OnPremises: o.onPremises,
 	}
 	var err error
 	if options.Limits, err = aiservice.ParseLimits(o.rates); err != nil {
-		return nil, usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
+		return nil, exit.Usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
 	}
 	if options.Profile, err = readAIProfile(o.profile); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	for _, text := range o.faults {
 		f, err := aiservice.ParseFault(text)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--ai-fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
 		}
 		options.Faults = append(options.Faults, f)
 	}
@@ -64,7 +65,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 		return nil, err
 	}
 	r := &runningAI{tokenPath: s.TokenPath()}
-	r.url, r.stop, err = serve(ctx, s, o.listen)
+	r.url, r.stop, err = command.Serve(ctx, s, o.listen)
 	return r, err
 }
 
@@ -75,22 +76,13 @@ func readAIProfile(name string) (p aiservice.Profile, err error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
 	}
 	defer f.Close()
 	if p, err = aiservice.ReadProfile(name, f); err != nil {
-		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
 	}
 	return p, nil
-}
-
-// besides is where the stand-in of the AI content service keeps everything, in the directory of
-// the other one; empty where that keeps nothing.
-func besides(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "ai")
 }
 
 // A runningAI is a stand-in of the AI content service that answers; its address is empty

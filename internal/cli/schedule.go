@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
 	"assetferry/internal/ui"
@@ -24,7 +27,7 @@ type scheduleOptions struct {
 	sync                        migrateOptions // what the sync is to be started with
 }
 
-func (a *app) scheduleCommand() *cobra.Command {
+func scheduleCommand(f *command.Factory) *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
@@ -55,32 +58,32 @@ and the state database. Schedule never replaces a unit of another configuration.
 		Example: `  assetferry schedule ./photos --unmatched skip --at 04:30
   assetferry schedule ./photos --unmatched skip --user-unit --output units
   assetferry schedule ./photos --unmatched skip --format cron`,
-		Args:              sourceOrJob,
-		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
-			return a.schedule(ctx, cmd, source, o)
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return writeSchedule(ctx, f, cmd, source, o)
 		}),
 	}
-	f := c.Flags()
-	addSyncRunFlags(f, &o.sync)
-	f.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
-	f.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
-	f.StringVar(&o.output, "output", "", "write the two units into this `folder`")
-	f.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
-	addStayFlags(f, &stayOptions{}) // to be refused with the reason
+	flags := c.Flags()
+	addSyncRunFlags(flags, &o.sync)
+	flags.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
+	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
+	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
+	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
+	addStayFlags(flags, &stayOptions{}) // to be refused with the reason
 	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.
-		_ = f.MarkHidden(name)
+		_ = flags.MarkHidden(name)
 	}
-	f.BoolVar(&o.loadCredentials, "load-credential", false, "pass secrets with LoadCredential= instead of environment variables")
+	flags.BoolVar(&o.loadCredentials, "load-credential", false, "pass secrets with LoadCredential= instead of environment variables")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(scheduleFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (a *app) schedule(ctx context.Context, cmd *cobra.Command, source string, o scheduleOptions) error {
-	if a.out.JSON() {
-		return usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "leave --json out")
+func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions) error {
+	if f.Out.JSON() {
+		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "leave --json out")
 	}
 	if err := scheduleIsForUnix(); err != nil {
 		return err
@@ -92,20 +95,20 @@ func (a *app) schedule(ctx context.Context, cmd *cobra.Command, source string, o
 	if err := refuseSingleRunFlags(cmd); err != nil {
 		return err
 	}
-	job, err := a.scheduledJob(ctx, cmd, source, o, at)
+	job, err := scheduledJob(ctx, f, cmd, source, o, at)
 	if err != nil {
 		return err
 	}
-	if job.First, err = a.checkLastRun(ctx, cmd, source); err != nil {
+	if job.First, err = checkLastRun(ctx, f, cmd, source); err != nil {
 		return err
 	}
 	if o.format == "cron" {
-		err = a.printLine(job)
+		err = printLine(f, job)
 	} else {
-		err = a.printUnits(job, o.output)
+		err = printUnits(f, job, o.output)
 	}
 	if e, ok := errors.AsType[*schedule.UnwritableError](err); ok {
-		return usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help nightly)")
+		return exit.Usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help nightly)")
 	}
 	return err
 }
@@ -114,15 +117,15 @@ func (o scheduleOptions) check() (config.TimeOfDay, error) {
 	at, err := config.ParseTimeOfDay(o.at)
 	switch {
 	case err != nil:
-		return at, usage(fmt.Errorf("--at: %w", err), "")
+		return at, exit.Usage(fmt.Errorf("--at: %w", err), "")
 	case o.format == "cron" && o.output != "":
-		return at, usage(errors.New("--output is for the two files of systemd"), "crontab -e takes the line of cron")
+		return at, exit.Usage(errors.New("--output is for the two files of systemd"), "crontab -e takes the line of cron")
 	case o.format == "cron" && o.loadCredentials:
-		return at, usage(errors.New("--load-credential is for systemd"), "leave it out; cron reads the secrets from a file")
+		return at, exit.Usage(errors.New("--load-credential is for systemd"), "leave it out; cron reads the secrets from a file")
 	case o.format == "cron" && o.ownManager:
-		return at, usage(errors.New("--user-unit is for systemd"), "crontab -e is for the crontab of this account")
+		return at, exit.Usage(errors.New("--user-unit is for systemd"), "crontab -e is for the crontab of this account")
 	case !slices.Contains(scheduleFormats(), o.format):
-		return at, usage(fmt.Errorf("--format: %q is not one of %s", o.format, strings.Join(scheduleFormats(), ", ")), "")
+		return at, exit.Usage(fmt.Errorf("--format: %q is not one of %s", o.format, strings.Join(scheduleFormats(), ", ")), "")
 	}
 	return at, nil
 }
@@ -130,20 +133,20 @@ func (o scheduleOptions) check() (config.TimeOfDay, error) {
 func scheduleFormats() []string { return []string{"systemd", "cron"} }
 
 // printLine prints a line of cron.
-func (a *app) printLine(job *schedule.Job) error {
+func printLine(f *command.Factory, job *schedule.Job) error {
 	line, err := job.Line()
 	if err != nil {
 		return err
 	}
-	a.out.Printf("# %s: a line for crontab -e", ui.Sanitize(job.About))
-	a.out.Printf("%s", line)
-	a.note(job.Before())
-	a.out.Notef("Cron mails what a command prints, which is nothing where all is well; MAILTO=... above the line says to whom. Exit code 7, a budget or a time window, is well.")
+	f.Out.Printf("# %s: a line for crontab -e", ui.Sanitize(job.About))
+	f.Out.Printf("%s", line)
+	printNotes(f, job.Before())
+	f.Out.Notef("Cron mails what a command prints, which is nothing where all is well; MAILTO=... above the line says to whom. Exit code 7, a budget or a time window, is well.")
 	return nil
 }
 
 // printUnits prints the units, or writes them into a folder.
-func (a *app) printUnits(job *schedule.Job, output string) error {
+func printUnits(f *command.Factory, job *schedule.Job, output string) error {
 	units, err := job.Units()
 	if err != nil {
 		return err
@@ -164,44 +167,44 @@ func (a *app) printUnits(job *schedule.Job, output string) error {
 	}
 	for i, u := range units {
 		if output != "" {
-			if err := a.writeUnit(filepath.Join(output, u.Name), u.Text); err != nil {
+			if err := writeUnit(f, filepath.Join(output, u.Name), u.Text); err != nil {
 				return err
 			}
 			continue
 		}
 		if i > 0 {
-			a.out.Printf("\n")
+			f.Out.Printf("\n")
 		}
-		a.out.Printf("# %s\n%s", ui.Sanitize(filepath.Join(folder, u.Name)), u.Text)
+		f.Out.Printf("# %s\n%s", ui.Sanitize(filepath.Join(folder, u.Name)), u.Text)
 	}
-	a.note(job.Before())
-	a.note(job.Install(output, folder))
+	printNotes(f, job.Before())
+	printNotes(f, job.Install(output, folder))
 	return nil
 }
 
-// note shows lines for a person.
-func (a *app) note(lines []string) {
+// printNotes shows lines for a person.
+func printNotes(f *command.Factory, lines []string) {
 	for _, line := range lines {
-		a.out.Notef("%s", line)
+		f.Out.Notef("%s", line)
 	}
 }
 
 // writeUnit writes a unit, which may replace one of the same schedule.
-func (a *app) writeUnit(path, text string) error {
+func writeUnit(f *command.Factory, path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := writeNew(path, true, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+	if err := command.WriteNew(path, true, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 		return err
 	}
-	a.out.Printf("Wrote %s.", ui.Sanitize(path))
+	f.Out.Printf("Wrote %s.", ui.Sanitize(path))
 	return nil
 }
 
 // scheduleIsForUnix refuses a system that has neither.
 func scheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
-		return with(exitError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
+		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
 	}
 	return nil
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
 	"assetferry/sources/ckbox"
@@ -17,65 +19,65 @@ import (
 )
 
 // scheduledJob puts together what is started for a source.
-func (a *app) scheduledJob(ctx context.Context, cmd *cobra.Command, source string, o scheduleOptions, at config.TimeOfDay) (*schedule.Job, error) {
-	to, err := a.settings.Destination()
+func scheduledJob(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions, at config.TimeOfDay) (*schedule.Job, error) {
+	to, err := f.Settings.Destination()
 	if err != nil {
 		return nil, err
 	}
-	if source, err = a.wholeSource(ctx, source); err != nil {
+	if source, err = wholeSource(ctx, f, source); err != nil {
 		return nil, err
 	}
-	inherited, err := a.settings.Inherit(to)
+	inherited, err := f.Settings.Inherit(to)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(source, ckbox.Scheme+"://") {
-		if inherited, err = a.inheritWorkspace(inherited, source); err != nil {
+		if inherited, err = f.InheritWorkspace(inherited, source); err != nil {
 			return nil, err
 		}
 	}
 	var identity schedule.Identity
-	if identity.Source, err = a.sourceName(ctx, source); err != nil {
+	if identity.Source, err = f.SourceName(ctx, source); err != nil {
 		return nil, err
 	}
-	if identity.Destination, identity.DestinationKey, err = a.scheduleDestination(ctx, to); err != nil {
+	if identity.Destination, identity.DestinationKey, err = scheduleDestination(ctx, f, to); err != nil {
 		return nil, err
 	}
 	flags, files, err := carriedFlags(cmd)
 	if err != nil {
 		return nil, err
 	}
-	program, err := thisProgram()
+	program, err := cmdline.ThisProgram()
 	if err != nil {
 		return nil, err
 	}
 	return schedule.NewJob(schedule.Options{
-		Settings: a.settings, Lookup: a.lookup, To: to, Inherited: inherited, Source: source, At: at, Program: program, Flags: flags, Files: files,
+		Settings: f.Settings, Lookup: f.Lookup, To: to, Inherited: inherited, Source: source, At: at, Program: program, Flags: flags, Files: files,
 		Identity: identity, Cron: o.format == "cron", UserUnit: o.ownManager, LoadCredentials: o.loadCredentials, Temporary: isTemporary(program),
 	})
 }
 
 // wholeSource is a source as it is called from any folder. It must be there: a mistake in
 // it shows by day.
-func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
+func wholeSource(ctx context.Context, f *command.Factory, source string) (string, error) {
 	if !config.IsAddress(source) {
-		_, identity, err := a.openSource(ctx, source, nil)
+		_, identity, err := f.OpenSource(ctx, source, nil)
 		return identity, err
 	}
 	if strings.HasPrefix(source, ckbox.Scheme+"://") {
-		_, err := a.workspace(source)
+		_, err := f.Workspace(source)
 		return source, err
 	}
-	if isConnector(source) {
-		_, err := parseConnector(source)
+	if command.IsConnector(source) {
+		_, err := command.ParseConnector(source)
 		return source, err
 	}
-	if isTable(source) {
-		return wholeTable(source)
+	if command.IsTable(source) {
+		return command.WholeTable(source)
 	}
 	_, err := s3.ParseAddress(source)
 	if err != nil {
-		return "", badAddress(err)
+		return "", command.BadAddress(err)
 	}
 	return source, nil
 }
@@ -96,7 +98,7 @@ func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
 			return nil, nil, err
 		}
 		if _, err = os.Stat(name); err != nil {
-			return nil, nil, usage(fmt.Errorf("--files-from: %w", err), "")
+			return nil, nil, exit.Usage(fmt.Errorf("--files-from: %w", err), "")
 		}
 		flags, files = append(flags, "--files-from="+name), append(files, name)
 	}
@@ -104,44 +106,22 @@ func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
 }
 
 // scheduleDestination is a destination for people, and what it is whatever its address.
-func (a *app) scheduleDestination(ctx context.Context, d config.Destination) (text, identity string, err error) {
+func scheduleDestination(ctx context.Context, f *command.Factory, d config.Destination) (text, identity string, err error) {
 	if d.Kind == config.Sandbox { // which has no environment before its first start
-		dir, err := config.SandboxDir(a.lookup)
+		dir, err := config.SandboxDir(f.Lookup)
 		if d.Workspace == "" {
 			return "sandbox in " + dir, dir, err
 		}
 		return "sandbox in " + dir + ", workspace " + d.Workspace, fmt.Sprintf("%d:%s%s", len(dir), dir, d.Workspace), err
 	}
-	recorded, err := a.recordedDestination(ctx)
+	recorded, err := f.RecordedDestination(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("%s, environment %s, workspace %s", d.URL, recorded.environment, recorded.workspace), recorded.identity(), nil
-}
-
-// thisProgram is the path of this program as it was called, which may be a link that leads
-// to a new version one day.
-func thisProgram() (string, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	called, err := exec.LookPath(os.Args[0])
-	if err != nil {
-		return program, nil
-	}
-	if called, err = filepath.Abs(called); err != nil {
-		return program, nil
-	}
-	if there, err := os.Stat(called); err == nil {
-		if here, err := os.Stat(program); err == nil && os.SameFile(here, there) {
-			return called, nil
-		}
-	}
-	return program, nil
+	return fmt.Sprintf("%s, environment %s, workspace %s", d.URL, recorded.Environment, recorded.Workspace), recorded.Identity(), nil
 }
 
 // isTemporary reports whether a program will not stay where it is.
 func isTemporary(program string) bool {
-	return strings.HasPrefix(program, os.TempDir()+string(filepath.Separator)) || isGoRun(program)
+	return strings.HasPrefix(program, os.TempDir()+string(filepath.Separator)) || cmdline.IsGoRun(program)
 }

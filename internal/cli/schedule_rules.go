@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
 	"assetferry/internal/schedule"
@@ -20,7 +24,7 @@ import (
 )
 
 // notScheduled are the flags of sync that a schedule must not have.
-var notScheduled = append([]string{"yes"}, singleRunFlags...)
+var notScheduled = append([]string{"yes"}, cmdline.SingleRunFlags...)
 
 // staying are the flags of sync that have it run again by itself.
 var staying = []string{"watch", "rescan"}
@@ -29,45 +33,34 @@ var staying = []string{"watch", "rescan"}
 func refuseSingleRunFlags(cmd *cobra.Command) error {
 	for _, name := range notScheduled {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
+			return exit.Usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
 		}
 	}
 	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
+			return exit.Usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
-		return usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
+		return exit.Usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
 	}
 	return nil
 }
 
-// settingsOfRun are the compared settings that a command takes, as they are in effect.
-func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
-	found := map[string][]string{}
-	for _, key := range schedule.ComparedSettings() {
-		if takes(cmd, flagname.Of(key)) {
-			found[key] = a.settings.Texts(key)
-		}
-	}
-	return found
-}
-
 // changedSettings names the settings that a run had otherwise, and gives flags that make them
 // what they were; ok is false if no flag can.
-func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flags []string, ok bool, err error) {
-	var was storedRules
+func changedSettings(f *command.Factory, cmd *cobra.Command, last state.Run) (changed, flags []string, ok bool, err error) {
+	var was outcome.StoredRules
 	if err := json.Unmarshal(last.Rules, &was); err != nil {
 		return nil, nil, false, fmt.Errorf("read settings of run %s: %w", last.ID, err)
 	}
-	now, ok := a.settingsOfRun(cmd), true
+	now, ok := outcome.SettingsOfRun(f, cmd), true
 	for _, key := range schedule.ComparedSettings() {
 		before, known := was.Settings[key]
 		if !known { // that command does not take it
 			before = now[key]
 		}
-		flag, said := flagname.Of(key), a.settings.Origin(key) == config.FromFlag
+		flag, said := flagname.Of(key), f.Settings.Origin(key) == config.FromFlag
 		if !slices.Equal(before, now[key]) {
 			changed = append(changed, fmt.Sprintf("--%s was %s, is %s", flag, settingText(before), settingText(now[key])))
 		} else if !said {
@@ -79,7 +72,7 @@ func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flag
 			case cmd.Flag(flag).NoOptDefVal != "" || value == "" && !said:
 				flags = append(flags, "--"+flag+"="+value)
 			case value != "":
-				flags = append(flags, withValue(flag, value)...)
+				flags = append(flags, cmdline.WithValue(flag, value)...)
 			}
 		}
 	}
@@ -105,48 +98,48 @@ func flagNames(keys []string) (flags []string) {
 // the last run of the source did: a run of another kind is unfinished, or the rules differ.
 // Rules that are meant are run once by hand, where somebody sees what they do. first is the
 // command for that where there was no run yet.
-func (a *app) checkLastRun(ctx context.Context, cmd *cobra.Command, source string) (first string, err error) {
-	journal, pair, err := a.recordedPair(ctx, source)
+func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string) (first string, err error) {
+	journal, pair, err := recordedPair(ctx, f, source)
 	if err != nil {
 		return "", err
 	}
-	first = a.again("sync", a.sourceArgument(source))
+	first = f.Again("sync", f.SourceArgument(source))
 	if journal == nil {
 		return first, nil
 	}
-	open, decided, err := decideRun(ctx, journal, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
+	open, decided, err := command.DecideRun(ctx, journal, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
 	if err != nil {
 		return "", err
 	}
 	if decided.Step == migrate.StepRefuse {
-		return "", with(exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    "+a.finishIt(open))
+		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    "+outcome.FinishIt(f, open))
 	}
 	last, err := schedule.LastRun(ctx, journal, pair)
 	if err != nil || last.Num == 0 {
 		return first, err
 	}
-	return "", a.compareRules(cmd, source, last)
+	return "", compareRules(f, cmd, source, last)
 }
 
 // recordedPair opens the state database, if it is there and has runs of a source to this
 // destination; else the store is nil.
-func (a *app) recordedPair(ctx context.Context, source string) (*state.Store, state.Pair, error) {
-	d, err := a.recordedDestination(ctx)
+func recordedPair(ctx context.Context, f *command.Factory, source string) (*state.Store, state.Pair, error) {
+	d, err := f.RecordedDestination(ctx)
 	if isNoSuch(err) {
 		return nil, state.Pair{}, nil
 	} else if err != nil {
 		return nil, state.Pair{}, err
 	}
-	path, err := a.journalPath(d)
+	path, err := f.StatePathOf(d)
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
-	if err := mustExist(path); isNoSuch(err) {
+	if err := command.MustExist(path); isNoSuch(err) {
 		return nil, state.Pair{}, nil
 	} else if err != nil {
 		return nil, state.Pair{}, err
 	}
-	name, err := a.sourceName(ctx, source)
+	name, err := f.SourceName(ctx, source)
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
@@ -154,12 +147,12 @@ func (a *app) recordedPair(ctx context.Context, source string) (*state.Store, st
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
-	a.closeLater(journal.Close)
+	f.CloseLater(journal.Close)
 	pairs, err := journal.Pairs(ctx)
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
-	at := slices.IndexFunc(pairs, func(p state.Pair) bool { return p.Source == name && p.Destination == d.identity() })
+	at := slices.IndexFunc(pairs, func(p state.Pair) bool { return p.Source == name && p.Destination == d.Identity() })
 	if at < 0 {
 		return nil, state.Pair{}, nil
 	}
@@ -167,30 +160,30 @@ func (a *app) recordedPair(ctx context.Context, source string) (*state.Store, st
 }
 
 func isNoSuch(err error) bool {
-	s, ok := errors.AsType[*stop](err)
-	return ok && s.code == exitNoSuch
+	s, ok := errors.AsType[*exit.Error](err)
+	return ok && s.Code == exit.CodeNoSuch
 }
 
 // compareRules refuses rules that are not those of a run, names each difference, and prints
 // the flags that make them equal.
-func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) error {
+func compareRules(f *command.Factory, cmd *cobra.Command, source string, last state.Run) error {
 	was, err := migrate.ReadRules(last)
 	if err != nil {
 		return err
 	}
-	now, err := a.rules(cmd)
+	now, err := planRules(f, cmd)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(source, ckbox.Scheme+"://") {
-		a.followCategories(&now)
+		f.FollowCategories(&now)
 	}
-	now.Sync = a.settingsOfSync(syncOptions{})
+	now.Sync = settingsOfSync(f, syncOptions{})
 	was, now = schedule.Lasting(was), schedule.Lasting(now)
 	if was.Sync == nil { // of a migration, which has none
 		now.Sync = nil
 	}
-	others, settings, sayable, err := a.changedSettings(cmd, last)
+	others, settings, sayable, err := changedSettings(f, cmd, last)
 	if err != nil {
 		return err
 	}
@@ -198,24 +191,24 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 	if len(changed) == 0 {
 		return nil
 	}
-	once := a.again("sync", a.sourceArgument(source))
+	once := f.Again("sync", f.SourceArgument(source))
 	if last.Command == "sync" {
-		once = a.again("sync", a.sourceArgument(source), "--accept-rules")
+		once = f.Again("sync", f.SourceArgument(source), "--accept-rules")
 	}
 	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
-	if a.flagsCanSay(was, now) && sayable {
-		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagNames(schedule.ComparedSettings()), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+	if flagsCanSay(f, was, now) && sayable {
+		flags := append(f.CarriedBut("schedule", slices.Concat(outcome.OfRules, flagNames(schedule.ComparedSettings()), cmdline.SingleRunFlags, []string{"--notify"}), nil), outcome.RuleSwitches(f, was)...)
 		flags = append(flags, settings...)
-		hint = "schedule the rules of that run:\n    " + commandLine("schedule", flags, a.sourceArgument(source)...) + "\nor " + hint
+		hint = "schedule the rules of that run:\n    " + cmdline.Line("schedule", flags, f.SourceArgument(source)...) + "\nor " + hint
 	}
-	return usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
+	return exit.Usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
 }
 
 // flagsCanSay reports whether flags alone make rules what they were: none says what a
 // mapping is, and none empties a list that the configuration file has.
-func (a *app) flagsCanSay(was, now migrate.Rules) bool {
+func flagsCanSay(f *command.Factory, was, now migrate.Rules) bool {
 	emptied := func(key string, was, now []string) bool {
-		return len(was) == 0 && len(now) > 0 && a.settings.Origin(key) != config.FromFlag
+		return len(was) == 0 && len(now) > 0 && f.Settings.Origin(key) != config.FromFlag
 	}
 	return was.Mapping == now.Mapping && was.Places == now.Places &&
 		!emptied("include", was.Include, now.Include) && !emptied("exclude", was.Exclude, now.Exclude)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"assetferry/internal/cli/exit"
 )
 
 // A fileHistory is what a test knows of the files of a source: all the contents that they have had
@@ -33,10 +35,10 @@ func (h *fileHistory) leaves(key, content string) {
 
 // ends notes how the last run that has begun came to its end.
 func (h *fileHistory) ends(code int) {
-	if code == exitDone || code == exitItems {
+	if code == exit.CodeDone || code == exit.CodeItems {
 		h.ended = append(h.ended, h.begun)
 	}
-	if code == exitDone {
+	if code == exit.CodeDone {
 		h.finished = append(h.finished, h.begun)
 	}
 }
@@ -215,12 +217,12 @@ func TestScheduledRunsModel(t *testing.T) {
 		}
 		h.leaves("dir/A.jpg", "C")
 		h.begun++
-		h.ends(exitDone)
+		h.ends(exit.CodeDone)
 		h.leaves("dir/b.jpg", "B")
 		h.leaves("dir/a.jpg", "before")
 		h.leaves("old/a.jpg", "A")
 		h.begun++
-		h.ends(exitDone)
+		h.ends(exit.CodeDone)
 		s := step{h, tree{"dir/a.jpg": "A"}, tc.before, tc.after}
 		if got := strings.Join(s.problems(), "\n"); got != "" && tc.want == "" || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)

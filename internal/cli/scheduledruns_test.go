@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/test/longtest"
@@ -89,7 +90,7 @@ type livelySource struct {
 // sync gives a run that is to begin at once.
 func (l *livelySource) sync(t *testing.T, uploads int) *process {
 	l.begun++
-	return command(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100",
+	return assetferry(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100",
 		"--max-changes-percent", "100", "--settle-time", "100ms", "-j", fmt.Sprint(uploads), "--json")
 }
 
@@ -105,9 +106,9 @@ func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	l.mu.Lock() // from here on all is seen that came with requests
 	defer l.mu.Unlock()
 	// A large folder that goes away looks as if the source did, and stops the run.
-	stopped := code == exitError && l.done["folder renamed"] > folders &&
+	stopped := code == exit.CodeError && l.done["folder renamed"] > folders &&
 		strings.Contains(p.stdout.String(), "items in a row failed alike, the last with: gone since it was listed")
-	if code != exitDone && code != exitItems && !stopped {
+	if code != exit.CodeDone && code != exit.CodeItems && !stopped {
 		t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
 	}
 	l.ends(code)
@@ -156,10 +157,10 @@ func (l *livelySource) finish(t *testing.T) {
 		code := p.run(t)
 		l.ends(code)
 		fmt.Fprintf(&told, "%s%s", p.stderr.String(), p.stdout.String())
-		if code != exitDone && code != exitItems || tries == 10 {
+		if code != exit.CodeDone && code != exit.CodeItems || tries == 10 {
 			t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
 		}
-		if code == exitItems { // what a run had begun has changed since
+		if code == exit.CodeItems { // what a run had begun has changed since
 			l.unfinished++
 			continue
 		}
@@ -176,8 +177,8 @@ func (l *livelySource) finish(t *testing.T) {
 			t.Fatalf("run %d over a source that rests did %v\n%s", finished, did, told.String())
 		}
 	}
-	command(t, filepath.Dir(l.root), l.variables(), "verify").must(t, exitDone)
-	command(t, filepath.Dir(l.root), l.variables(), "state", "check").must(t, exitDone)
+	assetferry(t, filepath.Dir(l.root), l.variables(), "verify").must(t, exit.CodeDone)
+	assetferry(t, filepath.Dir(l.root), l.variables(), "state", "check").must(t, exit.CodeDone)
 }
 
 func (l *livelySource) assetsNow(t *testing.T) []stored {

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/schedule/scheduletest"
+
+	"github.com/spf13/pflag"
 )
 
 // TestScheduledCommand starts what schedule prints with nothing but what the unit or the
@@ -88,7 +91,7 @@ type scheduled struct {
 // print calls schedule, does what it says has to be done before, and gives its output.
 func (s scheduled) print(args ...string) string {
 	s.Helper()
-	p := command(s, s.dir, s.env, append([]string{"schedule"}, args...)...)
+	p := assetferry(s, s.dir, s.env, append([]string{"schedule"}, args...)...)
 	printed := p.must(s, 0)
 	for _, m := range regexp.MustCompile(`(?m)^    ((?:mkdir|printf) .*)$`).FindAllStringSubmatch(p.stderr.String(), -1) {
 		sh := exec.Command("sh", "-c", m[1])
@@ -170,7 +173,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		t.Skip("schedule is for Unix")
 	}
 	t.Parallel()
-	root := newApp(environment{}, false).rootCommand()
+	root := rootCommand(command.New(command.Environment{}, false))
 	sync, _, err := root.Find([]string{"sync"})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +195,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		flag := "--" + f.Name
 		if f.NoOptDefVal == "" {
 			text := given[f.Name]
-			if v := values(f.Name); text == "" && len(v) > 0 {
+			if v := cmdline.Values(f.Name); text == "" && len(v) > 0 {
 				text = v[len(v)-1]
 			} else if text == "" {
 				text = "x"
@@ -203,22 +206,22 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		if f.Name != "to" {
 			args = append(args, "--to=sandbox")
 		}
-		p := command(t, dir, nil, args...)
+		p := assetferry(t, dir, nil, args...)
 		code, printed := p.run(t), p.stdout.String()
 		switch {
 		case slices.Contains(notScheduled, f.Name):
-			if code != exitUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" is for a single run") {
+			if code != exit.CodeUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" is for a single run") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}
 		case slices.Contains(staying, f.Name):
-			if code != exitUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" keeps sync running") {
+			if code != exit.CodeUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" keeps sync running") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}
 		case f.Name == "notify": // which nobody may see
-			if code != exitDone || !strings.Contains(printed, "\nEnvironmentFile=") {
+			if code != exit.CodeDone || !strings.Contains(printed, "\nEnvironmentFile=") {
 				t.Errorf("%s: exit code %d\n%s%s", flag, code, printed, &p.stderr)
 			}
-		case code != exitDone || !regexp.MustCompile(`(?m)^ExecStart=.* "?--`+f.Name+`\b`).MatchString(printed):
+		case code != exit.CodeDone || !regexp.MustCompile(`(?m)^ExecStart=.* "?--`+f.Name+`\b`).MatchString(printed):
 			t.Errorf("%s: exit code %d\n%s%s", flag, code, printed, &p.stderr)
 		}
 	}

@@ -25,12 +25,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/sources/ckfinder/ckfindertest"
 	"assetferry/state"
 	"assetferry/state/ownership"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 var update = flag.Bool("update", false, "write what commands print into the scripts")
@@ -191,15 +193,15 @@ func (c call) check() error {
 		return errors.New("there is a token in the output")
 	case strings.Contains(c.stdout, "assetferry: "):
 		return errors.New("an error on stdout")
-	case slices.Contains([]int{exitError, exitUsage, exitGuard, exitNoSuch, exitInUse, exitAuth, exitInterrupted}, c.code) && !told:
+	case slices.Contains([]int{exit.CodeError, exit.CodeUsage, exit.CodeGuard, exit.CodeNoSuch, exit.CodeInUse, exit.CodeAuth, exit.CodeInterrupted}, c.code) && !told:
 		return fmt.Errorf("exit code %d, and stderr does not say why", c.code)
-	case slices.Contains([]int{exitDone, exitDifference, exitChanges}, c.code) && told:
+	case slices.Contains([]int{exit.CodeDone, exit.CodeDifference, exit.CodeChanges}, c.code) && told:
 		return fmt.Errorf("exit code %d, and stderr tells an error", c.code)
-	case c.code == exitUsage && !strings.Contains(c.stderr, "\nTry: "):
+	case c.code == exit.CodeUsage && !strings.Contains(c.stderr, "\nTry: "):
 		return errors.New("a usage error without a way out")
 	case c.json:
 		return c.checkJSON()
-	case c.code == exitUsage && c.stdout != "":
+	case c.code == exit.CodeUsage && c.stdout != "":
 		return errors.New("a usage error, and something on stdout")
 	}
 	return nil
@@ -266,7 +268,7 @@ func (c call) checkJSON() error {
 		}
 	}
 	switch {
-	case c.code == exitUsage && last["type"] == "error":
+	case c.code == exit.CodeUsage && last["type"] == "error":
 		return nil // there was no run
 	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets", c.command == "ai":
 		return nil // these are no runs
@@ -313,7 +315,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	f.Int64Var(&o.Limits.MaxStorageInBytes, "storage", 0, "")
 	tls := f.String("tls", "", "")
 	f.Func("profile", "", func(name string) (err error) {
-		o.Profile, err = readProfile("-profile", ts.MkAbs(name))
+		o.Profile, err = command.ReadProfile("-profile", ts.MkAbs(name))
 		return err
 	})
 	f.Func("fault", "", func(text string) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/test/longtest"
@@ -122,7 +123,7 @@ func (l *leakTest) workspace(t *testing.T) (from *service, key sandbox.AccessKey
 	t.Helper()
 	e := sandbox.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
 	from = startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
-	command(t, l.dir, from.variables(), "migrate", l.source).must(t, exitDone)
+	assetferry(t, l.dir, from.variables(), "migrate", l.source).must(t, exit.CodeDone)
 	l.source = "ckbox://" + e.ID
 	return from, e.AccessKey, "ASSETFERRY_SOURCE_URL=" + from.url
 }
@@ -144,7 +145,7 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 			case "migrate":
 				args = append(args, "--settle-time", "10ms", "--metrics", "metrics.prom")
 			}
-			p := command(t, l.dir, l.notified(), append(append(args, l.conf...), form...)...)
+			p := assetferry(t, l.dir, l.notified(), append(append(args, l.conf...), form...)...)
 			if code := p.run(t); code != want[name] {
 				t.Errorf("%v: exit code %d, want %d\n%s", p.Args, code, want[name], p.stderr.String())
 			}
@@ -234,7 +235,7 @@ func TestSecrets(t *testing.T) {
 	all := func(code int) map[string]int {
 		return map[string]int{"plan": code, "migrate": code, "verify": code, "status": code}
 	}
-	denied := map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitAuth, "status": exitNoSuch}
+	denied := map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeAuth, "status": exit.CodeNoSuch}
 	id := "ASSETFERRY_ENVIRONMENT_ID=" + environment.ID
 
 	for name, test := range map[string]func(*testing.T, *leakTest) map[string]int{
@@ -265,24 +266,24 @@ func TestSecrets(t *testing.T) {
 		},
 		"user information in the address": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=http://user:" + mark + "-password@" + strings.TrimPrefix(start(t).url, "http://"), id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"user information that is no address": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
 			l.conf = []string{"--to", "user:" + mark + "-password@host"}
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"query of the address": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=" + start(t).url + "/?token=" + mark + "-in-query", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"key in the configuration": func(t *testing.T, l *leakTest) map[string]int {
 			l.conf = []string{"--config", l.input(t, "c.yaml", "to: here\ndestinations:\n  here:\n    url: "+start(t).url+"\n    environment: x\n    access_key: "+mark+"-in-file\n")}
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"password in the configuration": func(t *testing.T, l *leakTest) map[string]int {
 			l.conf = []string{"--config", l.input(t, "c.yaml", "to: https://user:"+mark+"-password@example.com\npassword: "+mark+"-more\n")}
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"wrong key": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_ACCESS_KEY=" + mark + "-that-is-wrong"}
@@ -309,7 +310,7 @@ func TestSecrets(t *testing.T) {
 			s := start(t)
 			s.wrap(uploadsOnly(echo(http.StatusBadRequest)))
 			l.env = s.variables()
-			return map[string]int{"migrate": exitItems, "verify": exitItems}
+			return map[string]int{"migrate": exit.CodeItems, "verify": exit.CodeItems}
 		},
 		"headers of a source": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS_FILE="+l.input(t, "headers", l.connector(t)))
@@ -322,7 +323,7 @@ func TestSecrets(t *testing.T) {
 		"headers that are none": func(t *testing.T, l *leakTest) map[string]int {
 			l.connector(t)
 			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+mark+"-session")
-			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"connector that echoes": func(t *testing.T, l *leakTest) map[string]int {
 			headers := l.connector(t, func(next http.Handler) http.Handler {
@@ -332,11 +333,11 @@ func TestSecrets(t *testing.T) {
 				})
 			})
 			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+headers+"\nX-Token: "+mark+"-token")
-			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"password in the address of a source": func(t *testing.T, l *leakTest) map[string]int {
 			l.env, l.source = start(t).variables(), "ckfinder+https://user:"+mark+"-password@www.example.com/connector"
-			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"key of a source": func(t *testing.T, l *leakTest) map[string]int {
 			_, key, address := l.workspace(t)
@@ -363,11 +364,11 @@ func TestSecrets(t *testing.T) {
 			from, key, address := l.workspace(t)
 			from.wrap(echo(http.StatusUnauthorized))
 			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
-			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"password in the address of a workspace": func(t *testing.T, l *leakTest) map[string]int {
 			l.env, l.source = append(start(t).variables(), "ASSETFERRY_SOURCE_URL=https://user:"+mark+"-password@example.com", "ASSETFERRY_SOURCE_ACCESS_KEY="+mark+"-key"), "ckbox://somewhere"
-			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"secrets that the configuration leads to": func(t *testing.T, l *leakTest) map[string]int {
 			s := start(t)
@@ -397,39 +398,39 @@ func TestSecrets(t *testing.T) {
 			l.env = append(start(t).variables(), l.bucket(t, nil)...)
 			l.env = append(l.env, "AWS_ACCESS_KEY_ID=", "AWS_SHARED_CREDENTIALS_FILE="+l.input(t, "credentials",
 				"[default\naws_secret_access_key "+mark+"-secret\n["+mark+"\n"))
-			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"bucket that echoes": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.bucket(t, func(*http.Request) bool { return true })...)
-			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"objects that echo": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.bucket(t, func(r *http.Request) bool { return !r.URL.Query().Has("list-type") })...)
-			return map[string]int{"migrate": exitItems, "verify": exitItems}
+			return map[string]int{"migrate": exit.CodeItems, "verify": exit.CodeItems}
 		},
 		"table that is opened by headers and signatures": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.table(t, toInsiders)...)
-			return map[string]int{"plan": exitItems, "migrate": exitItems, "verify": exitItems}
+			return map[string]int{"plan": exit.CodeItems, "migrate": exit.CodeItems, "verify": exit.CodeItems}
 		},
 		"server of a table that echoes": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.table(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", r.Header.Get("Authorization"))
 				w.Header().Set("X-Echo", r.URL.String())
 			})...)
-			return map[string]int{"plan": exitItems, "migrate": exitItems, "verify": exitItems}
+			return map[string]int{"plan": exit.CodeItems, "migrate": exit.CodeItems, "verify": exit.CodeItems}
 		},
 		"password in the address of a bucket": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), withoutAWS()...)
 			l.source = "s3://" + mark + "-id:" + mark + "-secret@photos/lib"
-			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"password in the endpoint": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), "ASSETFERRY_S3_ENDPOINT=https://user:"+mark+"-password@s3.example.com")
-			return all(exitUsage)
+			return all(exit.CodeUsage)
 		},
 		"unreachable": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=http://127.0.0.1:1", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
-			return map[string]int{"plan": exitError, "migrate": exitError, "verify": exitError, "status": exitNoSuch}
+			return map[string]int{"plan": exit.CodeError, "migrate": exit.CodeError, "verify": exit.CodeError, "status": exit.CodeNoSuch}
 		},
 	} {
 		if !longtest.Takes(random, 2) {
@@ -483,7 +484,7 @@ func TestSecretsAfterKill(t *testing.T) {
 	s := startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
 	l := newLeakTest(t)
 	g := hold(s, 2)
-	p := command(t, l.dir, s.variables(), "migrate", "src", "--log-file", "log", "--verbose", "-j", "1")
+	p := assetferry(t, l.dir, s.variables(), "migrate", "src", "--log-file", "log", "--verbose", "-j", "1")
 	p.follow(t)
 	<-g.reached
 	if err := p.Process.Kill(); err != nil {
@@ -507,7 +508,7 @@ func TestSecretsOfSandboxes(t *testing.T) {
 	t.Parallel()
 	l := newLeakTest(t)
 	mine := []string{"ASSETFERRY_ENVIRONMENT_ID=id", "ASSETFERRY_ACCESS_KEY=" + mark + "-mine"}
-	p := command(t, l.dir, mine, "sandbox", "--data", "box", "--credentials-from-env", "--verbose", "--log-file", "log")
+	p := assetferry(t, l.dir, mine, "sandbox", "--data", "box", "--credentials-from-env", "--verbose", "--log-file", "log")
 	p.follow(t)
 	var url, last string
 	for line := range p.lines { // until stdout is closed
@@ -520,7 +521,7 @@ func TestSecretsOfSandboxes(t *testing.T) {
 		t.Errorf("the last line is %q", last)
 	}
 	env := append(mine, "ASSETFERRY_URL="+url)
-	command(t, l.dir, env, "migrate", "src", "--log-file", "log", "--verbose").must(t, exitDone)
+	assetferry(t, l.dir, env, "migrate", "src", "--log-file", "log", "--verbose").must(t, exit.CodeDone)
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -530,8 +531,8 @@ func TestSecretsOfSandboxes(t *testing.T) {
 	}
 	l.searchFiles(t)
 
-	embedded := command(t, l.dir, nil, "migrate", "src", "--to", "sandbox", "--verbose", "--log-file", "log")
-	embedded.must(t, exitDone)
+	embedded := assetferry(t, l.dir, nil, "migrate", "src", "--to", "sandbox", "--verbose", "--log-file", "log")
+	embedded.must(t, exit.CodeDone)
 	credentials, err := os.ReadFile(filepath.Join(l.dir, "data", "assetferry", "sandbox", "credentials.env"))
 	if err != nil {
 		t.Fatal(err)

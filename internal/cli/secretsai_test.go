@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
@@ -27,7 +28,7 @@ func TestSecretsOfAI(t *testing.T) {
 		return aiservicetest.Sign(words.AccessKey, aiservicetest.Claims(words, "assetferry", contentScopes...))
 	}
 	fine := map[string]int{}
-	denied := map[string]int{"ai models": exitAuth, "enrich describe": exitAuth}
+	denied := map[string]int{"ai models": exit.CodeAuth, "enrich describe": exit.CodeAuth}
 
 	for name, test := range map[string]func(*testing.T, *leakTest, *wordService) map[string]int{
 		"variable": func(_ *testing.T, l *leakTest, _ *wordService) map[string]int {
@@ -74,12 +75,12 @@ func TestSecretsOfAI(t *testing.T) {
 		"400 that echoes": func(_ *testing.T, l *leakTest, w *wordService) map[string]int {
 			l.env = append(l.env, id+words.ID, "ASSETFERRY_AI_ACCESS_KEY="+string(words.AccessKey))
 			w.wrap(echo(http.StatusBadRequest))
-			return map[string]int{"ai models": exitError, "enrich describe": exitError}
+			return map[string]int{"ai models": exit.CodeError, "enrich describe": exit.CodeError}
 		},
 		"error in a stream that echoes": func(_ *testing.T, l *leakTest, w *wordService) map[string]int {
 			l.env = append(l.env, id+words.ID, "ASSETFERRY_AI_ACCESS_KEY="+string(words.AccessKey))
 			w.wrap(echoInStream)
-			return map[string]int{"enrich describe": exitItems}
+			return map[string]int{"enrich describe": exit.CodeItems}
 		},
 	} {
 		if !longtest.Takes(random, 2) {
@@ -92,7 +93,7 @@ func TestSecretsOfAI(t *testing.T) {
 			s := startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})
 			w := startWordsOf(t, aiservice.Options{Environments: []sandbox.Environment{words}})
 			l.env = append(s.variables(), w.variables()...)
-			command(t, l.dir, l.env, "migrate", "src", "--include", "*.png").must(t, exitDone)
+			assetferry(t, l.dir, l.env, "migrate", "src", "--include", "*.png").must(t, exit.CodeDone)
 			want := test(t, l, w)
 			for _, form := range [][]string{nil, {"--json"}, {"--verbose", "--log-file", "log"}} {
 				for _, line := range []string{"ai models", "enrich describe", "enrich proposals"} {
@@ -100,7 +101,7 @@ func TestSecretsOfAI(t *testing.T) {
 					if line == "enrich describe" {
 						args = append(args, "--yes", "--again", "--settle-time", "10ms")
 					}
-					p := command(t, l.dir, l.env, args...)
+					p := assetferry(t, l.dir, l.env, args...)
 					if code := p.run(t); code != want[line] {
 						t.Errorf("%v: exit code %d, want %d\n%s", p.Args, code, want[line], p.stderr.String())
 					}
@@ -150,8 +151,8 @@ func TestTokenInPartsOfAnAnswer(t *testing.T) {
 	})
 	env := append(w.variables(), "ASSETFERRY_AI_ENVIRONMENT_ID="+environment.ID, "ASSETFERRY_AI_ACCESS_KEY="+string(environment.AccessKey))
 	for _, form := range [][]string{nil, {"--json"}} {
-		p := command(t, l.dir, env, append([]string{"ai", "ask", "What is it?"}, form...)...)
-		p.must(t, exitDone)
+		p := assetferry(t, l.dir, env, append([]string{"ai", "ask", "What is it?"}, form...)...)
+		p.must(t, exit.CodeDone)
 		for _, leak := range leaks("stdout", p.stdout.Bytes()) {
 			t.Error(leak)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 )
@@ -45,8 +46,8 @@ func TestSecretsOfOptions(t *testing.T) {
 	runs := 0
 	for _, form := range [][]string{nil, {"--json"}, {"--verbose", "--log-file", "log"}} {
 		for _, option := range []string{"extraHttpHeaders=@" + l.input(t, "headers", headers), "extraHttpHeaders=env:IMAGE_HEADERS"} {
-			p := command(t, l.dir, l.env, append([]string{"enrich", "documents", page, "--yes", "--option", option}, form...)...)
-			if code := p.run(t); code == exitDone {
+			p := assetferry(t, l.dir, l.env, append([]string{"enrich", "documents", page, "--yes", "--option", option}, form...)...)
+			if code := p.run(t); code == exit.CodeDone {
 				t.Errorf("%v: exit code %d\n%s", p.Args, code, p.stderr.String())
 			}
 			runs++

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
+	"assetferry/internal/cli/command"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
+
+	"github.com/spf13/cobra"
 )
 
 // TestSettingsOfEngineExist looks at each {name} in the texts of the engine: it is a setting, or
@@ -27,7 +28,7 @@ func TestSettingsOfEngineExist(t *testing.T) {
 		"accept_changes", "accept_deletes", "accept_rules", "content", "describe_again", "dry_run", "explain_mapping",
 		"files_from", "limit", "only", "output", "repair", "retry_parked", "verbose",
 	}
-	root := newApp(environment{}, false).rootCommand()
+	root := rootCommand(command.New(command.Environment{}, false))
 	for _, name := range perRun {
 		if known[name] || !hasFlag(root, flagname.Of(name)) {
 			t.Errorf("%s is a setting, or no command has the flag", name)

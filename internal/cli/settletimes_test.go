@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/config"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
@@ -33,9 +34,9 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer journal.Close()
-	a := &app{settings: &config.Settings{}, out: &ui.Out{}}
-	d := &destination{profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
-	applier := a.applier(&endpoints{dest: d, journal: journal}, migrateOptions{})
+	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
+	d := &command.Destination{Profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
+	applier := applier(f, &endpoints{dest: d, journal: journal}, migrateOptions{})
 	if want := migrate.DefaultSettle + 30*time.Second; applier.Settle != want {
 		t.Errorf("it waits %v, want %v", applier.Settle, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
@@ -29,7 +30,7 @@ func arrive(t *testing.T) arrived {
 	for n := range pictures {
 		a.write(t, n, "before")
 	}
-	a.sync(t, exitDone)
+	a.sync(t, exit.CodeDone)
 	a.drain()
 	return a
 }
@@ -44,7 +45,7 @@ func (a arrived) write(t *testing.T, n int, text string) {
 
 func (a arrived) sync(t *testing.T, exit int, switches ...string) string {
 	t.Helper()
-	p := command(t, a.dir, a.variables(), append([]string{"sync", "src"}, switches...)...)
+	p := assetferry(t, a.dir, a.variables(), append([]string{"sync", "src"}, switches...)...)
 	p.must(t, exit)
 	return p.stdout.String() + p.stderr.String()
 }
@@ -77,20 +78,20 @@ func TestSickSource(t *testing.T) {
 			if err := os.Rename(filepath.Join(a.dir, "src"), filepath.Join(a.dir, "elsewhere")); err != nil {
 				t.Fatal(err)
 			}
-		}, nil, exitError, "does not exist"},
-		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exitGuard, "the source lists nothing, but objects of it have arrived before (100)"},
-		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exitGuard, "the source has no here.txt, and --sentinel says that it is always there"},
+		}, nil, exit.CodeError, "does not exist"},
+		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeGuard, "the source lists nothing, but objects of it have arrived before (100)"},
+		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeGuard, "the source has no here.txt, and --sentinel says that it is always there"},
 		"encrypted": {func(t *testing.T, a arrived) {
 			for n := range 15 {
 				tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("anything but a picture, %d", n)}.write(t, filepath.Join(a.dir, "src"))
 			}
-		}, nil, exitGuard, "of 15 changed objects that were looked into, 15 are not what their names say"},
+		}, nil, exit.CodeGuard, "of 15 changed objects that were looked into, 15 are not what their names say"},
 		"changed all over": {func(t *testing.T, a arrived) {
 			for n := range 21 {
 				a.write(t, n, "changed")
 			}
-		}, nil, exitGuard, "21 assets would be replaced, described or moved, of 100 known objects"},
-		"by other rules": {func(*testing.T, arrived) {}, []string{"--exclude", "01*"}, exitGuard, `--exclude was not set, is ["01*"]`},
+		}, nil, exit.CodeGuard, "21 assets would be replaced, described or moved, of 100 known objects"},
+		"by other rules": {func(*testing.T, arrived) {}, []string{"--exclude", "01*"}, exit.CodeGuard, `--exclude was not set, is ["01*"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,22 +124,22 @@ func TestLimitsOfSync(t *testing.T) {
 		trashes      bool
 		sendsChanges bool
 	}{
-		"deletes at the limit":     {1, 3, []string{"--max-delete", "3", "--max-delete-percent", "50"}, exitDone, true, true},
-		"deletes beyond it":        {1, 3, []string{"--max-delete", "2", "--max-delete-percent", "50"}, exitGuard, false, true},
-		"deletes at their part":    {1, 7, []string{"--max-delete-percent", "7"}, exitDone, true, true},
-		"deletes beyond it by 1":   {1, 8, []string{"--max-delete-percent", "7"}, exitGuard, false, true},
-		"deletes with consent":     {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "8"}, exitDone, true, true},
-		"deletes with too little":  {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "7", "--yes"}, exitGuard, false, true},
-		"a few deletes":            {1, 5, nil, exitDone, true, true},
-		"no more than a few":       {1, 6, nil, exitGuard, false, true},
-		"a few of no part at all":  {1, 1, []string{"--max-delete-percent", "0"}, exitGuard, false, true},
-		"changes at the limit":     {30, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exitDone, false, true},
-		"changes beyond it":        {31, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exitGuard, false, false},
-		"changes at their part":    {30, 0, []string{"--max-changes-percent", "30"}, exitDone, false, true},
-		"changes beyond that":      {31, 0, []string{"--max-changes-percent", "30"}, exitGuard, false, false},
-		"changes with consent":     {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "31"}, exitDone, false, true},
-		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exitGuard, false, false},
-		"a few are never too many": {20, 0, []string{"--max-changes-percent", "1"}, exitDone, false, true},
+		"deletes at the limit":     {1, 3, []string{"--max-delete", "3", "--max-delete-percent", "50"}, exit.CodeDone, true, true},
+		"deletes beyond it":        {1, 3, []string{"--max-delete", "2", "--max-delete-percent", "50"}, exit.CodeGuard, false, true},
+		"deletes at their part":    {1, 7, []string{"--max-delete-percent", "7"}, exit.CodeDone, true, true},
+		"deletes beyond it by 1":   {1, 8, []string{"--max-delete-percent", "7"}, exit.CodeGuard, false, true},
+		"deletes with consent":     {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "8"}, exit.CodeDone, true, true},
+		"deletes with too little":  {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "7", "--yes"}, exit.CodeGuard, false, true},
+		"a few deletes":            {1, 5, nil, exit.CodeDone, true, true},
+		"no more than a few":       {1, 6, nil, exit.CodeGuard, false, true},
+		"a few of no part at all":  {1, 1, []string{"--max-delete-percent", "0"}, exit.CodeGuard, false, true},
+		"changes at the limit":     {30, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exit.CodeDone, false, true},
+		"changes beyond it":        {31, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exit.CodeGuard, false, false},
+		"changes at their part":    {30, 0, []string{"--max-changes-percent", "30"}, exit.CodeDone, false, true},
+		"changes beyond that":      {31, 0, []string{"--max-changes-percent", "30"}, exit.CodeGuard, false, false},
+		"changes with consent":     {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "31"}, exit.CodeDone, false, true},
+		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exit.CodeGuard, false, false},
+		"a few are never too many": {20, 0, []string{"--max-changes-percent", "1"}, exit.CodeDone, false, true},
 	} {
 		if !longtest.Takes(random, 4) {
 			continue
@@ -147,7 +148,7 @@ func TestLimitsOfSync(t *testing.T) {
 			t.Parallel()
 			a := arrive(t)
 			a.remove(t, test.remove)
-			a.sync(t, exitDone, removing...) // which misses them for the first time
+			a.sync(t, exit.CodeDone, removing...) // which misses them for the first time
 			for n := range test.change {
 				a.write(t, pictures-1-n, "changed")
 			}
@@ -158,7 +159,7 @@ func TestLimitsOfSync(t *testing.T) {
 			if trashed != test.trashes || (len(wrote) > 0 && !(trashed && len(wrote) == 1)) != test.sendsChanges {
 				t.Errorf("it wrote %q\n%s", wrote, said)
 			}
-			if test.exit == exitGuard && (!strings.Contains(said, "known object") || !strings.Contains(said, "--accept-")) {
+			if test.exit == exit.CodeGuard && (!strings.Contains(said, "known object") || !strings.Contains(said, "--accept-")) {
 				t.Errorf("it does not say what was too much, and the way out: %s", said)
 			}
 		})
@@ -174,9 +175,9 @@ func TestSickBucket(t *testing.T) {
 		code   string
 		exit   int
 	}{
-		"forbidden":   {"list-type", http.StatusForbidden, "AccessDenied", exitAuth},
-		"not there":   {"list-type", http.StatusNotFound, "NoSuchBucket", exitError},
-		"half listed": {"continuation-token", http.StatusBadRequest, "InvalidArgument", exitError},
+		"forbidden":   {"list-type", http.StatusForbidden, "AccessDenied", exit.CodeAuth},
+		"not there":   {"list-type", http.StatusNotFound, "NoSuchBucket", exit.CodeError},
+		"half listed": {"continuation-token", http.StatusBadRequest, "InvalidArgument", exit.CodeError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +190,7 @@ func TestSickBucket(t *testing.T) {
 			a := arrived{startService(t, sandbox.Options{}), t.TempDir()}
 			env := append(append(a.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
 			sync := func() *process {
-				return command(t, a.dir, env, "sync", "s3://photos", "--delete", "trash", "--quarantine", "0s")
+				return assetferry(t, a.dir, env, "sync", "s3://photos", "--delete", "trash", "--quarantine", "0s")
 			}
 			var refuses atomic.Bool
 			b.wrap(func(next http.Handler) http.Handler {
@@ -207,7 +208,7 @@ func TestSickBucket(t *testing.T) {
 					next.ServeHTTP(w, r)
 				})
 			})
-			sync().must(t, exitDone)
+			sync().must(t, exit.CodeDone)
 			a.drain()
 			refuses.Store(true)
 			for range 2 {
@@ -221,7 +222,7 @@ func TestSickBucket(t *testing.T) {
 				t.Errorf("it wrote %q", wrote)
 			}
 			refuses.Store(false)
-			sync().must(t, exitDone)
+			sync().must(t, exit.CodeDone)
 			if wrote := a.wrote(); len(wrote) > 0 {
 				t.Errorf("once it was well it wrote %q", wrote)
 			}

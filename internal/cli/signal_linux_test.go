@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestInterruptThrice interrupts a migration whose output nobody reads, so that it
@@ -28,7 +29,7 @@ func TestInterruptThrice(t *testing.T) {
 			first.Do(func() { close(under) })
 		}
 	})
-	p := command(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
+	p := assetferry(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
 	p.Stdout = fullPipe(t)
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	if err := p.Start(); err != nil {
@@ -40,12 +41,12 @@ func TestInterruptThrice(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
 	code, err := interruptUntil(t, p, ended)
-	if code != exitInterrupted {
-		t.Fatalf("exit code %d (%v), want %d", code, err, exitInterrupted)
+	if code != exit.CodeInterrupted {
+		t.Fatalf("exit code %d (%v), want %d", code, err, exit.CodeInterrupted)
 	}
 	s.onRequest(nil)
 	s.rest(t)
-	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
+	assetferry(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exit.CodeDone)
 	files.check(t, s)
 }
 

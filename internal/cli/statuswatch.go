@@ -5,16 +5,19 @@ import (
 	"errors"
 	"time"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/clock"
 	"assetferry/internal/runstatus"
 	"assetferry/state"
 )
 
 // follow shows the newest run of the journal until it is over or nobody works on it.
-func (a *app) follow(ctx context.Context, journal *state.Store) error {
-	newest := func(ctx context.Context) (state.Run, error) { return newestRun(ctx, journal, "") }
+func follow(ctx context.Context, f *command.Factory, journal *state.Store) error {
+	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, journal, "") }
 	w := &runstatus.Follower{
-		Out: a.out, Now: clock.Now,
+		Out: f.Out, Now: clock.Now,
 		Look: func(ctx context.Context) (runstatus.Observation, error) {
 			return runstatus.Observe(ctx, journal, newest)
 		},
@@ -29,55 +32,55 @@ func (a *app) follow(ctx context.Context, journal *state.Store) error {
 	}
 	last, err := w.Follow(ctx)
 	if err != nil {
-		return because(ctx, err)
+		return command.Because(ctx, err)
 	}
-	return a.endOfWatch(ctx, journal, last)
+	return endOfWatch(ctx, f, journal, last)
 }
 
 // endOfWatch tells how it came out, and does not let what is missing look like success.
-func (a *app) endOfWatch(ctx context.Context, journal *state.Store, o runstatus.Observation) error {
+func endOfWatch(ctx context.Context, f *command.Factory, journal *state.Store, o runstatus.Observation) error {
 	if o.Run.ID == "" {
-		a.out.Printf("No run has begun yet.")
+		f.Out.Printf("No run has begun yet.")
 		return nil
 	}
-	items := describe(o.Tallies)
-	skips, err := skippedText(ctx, journal, o.Run, o.Tallies)
+	items := outcome.Describe(o.Tallies)
+	skips, err := outcome.SkippedText(ctx, journal, o.Run, o.Tallies)
 	if err != nil {
 		return err
 	}
 	if skips != "" {
-		items += "\n" + wrapped(skips, "  ")
+		items += "\n" + outcome.Wrapped(skips, "  ")
 	}
-	a.out.Event("summary", recorded(o.Run, o.Tallies))
+	f.Out.Event("summary", recorded(o.Run, o.Tallies))
 	if o.Run.Open() {
-		command, err := a.toGoOn(ctx, journal, o.Run)
+		command, err := outcome.ToGoOn(ctx, f, journal, o.Run)
 		if err != nil {
 			return err
 		}
-		a.out.Printf("Run %s is not finished, and nobody works on it: %s", o.Run.ID, items)
-		a.out.Notef("Try: %s goes on with it", command)
-		return said(exitItems)
+		f.Out.Printf("Run %s is not finished, and nobody works on it: %s", o.Run.ID, items)
+		f.Out.Notef("Try: %s goes on with it", command)
+		return exit.Said(exit.CodeItems)
 	}
-	a.out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
-	if code := exitOf(o.Tallies); code != exitDone {
-		a.out.Notef("Try: assetferry report tells what to do about what did not arrive")
-		return said(code)
+	f.Out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
+	if code := outcome.ExitOf(o.Tallies); code != exit.CodeDone {
+		f.Out.Notef("Try: assetferry report tells what to do about what did not arrive")
+		return exit.Said(code)
 	}
 	return nil
 }
 
-func (a *app) watchStatus(ctx context.Context) error {
-	journal, err := a.readJournal(ctx)
+func watchStatus(ctx context.Context, f *command.Factory) error {
+	journal, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := a.showHolder(ctx, journal); err != nil {
+	if _, err := showHolder(ctx, f, journal); err != nil {
 		return err
 	}
-	err = a.follow(ctx, journal)
-	if errors.Is(err, errInterrupted) {
-		a.out.Notef("Nobody watches any more; the run is left alone.")
-		return said(exitInterrupted)
+	err = follow(ctx, f, journal)
+	if errors.Is(err, exit.ErrInterrupted) {
+		f.Out.Notef("Nobody watches any more; the run is left alone.")
+		return exit.Said(exit.CodeInterrupted)
 	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -22,9 +24,9 @@ func TestInterruptLook(t *testing.T) {
 	}
 	defer journal.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
-	a := &app{out: ui.New(ui.Options{Stdout: io.Discard, Stderr: io.Discard, Progress: "none"})}
-	if err := a.follow(ctx, journal); !errors.Is(err, errInterrupted) {
+	cancel(exit.ErrInterrupted)
+	f := &command.Factory{Out: ui.New(ui.Options{Stdout: io.Discard, Stderr: io.Discard, Progress: "none"})}
+	if err := follow(ctx, f, journal); !errors.Is(err, exit.ErrInterrupted) {
 		t.Errorf("the interrupt ended it with %v", err)
 	}
 }
@@ -37,10 +39,10 @@ func TestStatusWatch(t *testing.T) {
 	dir := t.TempDir()
 	smallTree(20).write(t, filepath.Join(dir, "photos"))
 	g := hold(s, 5)
-	migration := command(t, dir, s.variables(), "migrate", "photos", "--json")
+	migration := assetferry(t, dir, s.variables(), "migrate", "photos", "--json")
 	migration.follow(t)
 	<-g.reached
-	watch := command(t, dir, s.variables(), "status", "--watch", "--progress", "plain")
+	watch := assetferry(t, dir, s.variables(), "status", "--watch", "--progress", "plain")
 	watching := tell(t, watch, "Run  ")
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
@@ -55,14 +57,14 @@ func TestStatusWatch(t *testing.T) {
 	}
 	close(g.open)
 	migration.wait(t)
-	if code, err := exitCode(watch.Wait()); err != nil || code != exitItems {
+	if code, err := exitCode(watch.Wait()); err != nil || code != exit.CodeItems {
 		t.Errorf("exit code %d (%v)\n%s", code, err, watch.stderr.String())
 	}
 	if !strings.Contains(watch.stdout.String(), "is not finished, and nobody works on it") {
 		t.Errorf("the end is not told:\n%s", watch.stdout.String())
 	}
-	command(t, dir, s.variables(), "migrate", "photos", "--settle-time", "1ms").must(t, exitDone)
-	if out := command(t, dir, s.variables(), "status", "--watch").must(t, exitDone); !strings.Contains(out, "is finished: 20 done") {
+	assetferry(t, dir, s.variables(), "migrate", "photos", "--settle-time", "1ms").must(t, exit.CodeDone)
+	if out := assetferry(t, dir, s.variables(), "status", "--watch").must(t, exit.CodeDone); !strings.Contains(out, "is finished: 20 done") {
 		t.Errorf("got %s", out)
 	}
 }
@@ -74,24 +76,24 @@ func TestInterruptWatch(t *testing.T) {
 	dir := t.TempDir()
 	smallTree(20).write(t, filepath.Join(dir, "photos"))
 	g := hold(s, 5)
-	migration := command(t, dir, s.variables(), "migrate", "photos", "--json")
+	migration := assetferry(t, dir, s.variables(), "migrate", "photos", "--json")
 	migration.follow(t)
 	<-g.reached
-	watch := command(t, dir, s.variables(), "status", "--watch")
+	watch := assetferry(t, dir, s.variables(), "status", "--watch")
 	watching := tell(t, watch, "Run  ")
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-watching
 	interrupt(t, watch)
-	if code, err := exitCode(watch.Wait()); err != nil || code != exitInterrupted {
+	if code, err := exitCode(watch.Wait()); err != nil || code != exit.CodeInterrupted {
 		t.Errorf("exit code %d (%v)", code, err)
 	}
 	if text := watch.stderr.String(); !strings.Contains(text, "the run is left alone") || strings.Contains(text, "Try:") {
 		t.Errorf("told %q", text)
 	}
 	close(g.open)
-	if code := migration.wait(t); code != exitDone {
+	if code := migration.wait(t); code != exit.CodeDone {
 		t.Errorf("exit code %d of the run", code)
 	}
 }

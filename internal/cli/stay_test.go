@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/turns"
 )
@@ -37,20 +38,20 @@ func TestWatch(t *testing.T) {
 	files := smallTree(3)
 	files.write(t, source)
 	watch := func(args ...string) *process {
-		p := command(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY=success="+h.url), append([]string{"sync", "src", "--watch", "--json",
+		p := assetferry(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY=success="+h.url), append([]string{"sync", "src", "--watch", "--json",
 			"--state", "src/journal.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
 		p.follow(t)
 		return p
 	}
 	p := watch("--rescan", "4s")
-	if e := nextRun(t, p); e.Actions["create"] != 3 || e.Exit != exitDone {
+	if e := nextRun(t, p); e.Actions["create"] != 3 || e.Exit != exit.CodeDone {
 		t.Errorf("the first run is %+v", e)
 	}
 	if e := nextRun(t, p); e.Actions["unchanged"] != 3 || e.Actions["create"] != 0 {
 		t.Errorf("the second run is %+v", e)
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may be in the middle of the next one
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may be in the middle of the next one
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 
@@ -62,14 +63,14 @@ func TestWatch(t *testing.T) {
 		brought += nextRun(t, p).Actions["create"]
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may have been told of the change once more
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may have been told of the change once more
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 
 	p = watch()
 	nextRun(t, p)
 	interrupt(t, p)
-	if code := p.wait(t); code != exitDone {
+	if code := p.wait(t); code != exit.CodeDone {
 		t.Errorf("it was interrupted while it waited, and ended with %d: %s", code, p.stderr.String())
 	}
 	for key, content := range more {
@@ -106,17 +107,17 @@ func TestWatchInterrupted(t *testing.T) {
 	files := smallTree(6)
 	files.write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
-	p := command(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
+	p := assetferry(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
 	<-told
 	close(g.open)
-	if code := p.wait(t); code != exitInterrupted {
+	if code := p.wait(t); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
-	if e := lastEvent(t, p.stdout.String()); e.Type != "summary" || e.Exit != exitInterrupted || e.States["done"] == 0 {
+	if e := lastEvent(t, p.stdout.String()); e.Type != "summary" || e.Exit != exit.CodeInterrupted || e.States["done"] == 0 {
 		t.Errorf("the last line is %+v", e)
 	}
 }
@@ -135,7 +136,7 @@ func TestRescan(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
-	p := command(t, dir, env, "sync", "s3://photos", "--rescan", "1s", "--json")
+	p := assetferry(t, dir, env, "sync", "s3://photos", "--rescan", "1s", "--json")
 	p.follow(t)
 	for n, action := range []string{"create", "unchanged", "unchanged"} {
 		if e := nextRun(t, p); e.Actions[action] != 2 {
@@ -143,7 +144,7 @@ func TestRescan(t *testing.T) {
 		}
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may be in the middle of the next one
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may be in the middle of the next one
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
@@ -159,24 +160,24 @@ func TestWatchEnds(t *testing.T) {
 		env  string
 		args []string
 	}{
-		{exitAuth, "ASSETFERRY_ACCESS_KEY=another", []string{"src", "--watch"}},
-		{exitUsage, "", []string{"src", "--watch", "--include", "["}},
-		{exitUsage, "", []string{"s3://photos", "--watch"}},
-		{exitUsage, "", []string{"src", "--watch", "--dry-run"}},
-		{exitUsage, "", []string{"src", "--watch", "--limit", "5"}},
-		{exitUsage, "", []string{"src", "--rescan", "0s"}},
-		{exitUsage, "", []string{"src", "--rescan", "1h", "--restart"}},
-		{exitUsage, "", []string{"src", "--rescan", "1h", "--files-from", "-"}},
-		{exitError, "", []string{"none", "--watch"}},
+		{exit.CodeAuth, "ASSETFERRY_ACCESS_KEY=another", []string{"src", "--watch"}},
+		{exit.CodeUsage, "", []string{"src", "--watch", "--include", "["}},
+		{exit.CodeUsage, "", []string{"s3://photos", "--watch"}},
+		{exit.CodeUsage, "", []string{"src", "--watch", "--dry-run"}},
+		{exit.CodeUsage, "", []string{"src", "--watch", "--limit", "5"}},
+		{exit.CodeUsage, "", []string{"src", "--rescan", "0s"}},
+		{exit.CodeUsage, "", []string{"src", "--rescan", "1h", "--restart"}},
+		{exit.CodeUsage, "", []string{"src", "--rescan", "1h", "--files-from", "-"}},
+		{exit.CodeError, "", []string{"none", "--watch"}},
 	} {
-		command(t, dir, append(s.variables(), test.env), append([]string{"sync"}, test.args...)...).must(t, test.code)
+		assetferry(t, dir, append(s.variables(), test.env), append([]string{"sync"}, test.args...)...).must(t, test.code)
 	}
 }
 
 func TestVerdicts(t *testing.T) {
 	for code, want := range map[int]turns.Verdict{
-		exitDone: turns.Goes, exitItems: turns.Goes, exitError: turns.Pauses, exitGuard: turns.Pauses, exitBudget: turns.Pauses,
-		exitInUse: turns.Pauses, exitUsage: turns.Ends, exitAuth: turns.Ends, exitInterrupted: turns.Ends,
+		exit.CodeDone: turns.Goes, exit.CodeItems: turns.Goes, exit.CodeError: turns.Pauses, exit.CodeGuard: turns.Pauses, exit.CodeBudget: turns.Pauses,
+		exit.CodeInUse: turns.Pauses, exit.CodeUsage: turns.Ends, exit.CodeAuth: turns.Ends, exit.CodeInterrupted: turns.Ends,
 	} {
 		if got := verdictOf(code); got != want {
 			t.Errorf("after exit code %d: %v, want %v", code, got, want)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"assetferry/internal/approval"
+	"assetferry/internal/cli/command"
 	"assetferry/migrate"
 	"assetferry/sources/s3"
 	"assetferry/sources/table"
@@ -20,18 +21,18 @@ import (
 )
 
 // subject is the plan, for an approval.
-func (p *approvedPlan) subject(provenance string) subject {
+func (p *approvedPlan) subject(provenance string) command.Subject {
 	planner := p.Noted.PlannedBy
 	if planner == "" {
-		return subject{none: "the plan does not say which account made it"}
+		return command.Subject{None: "the plan does not say which account made it"}
 	}
-	return subject{
-		fill: func(r *approval.Request) error {
+	return command.Subject{
+		Fill: func(r *approval.Request) error {
 			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceAddress), planner
 			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
 			return nil
 		},
-		covers: func(r approval.Request) (differs []string, err error) {
+		Covers: func(r approval.Request) (differs []string, err error) {
 			switch {
 			case r.Kind != approval.KindPlan:
 				return []string{"a " + r.Kind}, nil
@@ -48,11 +49,11 @@ func (p *approvedPlan) subject(provenance string) subject {
 }
 
 // undoSubject is the undo of a run, for an approval.
-func undoSubject(run string) subject {
-	return subject{
-		acts: []string{"--apply"},
-		fill: func(r *approval.Request) error { r.Kind, r.Run = approval.KindUndo, run; return nil },
-		covers: func(r approval.Request) ([]string, error) {
+func undoSubject(run string) command.Subject {
+	return command.Subject{
+		Acts: []string{"--apply"},
+		Fill: func(r *approval.Request) error { r.Kind, r.Run = approval.KindUndo, run; return nil },
+		Covers: func(r approval.Request) ([]string, error) {
 			switch {
 			case r.Kind != approval.KindUndo:
 				return []string{"a " + r.Kind}, nil
@@ -66,29 +67,29 @@ func undoSubject(run string) subject {
 
 // syncSubject is a sync under rules and limits, for a standing approval. The rules are asked
 // for only if one is needed.
-func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, error), o syncOptions) subject {
+func syncSubject(f *command.Factory, source, address string, ruled func() (migrate.Rules, error), o syncOptions) command.Subject {
 	now := func() (*approval.SyncRequest, error) {
 		rules, err := ruled()
 		if err != nil {
 			return nil, err
 		}
 		hash, err := rules.Hash()
-		g := a.guards(o)
+		g := guards(f, o)
 		return &approval.SyncRequest{
-			RulesHash: hash, Rules: slices.Concat(rules.Lines(), a.describingLines(), a.reachingLines(address)), Mapping: a.settings.Mapping.Lines(),
+			RulesHash: hash, Rules: slices.Concat(rules.Lines(), describingLines(f), reachingLines(f, address)), Mapping: f.Settings.Mapping.Lines(),
 			Limits: approval.Limits{
 				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
 				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, AcceptRules: g.AcceptRules, Sentinel: string(g.Sentinel),
 			},
 		}, err
 	}
-	return subject{
-		fill: func(r *approval.Request) (err error) {
+	return command.Subject{
+		Fill: func(r *approval.Request) (err error) {
 			r.Kind, r.Source, r.SourceURL = approval.KindSync, approval.Text(source), approval.Text(address)
 			r.Sync, err = now()
 			return err
 		},
-		covers: func(r approval.Request) (differs []string, err error) {
+		Covers: func(r approval.Request) (differs []string, err error) {
 			if r.Kind != approval.KindSync {
 				return []string{"a " + r.Kind}, nil
 			}
@@ -109,8 +110,8 @@ func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, e
 
 // describingLines are the settings that decide how assets are described, for people. The
 // rules have them too, as a hash.
-func (a *app) describingLines() []string {
-	c := a.settings
+func describingLines(f *command.Factory) []string {
+	c := f.Settings
 	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit, "provenance: " + c.Provenance}
 	if len(c.Ignored) > 0 {
 		lines = append(lines, fmt.Sprintf("ignore_metadata: %v", c.Ignored))
@@ -122,13 +123,13 @@ func (a *app) describingLines() []string {
 }
 
 // reachingLines are the settings that decide what is found at the address of a source.
-func (a *app) reachingLines(address string) (lines []string) {
-	c := a.settings
+func reachingLines(f *command.Factory, address string) (lines []string) {
+	c := f.Settings
 	switch {
 	case strings.HasPrefix(address, s3.Scheme+"://"):
 		endpoint := c.Endpoint
 		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // which the SDK of AWS obeys
-			if value, _ := a.lookup(name); endpoint == "" {
+			if value, _ := f.Lookup(name); endpoint == "" {
 				endpoint = value
 			}
 		}
@@ -162,19 +163,19 @@ func otherLines(is, approved *approval.SyncRequest) string {
 
 // proposalsSubject is enrich apply, for an approval: the command, and a hash of all that it
 // would write, which is given once it is known.
-func (a *app) proposalsSubject() (s subject, approved func() string) {
-	s, content := a.commandSubject(), ""
-	command := s
-	s.prepare = func(ctx context.Context, dest *destination) (err error) {
-		content, err = a.acceptedProposals(ctx, dest)
+func proposalsSubject(f *command.Factory) (s command.Subject, approved func() string) {
+	s, content := f.CommandSubject(), ""
+	name := s
+	s.Prepare = func(ctx context.Context, dest *command.Destination) (err error) {
+		content, err = acceptedProposals(ctx, f, dest)
 		return err
 	}
-	s.fill = func(r *approval.Request) error {
+	s.Fill = func(r *approval.Request) error {
 		r.Content = content
-		return command.fill(r)
+		return name.Fill(r)
 	}
-	s.covers = func(r approval.Request) ([]string, error) {
-		if differs, err := command.covers(r); len(differs) > 0 || err != nil {
+	s.Covers = func(r approval.Request) ([]string, error) {
+		if differs, err := name.Covers(r); len(differs) > 0 || err != nil {
 			return differs, err
 		}
 		if r.Content != content {
@@ -186,12 +187,12 @@ func (a *app) proposalsSubject() (s subject, approved func() string) {
 }
 
 // acceptedProposals is a hash of what enrich apply would write.
-func (a *app) acceptedProposals(ctx context.Context, dest *destination) (string, error) {
-	path, err := a.journalPath(dest)
+func acceptedProposals(ctx context.Context, f *command.Factory, dest *command.Destination) (string, error) {
+	path, err := f.StatePathOf(dest)
 	if err != nil {
 		return "", err
 	}
-	if err := mustExist(path); err != nil {
+	if err := command.MustExist(path); err != nil {
 		return "", err
 	}
 	journal, err := state.OpenReadOnly(ctx, path)
@@ -214,10 +215,10 @@ func (e *enrichSession) sameProposals(ctx context.Context, approved string) erro
 	return nil
 }
 
-func proposalsHash(ctx context.Context, journal *state.Store, dest *destination) (string, error) {
+func proposalsHash(ctx context.Context, journal *state.Store, dest *command.Destination) (string, error) {
 	hash := sha256.New()
 	lines := json.NewEncoder(hash)
-	for e, err := range enrichment.In(journal).Enrichments(ctx, dest.identity(), enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
+	for e, err := range enrichment.In(journal).Enrichments(ctx, dest.Identity(), enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
 		if err != nil {
 			return "", err
 		}

@@ -3,15 +3,16 @@ package cli
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"assetferry/internal/cli/command"
 	"assetferry/internal/config"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A standing approval says where a source is read, also where its address does not.
 func TestReachingLines(t *testing.T) {
 	variables := map[string]string{}
-	a := newApp(environment{lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)
+	f := command.New(command.Environment{Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)
 	for _, c := range []struct {
 		name, address string
 		settings      config.Settings
@@ -29,8 +30,8 @@ func TestReachingLines(t *testing.T) {
 		{"a table", "table:/export.csv", config.Settings{TableRoot: "/files", TableColumns: []string{"address=URL"}}, nil,
 			[]string{"table_root: /files", `table_columns: ["address=URL"]`}},
 	} {
-		a.settings, variables = &c.settings, c.variables
-		if diff := cmp.Diff(c.want, a.reachingLines(c.address)); diff != "" {
+		f.Settings, variables = &c.settings, c.variables
+		if diff := cmp.Diff(c.want, reachingLines(f, c.address)); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -25,7 +28,7 @@ type syncOptions struct {
 	acceptDeletes, acceptChanges int64
 }
 
-func (a *app) syncCommand() *cobra.Command {
+func syncCommand(f *command.Factory) *cobra.Command {
 	o := migrateOptions{command: "sync", sync: syncOptions{on: true}}
 	var stays stayOptions
 	c := &cobra.Command{
@@ -50,17 +53,17 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 		Example: `  assetferry sync ./photos --unmatched skip --dry-run
   assetferry sync ./photos --unmatched skip --delete trash
   assetferry sync ./photos --unmatched skip --only failed`,
-		Args:              sourceOrJob,
-		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
-			return a.stay(ctx, cmd, source, stays, func(ctx context.Context, a *app) error {
-				return a.planOrMigrate(ctx, cmd, source, o)
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return stay(ctx, f, cmd, source, stays, func(ctx context.Context, f *command.Factory) error {
+				return planOrMigrate(ctx, f, cmd, source, o)
 			})
 		}),
 	}
-	f := c.Flags()
-	addSyncRunFlags(f, &o)
-	addStayFlags(f, &stays)
+	flags := c.Flags()
+	addSyncRunFlags(flags, &o)
+	addStayFlags(flags, &stays)
 	return c
 }
 
@@ -71,29 +74,24 @@ func addSyncRunFlags(f *pflag.FlagSet, o *migrateOptions) {
 	addCreateFlags(f, &o.retryParked)
 	addSendingFlags(f, o)
 	addSyncFlags(f, &o.sync)
-	addApprovalFlags(f)
+	command.AddApprovalFlags(f)
 	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
 	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
 }
 
-// singleRunFlags are the flags of sync that a person gives for one run: they must not hold
-// again and again.
-var singleRunFlags = []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
-	"approval-request", "approval-expires"}
-
 // addSyncFlags adds what decides about assets that are there already.
 func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
-	setting(f, "delete", "what becomes of assets whose objects are `gone`")
-	setting(f, "quarantine", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
-	setting(f, "max-delete", "trash at most this `number` of assets in a run")
-	setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
-	setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
-	setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
-	setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
-	setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
-	setting(f, "on-destination-change", "`policy` where people changed an asset")
-	setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
+	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
+	cmdline.Setting(f, "quarantine", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
+	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
+	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
+	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
+	cmdline.Setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
+	cmdline.Setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
+	cmdline.Setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
+	cmdline.Setting(f, "on-destination-change", "`policy` where people changed an asset")
+	cmdline.Setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
 	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
 	f.BoolVar(&o.again, "describe-again", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
 	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
@@ -102,8 +100,8 @@ func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
 }
 
 // settingsOfSync are the rules of a sync, but for which objects failed before.
-func (a *app) settingsOfSync(o syncOptions) *migrate.SyncRules {
-	c, r := a.settings, migrate.DefaultSyncRules()
+func settingsOfSync(f *command.Factory, o syncOptions) *migrate.SyncRules {
+	c, r := f.Settings, migrate.DefaultSyncRules()
 	r.DescribeAgain = o.again
 	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
 	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
@@ -111,26 +109,26 @@ func (a *app) settingsOfSync(o syncOptions) *migrate.SyncRules {
 }
 
 // syncRules makes a sync of what would only bring what is new.
-func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error {
+func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o syncOptions) error {
 	if !o.on {
 		return nil
 	}
-	r := a.settingsOfSync(o)
+	r := settingsOfSync(f, o)
 	s.rules.Sync = r
 	switch o.only {
 	case "":
 		return nil
 	case "failed":
 	default:
-		return usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+		return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
 	}
 	keys, err := s.failedKeys(ctx)
 	if err != nil {
 		return err
 	}
 	if len(keys) == 0 {
-		a.out.Printf("Nothing is left of what failed before.")
-		return said(exitDone)
+		f.Out.Printf("Nothing is left of what failed before.")
+		return exit.Said(exit.CodeDone)
 	}
 	r.Failed = migrate.NewKeyList(keys)
 	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
@@ -160,25 +158,25 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 	return keys, nil
 }
 
-// tellOvertaken says that a run was not gone on with, since it could not follow what changed.
-func (a *app) tellOvertaken(plan migrate.Plan) {
+// printOvertaken says that a run was not gone on with, since it could not follow what changed.
+func printOvertaken(f *command.Factory, plan migrate.Plan) {
 	former := plan.Overtaken
 	if former == nil {
 		return
 	}
-	a.summary.Supersedes = former.Run
-	a.out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+	f.Summary.Supersedes = former.Run
+	f.Out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
 		ui.Sanitize(string(former.Key)), former.Run)
 }
 
 // guard gives a planner the limits of a sync.
-func (a *app) guard(p *migrate.Planner, o syncOptions) {
-	p.DriftShare, p.Guards = a.settings.DriftShare, a.guards(o)
+func guard(f *command.Factory, p *migrate.Planner, o syncOptions) {
+	p.DriftShare, p.Guards = f.Settings.DriftShare, guards(f, o)
 }
 
 // guards are the limits of a sync.
-func (a *app) guards(o syncOptions) migrate.Guards {
-	c := a.settings
+func guards(f *command.Factory, o syncOptions) migrate.Guards {
+	c := f.Settings
 	return migrate.Guards{
 		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
 		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
@@ -188,16 +186,16 @@ func (a *app) guards(o syncOptions) migrate.Guards {
 
 // showGuards tells what keeps a plan, or a part of it, from being carried out. Its error
 // ends the command where that is all of it.
-func (a *app) showGuards(plan migrate.Plan) error {
+func showGuards(f *command.Factory, plan migrate.Plan) error {
 	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
-		a.out.Notef("%s.", capitalized(plan.Run.Stopped))
+		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
 		return nil
 	}
 	for n, e := range plan.Guarded {
 		if n == len(plan.Guarded)-1 {
 			return e
 		}
-		a.out.Fail(event.Error{Class: classes[exitGuard], Message: e.Error(), Hint: hintOf(e)})
+		f.Out.Fail(event.Error{Class: exit.Classes[exit.CodeGuard], Message: e.Error(), Hint: exit.HintOf(e)})
 	}
 	return nil
 }
@@ -205,18 +203,18 @@ func (a *app) showGuards(plan migrate.Plan) error {
 func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // agreeToRepair asks before anything is created again that somebody deleted.
-func (a *app) agreeToRepair(ctx context.Context, s *endpoints, plan migrate.Plan, o syncOptions) error {
+func agreeToRepair(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, o syncOptions) error {
 	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonRepair))
 	if deleted == 0 || o.yes {
 		return nil
 	}
-	if !ui.IsTerminal(a.stdin) {
-		return usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", count(deleted, "asset")),
+	if !ui.IsTerminal(f.Stdin) {
+		return exit.Usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", ui.Counted(deleted, "asset")),
 			"look at the plan with --dry-run, then add --yes")
 	}
-	yes, err := a.confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", count(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
+	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
 	if yes || err != nil {
 		return err
 	}
-	return with(exitError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
+	return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
 }

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/longtest"
 )
@@ -196,7 +197,7 @@ func TestALargeTableOverABadServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.watched.Store(int64(p.Process.Pid))
-	if code, err := exitCode(p.Wait()); code != exitDone || err != nil {
+	if code, err := exitCode(p.Wait()); code != exit.CodeDone || err != nil {
 		t.Fatalf("exit code %d (%v)\n%s", code, err, p.stderr.String())
 	}
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -54,7 +55,7 @@ func TestRequestsForTags(t *testing.T) {
 		contents.Store(0)
 		tags.Store(0)
 		env := append(append(call.service.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
-		command(t, dir, env, call.args...).must(t, exitDone)
+		assetferry(t, dir, env, call.args...).must(t, exit.CodeDone)
 		if contents.Load() != call.contents || tags.Load() != call.tags || others.Load() != 0 {
 			t.Errorf("%s: %d requests for contents, %d for tags and %d others; want %d, %d and 0",
 				call.name, contents.Load(), tags.Load(), others.Load(), call.contents, call.tags)

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
+	"assetferry/internal/cli/command"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commandsOf are the command lines that a text shows: what follows "$ ", with the lines
@@ -69,8 +70,8 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 			add(sub)
 		}
 	}
-	a := newApp(environment{stdout: os.Stdout, stderr: os.Stderr}, false)
-	add(a.rootCommand())
+	f := command.New(command.Environment{Stdout: os.Stdout, Stderr: os.Stderr}, false)
+	add(rootCommand(f))
 	return commands
 }
 

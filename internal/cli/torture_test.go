@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
@@ -169,7 +170,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 		o.die(t, d)
 	}
 	o.finish(t)
-	command(t, o.dir, o.s.variables(), "state", "check").must(t, exitDone)
+	assetferry(t, o.dir, o.s.variables(), "state", "check").must(t, exit.CodeDone)
 	want := o.files
 	if o.duplicates == "one-asset" {
 		want = o.shared(t)
@@ -185,7 +186,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.told, "\n"))
 	}
 	o.checkDescriptions(t)
-	command(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+	assetferry(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exit.CodeDone)
 }
 
 // finish lets the run that was begun come to its end, and then one that lists what
@@ -195,9 +196,9 @@ func (o *ordeal) finish(t *testing.T) {
 	for done, tries := 0, 0; done < 2; tries++ {
 		p := o.command(t, o.uploads(death{}))
 		switch code := p.run(t); {
-		case code == exitDone:
+		case code == exit.CodeDone:
 			done++
-		case code != exitItems || tries == 5:
+		case code != exit.CodeItems || tries == 5:
 			t.Fatalf("%v: exit code %d\n%s%safter %s", p, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
 		}
 	}
@@ -260,7 +261,7 @@ func (o *ordeal) shared(t *testing.T) tree {
 	t.Helper()
 	owners, own := map[[2]string]string{}, tree{}
 	leads := map[string]bool{}
-	stdout := command(t, o.dir, o.s.variables(), "urls", "--json").must(t, exitDone)
+	stdout := assetferry(t, o.dir, o.s.variables(), "urls", "--json").must(t, exit.CodeDone)
 	for line := range strings.Lines(stdout) {
 		e := parseEvent(t, line)
 		if e.Type != "address" {
@@ -338,7 +339,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 			o.mu.Unlock()
 			o.s.rest(t)
 			return
-		case code != exitDone && code != exitItems && code != exitInterrupted:
+		case code != exit.CodeDone && code != exit.CodeItems && code != exit.CodeInterrupted:
 			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
 		default:
 			o.note("exit code %d, and not killed %v", code, d)
@@ -365,7 +366,7 @@ func (o *ordeal) uploads(d death) int {
 
 func (o *ordeal) command(t *testing.T, uploads int) *process {
 	t.Helper()
-	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
+	return assetferry(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
 		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))
 }
 

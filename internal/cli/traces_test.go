@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 )
@@ -135,7 +136,7 @@ func commands() []traced {
 		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unmatched skip" + state, hosts: "service connector", files: "state"},
 		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
 		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
-		{args: "undo --yes" + state, code: exitUsage},
+		{args: "undo --yes" + state, code: exit.CodeUsage},
 		{args: "init --output made/assetferry.yaml", files: "made"},
 		{args: "state backup" + state, files: "state"},
 		{args: "plan photos --to sandbox", files: "state sandbox", local: true},
@@ -250,7 +251,7 @@ func TestTraces(t *testing.T) {
 		if i := slices.Index(args, "ID"); i >= 0 {
 			args[i] = photoID
 		}
-		p := command(t, dir, env, args...)
+		p := assetferry(t, dir, env, args...)
 		calls := watchCalls(t, p, dir)
 		said := p.must(t, c.code)
 		if found := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(said); found != nil && c.args == "assets ls Images" {
@@ -275,7 +276,7 @@ func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	s := startService(t, sandbox.Options{})
 	words := startWords(t, s, aiservice.Options{})
 	from := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
-	command(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exitDone)
+	assetferry(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exit.CodeDone)
 	bucket := startBucket(t, "bucket")
 	if err := bucket.put("d.txt", "d"); err != nil {
 		t.Fatal(err)

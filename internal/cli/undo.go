@@ -8,11 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"assetferry/internal/runstatus"
-
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
 	"assetferry/internal/event"
+	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -24,7 +27,7 @@ type undoOptions struct {
 	apply, dryRun, content, yes bool
 }
 
-func (a *app) undoCommand() *cobra.Command {
+func undoCommand(f *command.Factory) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
 		Use:   "undo --run ID",
@@ -60,145 +63,141 @@ to the service; what somebody takes out of it is adopted by the next migrate.
 		Example: `  assetferry undo --run 20260501-1200-abcde
   assetferry undo --run 20260501-1200-abcde --apply --yes`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if err := a.checkUndo(cmd, o); err != nil {
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := checkUndo(f, cmd, o); err != nil {
 				return err
 			}
-			return a.undo(ctx, o)
+			return undo(ctx, f, o)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
-	f.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
-	f.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
-	f.BoolVar(&o.yes, "yes", false, "take it back without asking")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
-	setting(f, "wait", "stay for this `duration` where nothing works")
-	addLimitFlags(f)
-	addApprovalFlags(f)
+	flags := c.Flags()
+	flags.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
+	flags.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
+	flags.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
+	flags.BoolVar(&o.yes, "yes", false, "take it back without asking")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "wait", "stay for this `duration` where nothing works")
+	command.AddLimitFlags(flags)
+	command.AddApprovalFlags(flags)
 	return c
 }
 
 // checkUndo finds the mistakes that can be told before anybody is asked for anything.
-func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
+func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	switch {
 	case o.run == "":
-		return usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
+		return exit.Usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
 	case o.yes && !o.apply:
-		return usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
-	case o.apply && !o.yes && !a.onlyRequests() && !ui.IsTerminal(a.stdin):
-		return usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+		return exit.Usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
+	case o.apply && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin):
+		return exit.Usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
 	}
-	return together(cmd, "dry-run", "apply", "without either the plan is shown")
+	return cmdline.Together(cmd, "dry-run", "apply", "without either the plan is shown")
 }
 
-func (a *app) undo(ctx context.Context, o undoOptions) error {
+func undo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	began := time.Now()
-	a.summary = &event.Summary{Command: "undo"}
-	defer a.startWindow()()
-	s, err := a.openUndo(ctx, o)
+	f.Summary = &event.Summary{Command: "undo"}
+	defer f.StartWindow()()
+	s, err := openUndo(ctx, f, o)
 	if err != nil {
 		return err
 	}
 	if run, err := enrichment.In(s.journal).Run(ctx, o.run); err == nil {
-		return a.undoEnrichment(ctx, s.dest, s.journal, run, o.apply, o.yes)
+		return undoEnrichment(ctx, f, s.dest, s.journal, run, o.apply, o.yes)
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	undone, err := a.findUndone(ctx, s, o)
+	undone, err := findUndone(ctx, f, s, o)
 	if err != nil {
 		return err
 	}
-	a.introduce(s)
-	a.out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
-	undoer := a.undoer(s)
-	run, err := a.beginUndo(ctx, s, undoer, undone, o.apply)
+	introduce(f, s)
+	f.Out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
+	undoer := undoer(f, s)
+	run, err := beginUndo(ctx, f, s, undoer, undone, o.apply)
 	if err != nil || run.Num == 0 {
 		return err
 	}
-	if run, err = a.noteApprover(ctx, s.journal, run, s.dest.approver); err != nil {
+	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, s.dest.Approver); err != nil {
 		return err
 	}
-	planner := migrate.NewUndoPlanner(s.deps(a, a.watch()))
-	planner.Content, planner.Concurrency = o.content, a.settings.Concurrency
+	planner := migrate.NewUndoPlanner(s.deps(f, f.Watch()))
+	planner.Content, planner.Concurrency = o.content, f.Settings.Concurrency
 	plan, err := planner.Plan(ctx, run, undone)
-	a.out.Progress().EndPhase()
+	f.Out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
-	if err := a.showUndo(ctx, s, plan, undone); err != nil {
+	if err := showUndo(ctx, f, s, plan, undone); err != nil {
 		return err
 	}
-	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 	if !o.apply {
-		a.out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
-		if code := exitOf(plan.Tallies); code != exitDone {
-			return said(code)
+		f.Out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
+		if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
+			return exit.Said(code)
 		}
 		return nil
 	}
-	if err := a.agreeToUndo(ctx, s, plan, o.yes); err != nil {
+	if err := agreeToUndo(ctx, f, s, plan, o.yes); err != nil {
 		return err
 	}
-	failure := a.carryOut(ctx, undoer.Apply, plan.Run)
-	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+	failure := carryOut(ctx, f, undoer.Apply, plan.Run)
+	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
 }
 
 // openUndo opens what an undo needs. It makes no request yet.
-func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, err error) {
+func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoints, err error) {
 	s = &endpoints{}
-	if s.dest, err = a.openPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
+	if s.dest, err = f.OpenPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
 		return nil, err
 	}
-	path, err := a.journalPath(s.dest)
+	path, err := f.StatePathOf(s.dest)
 	if err != nil {
 		return nil, err
 	}
-	if err := mustExist(path); err != nil {
+	if err := command.MustExist(path); err != nil {
 		return nil, err
 	}
-	s.journal, err = a.openJournal(ctx, path)
+	s.journal, err = f.OpenState(ctx, path)
 	return s, err
 }
 
 // findUndone finds the run to be undone: whether there is anything to undo is known before
 // the first request.
-func (a *app) findUndone(ctx context.Context, s *endpoints, o undoOptions) (state.Run, error) {
+func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions) (state.Run, error) {
 	undone, err := s.journal.Run(ctx, o.run)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return undone, noSuchRun(s.journal, o.run)
+		return undone, command.NoSuchRun(s.journal, o.run)
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
-		return undone, with(exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
+		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo itself", undone.ID),
 			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it")
-	case undone.Pair.Destination != s.dest.identity():
-		return undone, otherDestination(undone.ID, undone.Pair.Destination, s.dest)
+	case undone.Pair.Destination != s.dest.Identity():
+		return undone, command.OtherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}
 	s.pair = undone.Pair
-	if _, err := a.greet(ctx, s.dest); err != nil {
+	if _, err := f.Ping(ctx, s.dest); err != nil {
 		return undone, err
 	}
-	a.startMeter(ctx, s.dest, s.journal)
+	f.StartMeter(ctx, s.dest, s.journal)
 	return undone, nil
 }
 
-func otherDestination(run, wroteTo string, dest *destination) error {
-	return usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.identity()), "name the destination of the run with --to and --workspace")
-}
-
-func (a *app) undoer(s *endpoints) *migrate.Undoer {
-	u := migrate.NewUndoer(s.deps(a, a.watch()), s.dest.client)
-	u.Concurrency, u.Wait, u.Stop = a.settings.Concurrency, a.settings.Wait, a.stop
+func undoer(f *command.Factory, s *endpoints) *migrate.Undoer {
+	u := migrate.NewUndoer(s.deps(f, f.Watch()), s.dest.Client)
+	u.Concurrency, u.Wait, u.Stop = f.Settings.Concurrency, f.Settings.Wait, f.Stop
 	return u
 }
 
 // beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
 // nothing to do.
-func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
-	open, err := unfinishedRun(ctx, s.journal, s.pair)
+func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
+	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
 	if err != nil {
 		return run, err
 	}
@@ -211,45 +210,45 @@ func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoe
 		return run, err
 	}
 	decided := migrate.DecideUndoRun(migrate.UndoRunSituation{Undone: undone, Unfinished: open, Undoable: made.Objects, Apply: apply,
-		InDoubt: countState(tallies, state.ItemSending, state.ItemSent, state.ItemInDoubt) > 0})
+		InDoubt: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemInDoubt) > 0})
 	switch decided.Step {
 	case migrate.StepRelist:
-		return a.goOnUndoing(ctx, s, undoer, open)
+		return goOnUndoing(ctx, f, s, undoer, open)
 	case migrate.StepNothing:
-		return run, a.tellNothingToUndo(ctx, s.journal, undone)
+		return run, printNothingToUndo(ctx, f, s.journal, undone)
 	}
 	if decided.Why != "" {
-		waits, err := a.undoWaits(ctx, s.journal, undone, open, decided.Why)
+		waits, err := undoWaits(ctx, f, s.journal, undone, open, decided.Why)
 		if err != nil {
 			return run, err
 		}
 		if decided.Step == migrate.StepRefuse {
 			return run, waits
 		}
-		a.out.Notef("%s: --apply has to wait for that.", waits.Error())
+		f.Out.Notef("%s: --apply has to wait for that.", waits.Error())
 	}
 	if !apply {
 		return s.journal.PlanUndo(ctx, undone)
 	}
 	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
-		a.out.Notef("Run %s was not finished and is given up.", undone.ID)
+		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
 	return run, err
 }
 
 // undoWaits is why a run has to be finished before another one can be undone, or itself.
-func (a *app) undoWaits(ctx context.Context, journal *state.Store, undone, open state.Run, why migrate.RunReason) (*stop, error) {
+func undoWaits(ctx context.Context, f *command.Factory, journal *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
 	if why == migrate.WhyInDoubt {
-		return with(exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))), nil
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", outcome.FinishIt(f, undone))), nil
 	}
-	return a.inTheWay(ctx, journal, open)
+	return inTheWay(ctx, f, journal, open)
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
 // taken back stays, and the rest may have been changed meanwhile.
-func (a *app) goOnUndoing(ctx context.Context, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
-	a.out.Notef("Going on with undo %s.", open.ID)
+func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
+	f.Out.Notef("Going on with undo %s.", open.ID)
 	if err := undoer.Settle(ctx, open); err != nil {
 		return open, err
 	}
@@ -259,13 +258,13 @@ func (a *app) goOnUndoing(ctx context.Context, s *endpoints, undoer *migrate.Und
 	return s.journal.Run(ctx, open.ID)
 }
 
-// tellNothingToUndo says why there is nothing to take back.
-func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undone state.Run) error {
+// printNothingToUndo says why there is nothing to take back.
+func printNothingToUndo(ctx context.Context, f *command.Factory, journal *state.Store, undone state.Run) error {
 	back, err := journal.TakenBack(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
-	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
+	f.Summary.Run, f.Summary.Source, f.Summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
 	did, nothing := "created", "created no asset"
 	if changed, err := changedSome(ctx, journal, undone); err != nil {
 		return err
@@ -273,9 +272,9 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 		did, nothing = "did", "changed no asset"
 	}
 	if back.Objects > 0 {
-		a.out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, count(back.Objects, "asset"))
+		f.Out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, ui.Counted(back.Objects, "asset"))
 	} else {
-		a.out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
+		f.Out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
 	}
 	return nil
 }
@@ -291,67 +290,50 @@ func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool
 }
 
 // inTheWay is why a run has to be finished first.
-func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
+func inTheWay(ctx context.Context, f *command.Factory, journal *state.Store, open state.Run) (*exit.Error, error) {
 	if open.Undoes == 0 {
-		return with(exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), a.finishOrGiveUp(open)), nil
+		return exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), finishOrGiveUp(f, open)), nil
 	}
 	undone, err := journal.UndoneRun(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	return with(exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)), nil
+	return exit.With(exit.CodeError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), finishUndo(f, undone)), nil
 }
 
-func (a *app) finishOrGiveUp(run state.Run) string {
-	return fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))
+func finishOrGiveUp(f *command.Factory, run state.Run) string {
+	return fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run))
 }
 
-func (a *app) finishUndo(undone state.Run) string {
-	return a.applyUndo(undone) + " goes on with it"
-}
-
-// applyUndo is the command that undoes a run, or finishes that.
-func (a *app) applyUndo(undone state.Run) string {
-	return a.again("undo", nil, "--run", undone.ID, "--apply")
-}
-
-// toGoOn is the command that finishes a run, of undo as well.
-func (a *app) toGoOn(ctx context.Context, journal *state.Store, run state.Run) (string, error) {
-	if run.Undoes == 0 {
-		return a.finishIt(run), nil
-	}
-	undone, err := journal.UndoneRun(ctx, run)
-	if err != nil {
-		return "", err
-	}
-	return a.applyUndo(undone), nil
+func finishUndo(f *command.Factory, undone state.Run) string {
+	return outcome.ApplyUndo(f, undone) + " goes on with it"
 }
 
 // giveUpUndo ends an undo that is not finished.
-func (a *app) giveUpUndo(ctx context.Context, s *endpoints, undo state.Run) error {
-	if err := a.undoer(s).Settle(ctx, undo); err != nil {
+func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo state.Run) error {
+	if err := undoer(f, s).Settle(ctx, undo); err != nil {
 		return err
 	}
 	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
-	a.out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
+	f.Out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
 	return nil
 }
 
-// tellUndo says that an undo is not finished.
-func (a *app) tellUndo(ctx context.Context, journal *state.Store, undo state.Run) error {
+// printUndo says that an undo is not finished.
+func printUndo(ctx context.Context, f *command.Factory, journal *state.Store, undo state.Run) error {
 	undone, err := journal.UndoneRun(ctx, undo)
 	if err == nil {
-		a.out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
-		a.out.Notef("Try: %s", a.finishUndo(undone))
+		f.Out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
+		f.Out.Notef("Try: %s", finishUndo(f, undone))
 	}
 	return err
 }
 
 // showUndo shows the plan of an undo.
-func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, undone state.Run) error {
-	if err := a.showItems(ctx, s, plan); err != nil {
+func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run) error {
+	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
 	did := "created by run "
@@ -360,8 +342,8 @@ func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, und
 	} else if changed {
 		did = "done by run "
 	}
-	a.showTallies(plan.Tallies, did+undone.ID)
-	a.out.Notef("What the run adopted stays, and so do all categories and folders.")
+	showTallies(f, plan.Tallies, did+undone.ID)
+	f.Out.Notef("What the run adopted stays, and so do all categories and folders.")
 	return nil
 }
 
@@ -394,25 +376,25 @@ func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
 func wouldText(tallies []state.Tally) string {
 	parts, trashes, all, bytes := taking(tallies)
 	if trashes == all {
-		return fmt.Sprintf("%s would be trashed, %s.", count(all, "asset"), ui.Bytes(bytes))
+		return fmt.Sprintf("%s would be trashed, %s.", ui.Counted(all, "asset"), ui.Bytes(bytes))
 	}
 	return fmt.Sprintf("This would %s.", strings.Join(parts, ", "))
 }
 
 // agreeToUndo asks before anything is taken back. Whoever does not want it gives the undo up.
-func (a *app) agreeToUndo(ctx context.Context, s *endpoints, plan migrate.Plan, yes bool) error {
+func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, yes bool) error {
 	parts, trashes, all, _ := taking(plan.Tallies)
 	if yes || all == 0 {
 		return nil
 	}
 	at := ui.Sanitize(s.dest.String())
-	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", count(all, "asset"), at)
+	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", ui.Counted(all, "asset"), at)
 	if trashes < all {
 		what := strings.Join(parts, ", ")
 		question = fmt.Sprintf("%s, of %s at %s?\nContent that goes stays among the revisions of its asset, and what is trashed in the trash, for as long as the service keeps it there.",
-			strings.ToUpper(what[:1])+what[1:], count(all, "asset"), at)
+			strings.ToUpper(what[:1])+what[1:], ui.Counted(all, "asset"), at)
 	}
-	begin, err := a.confirm(ctx, question)
+	begin, err := f.Confirm(ctx, question)
 	if begin || err != nil {
 		return err
 	}
@@ -423,5 +405,5 @@ func (a *app) agreeToUndo(ctx context.Context, s *endpoints, plan migrate.Plan, 
 	if trashes < all {
 		nothing = "changed"
 	}
-	return with(exitError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes")
+	return exit.With(exit.CodeError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes")
 }

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/test/seedtest"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // cmdNamed gives a variable the ID of the run that the last call named last on stdout:
@@ -55,11 +56,11 @@ func TestKillUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	migrate := []string{"migrate", "src", "--json", "--settle-time", "100ms", "-j", "4"}
-	made := lastEvent(t, command(t, dir, s.variables(), migrate...).must(t, exitDone))
+	made := lastEvent(t, assetferry(t, dir, s.variables(), migrate...).must(t, exit.CodeDone))
 	undo := []string{"undo", "--run", made.Run, "--apply", "--yes", "--json", "-j", "2"}
 
 	for n := range 3 {
-		p := command(t, dir, s.variables(), undo...)
+		p := assetferry(t, dir, s.variables(), undo...)
 		switch dice.IntN(3) {
 		case 0:
 			killAtRequest(t, s, p, 1, isTrashing)
@@ -71,7 +72,7 @@ func TestKillUndo(t *testing.T) {
 		code := p.wait(t)
 		s.rest(t)
 		switch {
-		case code == exitDone:
+		case code == exit.CodeDone:
 			t.Logf("it was done before kill %d", n)
 		case runtime.GOOS != "windows" && code != -1:
 			t.Fatalf("exit code %d before kill %d\n%s%s", code, n, p.stdout.String(), p.stderr.String())
@@ -80,14 +81,14 @@ func TestKillUndo(t *testing.T) {
 	if n := len(files); made.Actions["create"] != int64(n-1) {
 		t.Fatalf("the run made %v of %d files", made.Actions, n)
 	}
-	command(t, dir, s.variables(), undo...).must(t, exitDone)
-	command(t, dir, s.variables(), "state", "check").must(t, exitDone)
+	assetferry(t, dir, s.variables(), undo...).must(t, exit.CodeDone)
+	assetferry(t, dir, s.variables(), "state", "check").must(t, exit.CodeDone)
 	if left, err := s.assets(); err != nil || len(left) != 2 {
 		t.Errorf("%d assets are left (%v), want the two that were there before: %v", len(left), err, left)
 	}
-	command(t, dir, s.variables(), "verify", "--content").must(t, exitDone)
+	assetferry(t, dir, s.variables(), "verify", "--content").must(t, exit.CodeDone)
 
-	sum := lastEvent(t, command(t, dir, s.variables(), migrate...).must(t, exitDone))
+	sum := lastEvent(t, assetferry(t, dir, s.variables(), migrate...).must(t, exit.CodeDone))
 	if sum.States["done"] != int64(len(files)-1) || sum.States["skipped"] != 1 {
 		t.Errorf("migrated again: %v", sum.States)
 	}
@@ -107,7 +108,7 @@ func TestInterruptUndo(t *testing.T) {
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{})
-	made := lastEvent(t, command(t, dir, s.variables(), "migrate", "src", "--json").must(t, exitDone))
+	made := lastEvent(t, assetferry(t, dir, s.variables(), "migrate", "src", "--json").must(t, exit.CodeDone))
 	undo := []string{"undo", "--run", made.Run, "--apply", "--yes", "--json"}
 	reached, open := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -117,27 +118,27 @@ func TestInterruptUndo(t *testing.T) {
 			<-open
 		}
 	})
-	p := command(t, dir, s.variables(), undo...)
+	p := assetferry(t, dir, s.variables(), undo...)
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-reached
 	interrupt(t, p)
 	<-told
 	close(open)
-	if code := p.wait(t); code != exitInterrupted {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	if code := p.wait(t); code != exit.CodeInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())
 	}
 	s.onRequest(nil)
 	sum := lastEvent(t, p.stdout.String())
 	if fmt.Sprint(sum.States) != "map[done:100 planned:50]" {
 		t.Errorf("after an interrupt: %v", sum.States)
 	}
-	blocked := command(t, dir, s.variables(), "migrate", "src")
-	blocked.must(t, exitError)
+	blocked := assetferry(t, dir, s.variables(), "migrate", "src")
+	blocked.must(t, exit.CodeError)
 	if text := blocked.stderr.String(); !strings.Contains(text, "is not finished") || !strings.Contains(text, "Try: assetferry undo --run "+made.Run+" --apply goes on with it") {
 		t.Errorf("migrate is told: %s", text)
 	}
-	again := lastEvent(t, command(t, dir, s.variables(), undo...).must(t, exitDone))
+	again := lastEvent(t, assetferry(t, dir, s.variables(), undo...).must(t, exit.CodeDone))
 	if again.Run != sum.Run || fmt.Sprint(again.States) != "map[done:150]" {
 		t.Errorf("undo %s went on as %s and came to %v", sum.Run, again.Run, again.States)
 	}

@@ -29,7 +29,7 @@ func TestSidecarThatMayNotBeRead(t *testing.T) {
 		}
 		sync := func(code int, says string) {
 			t.Helper()
-			p := command(t, dir, nil, "sync", "src", "--to", "sandbox", "--progress", "none")
+			p := assetferry(t, dir, nil, "sync", "src", "--to", "sandbox", "--progress", "none")
 			if out := p.must(t, code) + p.stderr.String(); !strings.Contains(out, says) {
 				t.Errorf("a sync says nothing of %q:\n%s", says, out)
 			}

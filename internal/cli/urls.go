@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/oldurl"
@@ -30,7 +33,7 @@ type urlsJob struct {
 	sample     int
 }
 
-func (a *app) urlsCommand() *cobra.Command {
+func urlsCommand(f *command.Factory) *cobra.Command {
 	var job urlsJob
 	c := &cobra.Command{
 		Use:   "urls",
@@ -69,26 +72,26 @@ private asset that everybody can read.
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
   assetferry urls --check`,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if err := job.contradiction(cmd, a.out.JSON()); err != nil {
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := job.contradiction(cmd, f.Out.JSON()); err != nil {
 				return err
 			}
 			if job.check {
-				return a.checkURLs(ctx, cmd, job)
+				return checkURLs(ctx, f, cmd, job)
 			}
-			return a.writeURLs(ctx, cmd, job)
+			return writeURLs(ctx, f, cmd, job)
 		}),
 	}
-	f := c.Flags()
-	f.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(redirect.Formats(), ", "))
-	f.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
-	f.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
-	f.String("run", "", "only what the run of this `ID` brought or took over")
-	f.String("source", "", "what came from the source of this `name`, as status shows it")
-	f.BoolVar(&job.check, "check", false, "ask the new addresses whether they lead to their assets")
-	f.IntVar(&job.sample, "sample", checkedURLs, "with --check: ask this `number` of addresses")
-	f.BoolVar(&job.all, "all", false, "with --check: ask every address")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("with --check: ask at most this `number` at once (default %d)", migrate.DefaultConcurrency))
+	flags := c.Flags()
+	flags.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(redirect.Formats(), ", "))
+	flags.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
+	flags.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
+	flags.String("run", "", "only what the run of this `ID` brought or took over")
+	flags.String("source", "", "what came from the source of this `name`, as status shows it")
+	flags.BoolVar(&job.check, "check", false, "ask the new addresses whether they lead to their assets")
+	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: ask this `number` of addresses")
+	flags.BoolVar(&job.all, "all", false, "with --check: ask every address")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: ask at most this `number` at once (default %d)", migrate.DefaultConcurrency))
 	// It fails only for a switch that is not there or has been done already.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(redirect.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -102,30 +105,30 @@ func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 	}
 	for _, name := range others {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("--%s %s", name, what), "leave it out, or call urls twice")
+			return exit.Usage(fmt.Errorf("--%s %s", name, what), "leave it out, or call urls twice")
 		}
 	}
 	switch {
 	case !slices.Contains(redirect.Formats(), j.format):
-		return usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
+		return exit.Usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
-		return usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
+		return exit.Usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
 	case j.sample < 1:
-		return usage(errors.New("--sample must be at least 1"), "")
+		return exit.Usage(errors.New("--sample must be at least 1"), "")
 	}
-	return together(cmd, "sample", "all", "--all asks every address already")
+	return cmdline.Together(cmd, "sample", "all", "--all asks every address already")
 }
 
 func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 
 // writeURLs writes the map.
-func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
-	a.summary = &event.Summary{Command: "urls", Addresses: &event.Addresses{}}
-	rules, err := a.addressRules(job.prefix)
+func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
+	f.Summary = &event.Summary{Command: "urls", Addresses: &event.Addresses{}}
+	rules, err := f.AddressRules(job.prefix)
 	if err != nil {
 		return err
 	}
-	journal, err := a.readJournal(ctx)
+	journal, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,22 +136,22 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	m, err := a.openRedirects(ctx, cmd, journal, pairs)
+	m, err := openRedirects(ctx, f, cmd, journal, pairs)
 	if err != nil {
 		return err
 	}
-	if err := apartFrom(job.output, a.summary.Source); err != nil {
+	if err := command.ApartFrom(job.output, f.Summary.Source); err != nil {
 		return err
 	}
-	m.Images, m.PathsOnly = a.out.JSON() || redirect.NeedsImages(job.format), !a.out.JSON() && redirect.ComparesPaths(job.format)
+	m.Images, m.PathsOnly = f.Out.JSON() || redirect.NeedsImages(job.format), !f.Out.JSON() && redirect.ComparesPaths(job.format)
 	if err := m.Build(ctx, rules); err != nil {
 		return err
 	}
 	var t redirect.Tally
 	if job.toStdout() {
-		t, err = a.printMap(ctx, m, job)
+		t, err = printMap(ctx, f, m, job)
 	} else {
-		err = writeNew(job.output, true, func(w io.Writer) (err error) {
+		err = command.WriteNew(job.output, true, func(w io.Writer) (err error) {
 			t, err = m.Write(ctx, w, job.format)
 			return err
 		})
@@ -156,19 +159,19 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	*a.summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, LeftOut: t.LeftOut}
-	a.tellMap(t, job)
-	a.tellTaken(t)
-	a.tellUnlisted(rules)
+	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, LeftOut: t.LeftOut}
+	tellMap(f, t, job)
+	tellTaken(f, t)
+	tellUnlisted(f, rules)
 	return nil
 }
 
 // printMap writes the map to stdout.
-func (a *app) printMap(ctx context.Context, m *redirect.Map, job urlsJob) (redirect.Tally, error) {
-	if a.out.JSON() {
-		return m.WriteTo(ctx, events{a.out})
+func printMap(ctx context.Context, f *command.Factory, m *redirect.Map, job urlsJob) (redirect.Tally, error) {
+	if f.Out.JSON() {
+		return m.WriteTo(ctx, events{f.Out})
 	}
-	return m.Write(ctx, a.stdout, job.format)
+	return m.Write(ctx, f.Stdout, job.format)
 }
 
 // events writes rows as JSON events.
@@ -184,84 +187,81 @@ func (e events) Write(r redirect.Row) error {
 func (events) Close() error { return nil }
 
 // tellMap tells a person what the map has and what it has not.
-func (a *app) tellMap(t redirect.Tally, job urlsJob) {
+func tellMap(f *command.Factory, t redirect.Tally, job urlsJob) {
 	where := ""
 	if !job.toStdout() {
 		where = " in " + ui.Sanitize(job.output)
 	}
 	if t.Written == 0 {
-		a.out.Notef("There is no address%s: nothing has arrived that may be published.", where)
+		f.Out.Notef("There is no address%s: nothing has arrived that may be published.", where)
 	} else {
-		a.out.Notef("%s%s, %s of them verified.", countOf(t.Written, "address", "addresses"), where, ui.Count(t.Verified))
+		f.Out.Notef("%s%s, %s of them verified.", ui.CountedAs(t.Written, "address", "addresses"), where, ui.Count(t.Verified))
 	}
-	a.tellLeftOut(t)
+	tellLeftOut(f, t)
 	if t.Verified < t.Written && (job.format == "nginx" || job.format == "apache") {
-		a.out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
+		f.Out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
 	}
 	if t.Written > 0 {
-		a.tellPassing("redirects")
+		tellPassing(f, "redirects")
 	}
 }
 
 // tellPassing warns of addresses at which nobody answers once the command has ended.
-func (a *app) tellPassing(rehearsed string) {
-	if d, err := a.settings.Destination(); err == nil && d.Kind == config.Sandbox {
-		a.out.Notef("These are addresses of the sandbox within the command: nobody answers there now.")
-		a.out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing %s", rehearsed)
+func tellPassing(f *command.Factory, rehearsed string) {
+	if d, err := f.Settings.Destination(); err == nil && d.Kind == config.Sandbox {
+		f.Out.Notef("These are addresses of the sandbox within the command: nobody answers there now.")
+		f.Out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing %s", rehearsed)
 	}
 }
 
 // tellLeftOut tells what was left out, and who can tell about it.
-func (a *app) tellLeftOut(t redirect.Tally) {
+func tellLeftOut(f *command.Factory, t redirect.Tally) {
 	for _, l := range redirect.LeftOutReasons() {
 		if n := t.LeftOut[l.Reason]; n > 0 {
-			a.out.Notef("Left out: %s %s.", ui.Count(n), l.Text)
+			f.Out.Notef("Left out: %s %s.", ui.Count(n), l.Text)
 			if l.Hint != "" {
-				a.out.Notef("Try: %s", l.Hint)
+				f.Out.Notef("Try: %s", l.Hint)
 			}
 		}
 	}
 }
 
 // tellTaken tells of addresses that two objects had, and which of them has it.
-func (a *app) tellTaken(t redirect.Tally) {
+func tellTaken(f *command.Factory, t redirect.Tally) {
 	for _, l := range t.Taken {
-		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
+		f.Out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
 	}
 	if more := t.LeftOut[redirect.LeftTaken] - int64(len(t.Taken)); len(t.Taken) > 0 && more > 0 {
-		a.out.Notef("  and %s", countOf(more, "more", "more"))
+		f.Out.Notef("  and %s", ui.CountedAs(more, "more", "more"))
 	}
 }
 
 // tellUnlisted tells of rules whose addresses nobody can list.
-func (a *app) tellUnlisted(rules []*oldurl.Template) {
+func tellUnlisted(f *command.Factory, rules []*oldurl.Template) {
 	for _, r := range rules {
 		if !r.CanList() {
-			a.out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))
+			f.Out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))
 		}
 	}
 }
 
-// countOf is count for words that do not simply get an s.
-func countOf(n int64, one, many string) string { return ui.PluralOf(n, one, many) }
-
 // openRedirects opens the redirect map that the command is about, among pairs.
-func (a *app) openRedirects(ctx context.Context, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (*redirect.Map, error) {
-	pair, run, err := a.choosePair(ctx, cmd, journal, pairs)
+func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (*redirect.Map, error) {
+	pair, run, err := choosePair(ctx, f, cmd, journal, pairs)
 	if err != nil {
 		return nil, err
 	}
-	a.summary.Run, a.summary.Source, a.summary.Destination = run.ID, pair.Source, pair.Destination
+	f.Summary.Run, f.Summary.Source, f.Summary.Destination = run.ID, pair.Source, pair.Destination
 	return redirect.Open(ctx, journal, pair, run.Num)
 }
 
 // choosePair finds the source and destination that the command is about, of those given,
 // and the run if one was named.
-func (a *app) choosePair(ctx context.Context, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
+func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
 	if cmd.Flags().Changed("run") {
-		run, err := a.selectRun(ctx, cmd, journal)
+		run, err := f.SelectRun(ctx, cmd, journal)
 		if err == nil && !slices.ContainsFunc(pairs, func(p state.Pair) bool { return p.ID == run.Pair.ID }) {
-			err = with(exitNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
+			err = exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
 		}
 		return run.Pair, run, err
 	}
@@ -282,7 +282,7 @@ func (a *app) choosePair(ctx context.Context, cmd *cobra.Command, journal *state
 	case len(found) > 1:
 		return state.Pair{}, state.Run{}, severalPairs(found)
 	case source != "":
-		return state.Pair{}, state.Run{}, with(exitNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
+		return state.Pair{}, state.Run{}, exit.With(exit.CodeNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
 			"assetferry status shows the sources of the journal")
 	}
 	return state.Pair{}, state.Run{}, nil // nothing has arrived
@@ -294,5 +294,5 @@ func severalPairs(pairs []state.Pair) error {
 	for _, p := range pairs {
 		text += fmt.Sprintf("\n  %s -> %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination))
 	}
-	return usage(errors.New(text), "choose the source with --source, or one run with --run")
+	return exit.Usage(errors.New(text), "choose the source with --source, or one run with --run")
 }

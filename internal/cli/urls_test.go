@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 )
 
@@ -22,14 +23,14 @@ func bring(t *testing.T, library tree) *brought {
 	t.Helper()
 	b := &brought{t, startService(t, sandbox.Options{}), t.TempDir()}
 	library.write(t, filepath.Join(b.dir, "src"))
-	b.ferry(exitDone, "migrate", "src")
+	b.ferry(exit.CodeDone, "migrate", "src")
 	return b
 }
 
 // ferry runs a command, and gives stdout and stderr.
 func (b *brought) ferry(want int, args ...string) (stdout, stderr string) {
 	b.Helper()
-	p := command(b, b.dir, b.variables(), args...)
+	p := assetferry(b, b.dir, b.variables(), args...)
 	p.must(b, want)
 	return p.stdout.String(), p.stderr.String()
 }
@@ -76,15 +77,15 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr := b.ferry(exitDone, "urls")
+	stdout, stderr := b.ferry(exit.CodeDone, "urls")
 	if strings.Contains(stdout, "one.jpg") || !strings.Contains(stdout, "two.txt") {
 		t.Errorf("got %s", stdout)
 	}
 	wantIn(t, stderr, "Left out: 1 in categories of which it is not known", "Try: assetferry verify")
-	stdout, _ = b.ferry(exitDone, "urls", "--json")
+	stdout, _ = b.ferry(exit.CodeDone, "urls", "--json")
 	wantIn(t, stdout, `"addresses":1,"verified":0,"left_out":{"privacy_unknown":1}`)
-	b.ferry(exitDone, "verify")
-	stdout, _ = b.ferry(exitDone, "urls")
+	b.ferry(exit.CodeDone, "verify")
+	stdout, _ = b.ferry(exit.CodeDone, "urls")
 	wantIn(t, stdout, "/one.jpg\t")
 }
 
@@ -92,13 +93,13 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 func TestURLsOfRun(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one"})
 	tree{"two.txt": "two"}.write(t, filepath.Join(b.dir, "src"))
-	stdout, _ := b.ferry(exitDone, "migrate", "src", "--json")
+	stdout, _ := b.ferry(exit.CodeDone, "migrate", "src", "--json")
 	run := lastEvent(t, stdout).Run
-	stdout, _ = b.ferry(exitDone, "urls", "--run", run)
+	stdout, _ = b.ferry(exit.CodeDone, "urls", "--run", run)
 	if !strings.HasPrefix(stdout, "/two.txt\t") || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("got %s", stdout)
 	}
-	stdout, _ = b.ferry(exitDone, "urls", "--run", run, "--check", "--all")
+	stdout, _ = b.ferry(exit.CodeDone, "urls", "--run", run, "--check", "--all")
 	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.")
 }
 
@@ -108,14 +109,14 @@ func TestURLsCheckPrivacy(t *testing.T) {
 	if err := b.makePrivate("Images"); err != nil {
 		t.Fatal(err)
 	}
-	b.ferry(exitDone, "verify")
-	stdout, _ := b.ferry(exitDone, "urls", "--check")
+	b.ferry(exit.CodeDone, "verify")
+	stdout, _ := b.ferry(exit.CodeDone, "urls", "--check")
 	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.", "Checked 1 of 1 address that must be private: nobody can read them")
 	b.deliver(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "3") })
-	stdout, stderr := b.ferry(exitDifference, "urls", "--check")
+	stdout, stderr := b.ferry(exit.CodeDifference, "urls", "--check")
 	wantIn(t, stdout, "! one.jpg: ALARM: it is in a private category, and everybody can read it at http://", "1 can be read by EVERYBODY")
 	wantIn(t, stderr, "Try: see in the service")
-	stdout, _ = b.ferry(exitDifference, "urls", "--check", "--json")
+	stdout, _ = b.ferry(exit.CodeDifference, "urls", "--check", "--json")
 	wantIn(t, stdout, `"key":"one.jpg"`, `"field":"privacy","want":"401","got":"200"`)
 }
 
@@ -131,10 +132,10 @@ func TestURLsCheckSize(t *testing.T) {
 		w.WriteHeader(http.StatusPartialContent)
 		_, _ = w.Write([]byte("o"))
 	})
-	stdout, _ := b.ferry(exitDifference, "urls", "--check")
+	stdout, _ := b.ferry(exit.CodeDifference, "urls", "--check")
 	wantIn(t, stdout, "has 4 bytes instead of 3", "Checked 1 of 1 address: 1 not as they should be.")
 	b.deliver(func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() })
-	_, stderr := b.ferry(exitDone, "urls", "--check")
+	_, stderr := b.ferry(exit.CodeDone, "urls", "--check")
 	wantIn(t, stderr, "1 address did not say how large the asset is")
 }
 
@@ -145,11 +146,11 @@ func TestURLsKeepTheMapThatIsThere(t *testing.T) {
 	if err := os.WriteFile(path, []byte("former"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.ferry(exitNoSuch, "urls", "--output", "map", "--run", "20260101-0000-aaaaa")
+	b.ferry(exit.CodeNoSuch, "urls", "--output", "map", "--run", "20260101-0000-aaaaa")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "former" {
 		t.Errorf("the map is %q (%v)", text, err)
 	}
-	b.ferry(exitDone, "urls", "--output", "map")
+	b.ferry(exit.CodeDone, "urls", "--output", "map")
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.HasPrefix(string(text), "/one.jpg\t") {
 		t.Errorf("the map is %q (%v)", text, err)

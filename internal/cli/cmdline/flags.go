@@ -1,0 +1,108 @@
+package cmdline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/config"
+)
+
+// Given are the switches that a command was called with, by name.
+func Given(cmd *cobra.Command) map[string][]string {
+	values := map[string][]string{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values[f.Name] = list.GetSlice()
+		} else {
+			values[f.Name] = []string{f.Value.String()}
+		}
+	})
+	return values
+}
+
+// OnlyHere are switches of one call that no other call needs to do the same to the same
+// objects: how it is told, and what was let happen once. Addresses of --notify are secrets.
+var OnlyHere = []string{
+	"json", "quiet", "verbose", "progress", "log-file", "metrics", "notify", "notify-file", "watch", "rescan",
+	"dry-run", "output", "exit-code", "probe", "restart", "yes", "accept-rules", "accept-deletes", "accept-changes", "approved-by", "hash", "approval", "approval-request", "approval-expires",
+	"run", "apply", "source",
+}
+
+// FlagWords writes a flag with its value, or each of its values.
+func FlagWords(f *pflag.Flag) (words []string) {
+	list, isList := f.Value.(pflag.SliceValue)
+	switch {
+	case isList:
+		for _, value := range list.GetSlice() {
+			words = append(words, WithValue(f.Name, value)...)
+		}
+		return words
+	case f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal:
+		return []string{"--" + f.Name}
+	case f.NoOptDefVal != "":
+		return []string{"--" + f.Name + "=" + f.Value.String()}
+	}
+	return WithValue(f.Name, f.Value.String())
+}
+
+// Takes reports whether a command has a flag, of its own or of those above it.
+func Takes(c *cobra.Command, name string) bool {
+	return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil
+}
+
+// Values are what a switch with a choice takes.
+func Values(name string) []string {
+	for _, k := range config.Keys() {
+		if k.Flag == name {
+			return k.Values
+		}
+	}
+	return nil
+}
+
+// Directories completes SOURCE.
+func Directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// IsGlobal reports whether a flag is one that every command has.
+func IsGlobal(c *cobra.Command, f *pflag.Flag) bool {
+	return c.InheritedFlags().Lookup(f.Name) != nil
+}
+
+// Together refuses switches that contradict each other.
+func Together(cmd *cobra.Command, one, other, hint string) error {
+	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+		return exit.Usage(fmt.Errorf("--%s and --%s exclude each other", one, other), hint)
+	}
+	return nil
+}
+
+// Setting adds the switch of a setting. Its default is shown and not used: a
+// switch that is not given leaves the setting to the environment and the file.
+func Setting(f *pflag.FlagSet, name, help string) {
+	for _, k := range config.Keys() {
+		if k.Flag != name {
+			continue
+		}
+		if last := len(k.Values) - 1; last > 0 {
+			help += ": " + strings.Join(k.Values[:last], ", ") + " or " + k.Values[last]
+		}
+		if k.Env != "" {
+			help += " [$" + k.Env + "]"
+		}
+		if k.Default != "" {
+			help += fmt.Sprintf(" (default %s)", k.Default)
+		}
+	}
+	f.String(name, "", help)
+}
+
+// SingleRunFlags are the flags of sync that a person gives for one run: they must not hold
+// again and again.
+var SingleRunFlags = []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
+	"approval-request", "approval-expires"}

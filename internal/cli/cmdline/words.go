@@ -1,0 +1,38 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+
+	"assetferry/internal/shell"
+	"assetferry/internal/ui"
+)
+
+// Line writes a command as a person can type it into a shell here. An argument that begins
+// as switches do comes last, where it is taken for none.
+func Line(command string, switches []string, args ...string) string {
+	words := strings.Fields(command)
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		words = slices.Concat(words, switches, []string{"--"}, args)
+	} else {
+		words = slices.Concat(words, args, switches)
+	}
+	for n, word := range words {
+		words[n] = ShellWord(word)
+	}
+	return ProgramName() + " " + ui.Sanitize(strings.Join(words, " "))
+}
+
+// ShellWord quotes a word where a shell would not take it as it is.
+func ShellWord(s string) string { return shell.Word(s) }
+
+// ShellQuote quotes a word for a shell.
+func ShellQuote(s string) string { return shell.Quote(s) }
+
+// WithValue is a switch with its value.
+func WithValue(name, value string) []string {
+	if strings.HasPrefix(value, "-") {
+		return []string{"--" + name + "=" + value}
+	}
+	return []string{"--" + name, value}
+}

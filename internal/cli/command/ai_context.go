@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/ui"
+)
+
+// AddContextFlag adds what names contexts that go along with billed calls.
+func AddContextFlag(f *pflag.FlagSet) {
+	f.StringArray("ai-context", nil, "have the model heed this `context`, such as a house style: ID, ID/prompt/PROMPTID or ID/file/FILEID (repeatable)")
+}
+
+// contextRefs reads the contexts that the settings name, each once.
+func (f *Factory) contextRefs() (refs []ai.ContextRef, err error) {
+	for _, text := range f.Settings.AIContexts {
+		ref, err := ai.ParseContextRef(text)
+		if err != nil {
+			return nil, exit.Usage(fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists the contexts with their IDs")
+		}
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs, nil
+}
+
+// OpenAIWithContexts opens the AI content service and finds the contexts that the settings name:
+// one that is not there has to end a command before anything is billed.
+func (f *Factory) OpenAIWithContexts(ctx context.Context) (s *AIService, refs []ai.ContextRef, found []ai.Context, err error) {
+	if refs, err = f.contextRefs(); err != nil {
+		return nil, nil, nil, err
+	}
+	var scopes []string
+	if len(refs) > 0 {
+		scopes = []string{ContextScope}
+	}
+	if s, err = f.OpenAI(ctx, scopes...); err != nil || len(refs) == 0 {
+		return s, nil, nil, err
+	}
+	if found, err = s.Client.FindContexts(ctx, refs); err != nil {
+		return nil, nil, nil, ContextError(err)
+	}
+	return s, refs, found, nil
+}
+
+// ContextError says what to do about contexts that were not found.
+func ContextError(err error) error {
+	switch {
+	case errors.Is(err, ai.ErrContext):
+		return exit.With(exit.CodeError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists those that are there")
+	case errors.Is(err, fs.ErrNotExist):
+		return exit.With(exit.CodeError, err, "where contexts are is a guess: --ai-route 'Contexts=GET /path' names another address, and assetferry doctor looks for it")
+	}
+	return err
+}
+
+// OpenToAsk opens the AI content service for a question, with the model and the contexts that the
+// settings name, and says which they are.
+func (f *Factory) OpenToAsk(ctx context.Context) (s *AIService, model ai.Model, contexts []ai.ContextRef, err error) {
+	s, contexts, found, err := f.OpenAIWithContexts(ctx)
+	if err != nil {
+		return nil, ai.Model{}, nil, err
+	}
+	if model, err = f.ChooseModel(ctx, s); err != nil {
+		return nil, ai.Model{}, nil, err
+	}
+	f.Out.Notef("Asks         %s, model %s", s, model.ID)
+	f.NoteContexts(contexts, found)
+	return s, model, contexts, nil
+}
+
+// NoteContexts says which contexts go along.
+func (f *Factory) NoteContexts(refs []ai.ContextRef, found []ai.Context) {
+	if len(refs) > 0 {
+		f.Out.Notef("Contexts     %s", contextsText(refs, found))
+	}
+}
+
+// contextsText names contexts as people gave them, with what they are called.
+func contextsText(refs []ai.ContextRef, found []ai.Context) string {
+	var all []string
+	for n, ref := range refs {
+		all = append(all, fmt.Sprintf("%s (%s)", ui.Sanitize(ref.String()), ui.Sanitize(found[n].Name)))
+	}
+	return strings.Join(all, ", ")
+}
+
+// NamesOf are contexts as people give them.
+func NamesOf(refs []ai.ContextRef) (all []string) {
+	for _, ref := range refs {
+		all = append(all, ref.String())
+	}
+	return all
+}

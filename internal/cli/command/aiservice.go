@@ -1,0 +1,329 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/ai/aiprobe"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/clock"
+	"assetferry/internal/config"
+	"assetferry/internal/enrich"
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/token"
+)
+
+// An AIService is the AI content service as a command uses it.
+type AIService struct {
+	URL      string
+	User     string // on whose account things are done; empty where a token says so by itself
+	embedded bool   // the stand-in beside the embedded sandbox
+	Limited  bool   // the limits of the vendor's service are kept to
+	Client   *ai.Client
+	Accounts *ai.Client // asks what was spent, with a token that may; that of the client where somebody else signs
+
+	// newClients makes clients like these two, with something around their transport.
+	NewClients func(aiprobe.Wrap) (client, accounts *ai.Client, err error)
+}
+
+// String says where things are sent to.
+func (s *AIService) String() string {
+	if s.embedded {
+		return "sandbox (a rehearsal: its answers are made up), " + s.URL
+	}
+	return s.URL
+}
+
+// Engine is the service as the engine of enrich uses it.
+func (s *AIService) Engine() enrich.Service { return &accounted{enrich.Over(s.Client), s} }
+
+// An accounted service tells what our user spent, not what everybody did.
+type accounted struct {
+	enrich.Service
+	of *AIService
+}
+
+// Credits tells what was spent since a time. A user whom the service does not list is an error:
+// taken for 0, no limit would ever be reached.
+func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, error) {
+	if s.of.User == "" {
+		return enrich.Over(s.of.Accounts).Credits(ctx, since)
+	}
+	used, err := s.of.Accounts.Usage(ctx, since, time.Time{}, s.of.User)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	} else if err != nil {
+		return 0, err
+	}
+	spent := 0.0
+	for _, u := range used.Users { // who is listed twice, such as by model, spent both
+		if u.UserID == s.of.User {
+			spent += u.Credits
+		}
+	}
+	return spent, nil
+}
+
+// Host is where things are sent to, as short as it can be said. The journal knows the service
+// by it, so it is the same each time.
+func (s *AIService) Host() string {
+	if s.embedded {
+		return "sandbox"
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return s.URL
+}
+
+// contentScopes are what our tokens may do, and adminScope what those may do besides that
+// look after the environment. That of document processing is the one that the documentation of
+// the sister product has.
+var contentScopes = []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process"}
+
+const adminScope = "ai:admin"
+
+// ContextScope is what a token needs besides to refer to contexts, and to list them. Its name is a
+// guess; --ai-permission names another one.
+const ContextScope = "ai:contexts:read"
+
+// An aiAccess is what a client of the AI content service needs besides its options.
+type aiAccess struct {
+	url           string
+	tokens, admin token.Source // the same where somebody else signs
+	transport     http.RoundTripper
+}
+
+// OpenAI makes the clients of the AI content service. It sends nothing yet. Tokens have the scopes
+// named besides the usual ones.
+func (f *Factory) OpenAI(ctx context.Context, besides ...string) (*AIService, error) {
+	at, err := f.Settings.AI()
+	if err != nil {
+		return nil, err
+	}
+	s := &AIService{User: at.User, embedded: at.Kind == config.Sandbox}
+	if !at.TokenURL.IsZero() || at.TokenCommand != "" {
+		s.User = ""
+	}
+	open := f.reachAI
+	if s.embedded {
+		open = f.startEmbeddedAI
+	}
+	acc, err := open(ctx, at, slices.Concat(contentScopes, besides))
+	if err != nil {
+		return nil, err
+	}
+	s.URL, s.Limited = acc.url, f.isLimited(acc.url)
+	o, err := f.aiOptions(acc)
+	if err != nil {
+		return nil, err
+	}
+	s.NewClients = func(wrap aiprobe.Wrap) (client, accounts *ai.Client, err error) {
+		wrapped := o
+		wrapped.Transport = wrap(o.Transport)
+		if client, err = f.aiClient(wrapped, acc.tokens); err == nil {
+			accounts, err = f.aiClient(wrapped, acc.admin)
+		}
+		return client, accounts, err
+	}
+	s.Client, s.Accounts, err = s.NewClients(func(plain http.RoundTripper) http.RoundTripper { return plain })
+	return s, err
+}
+
+// aiOptions are those that both clients have.
+func (f *Factory) aiOptions(acc aiAccess) (ai.Options, error) {
+	routes, err := ai.ParseRoutes(f.Settings.AIRoutes)
+	if err != nil {
+		return ai.Options{}, exit.Usage(fmt.Errorf("ai_route: %w", err), "assetferry help enrich tells about the routes that are guessed")
+	}
+	return ai.Options{
+		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + cmdline.Version(),
+		AllowHTTP: f.Settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: f.Settings.AICompatibility, Redactor: f.Redactor,
+		Limiter: pace.New(pace.Options{Max: f.Settings.Concurrency, OnPause: f.pauses()}),
+		Budget:  f.aiBudget(acc.url),
+		OnWait: func(w retry.Wait) {
+			f.Out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
+		},
+	}, nil
+}
+
+func (f *Factory) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error) {
+	o.Tokens = tokens
+	c, err := ai.New(o)
+	if err != nil {
+		return nil, exit.Usage(err, "")
+	}
+	f.CloseLater(func() error { c.CloseIdleConnections(); return nil })
+	return c, nil
+}
+
+// aiBudget keeps to the limits that the service has. On premises there are none, so what
+// runs elsewhere than at the vendor's has none unless the settings say so.
+func (f *Factory) aiBudget(address string) *ai.Budget {
+	if !f.isLimited(address) {
+		return nil
+	}
+	return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+}
+
+// isLimited reports whether the limits of the vendor's service are kept to.
+func (f *Factory) isLimited(address string) bool {
+	if f.Settings.AILimits != "auto" {
+		return f.Settings.AILimits == "saas"
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	for _, domain := range []string{"cke-cs.com", "cke-cs-eu.com", "tiny.cloud"} {
+		if host := strings.ToLower(u.Hostname()); host == domain || strings.HasSuffix(host, "."+domain) {
+			return true
+		}
+	}
+	return false
+}
+
+// reachAI prepares the way to a service at an address.
+func (f *Factory) reachAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
+	warn := func(msg string) { f.Out.Log().Warn(msg) }
+	acc.url = at.URL
+	trust, err := Trusting(at.CAFile)
+	if err != nil {
+		return acc, err
+	}
+	acc.transport = ai.NewTransport(trust) // which gives a model its time
+	switch {
+	case !at.TokenURL.IsZero():
+		address, err := at.TokenURL.Resolve(ctx, warn)
+		if err != nil {
+			return acc, err
+		}
+		acc.tokens, err = f.tokenEndpoint(address, acc.transport)
+		acc.admin = acc.tokens
+		return acc, err
+	case at.TokenCommand != "":
+		c, err := token.NewCommand(at.TokenCommand)
+		if err != nil {
+			return acc, err
+		}
+		c.Now, acc.tokens, acc.admin = clock.Now, c, c
+		return acc, nil
+	}
+	environment, err := at.Environment.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	key, err := at.AccessKey.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	f.Redactor.Key(key.Reveal())
+	return acc, f.mintAI(&acc, key, environment.Reveal(), at.User, scopes)
+}
+
+// mintAI makes the sources of tokens: one for what is asked of models, and one that only
+// administrators need. Scopes that somebody chose hold for both: nobody who narrows them down
+// expects a token with ai:admin to be made beside.
+func (f *Factory) mintAI(acc *aiAccess, key token.Secret, environment, user string, scopes []string) error {
+	admin := []string{adminScope}
+	if len(f.Settings.AIPermissions) > 0 {
+		scopes, admin = f.Settings.AIPermissions, f.Settings.AIPermissions
+	}
+	for source, scopes := range map[*token.Source][]string{&acc.tokens: scopes, &acc.admin: admin} {
+		m, err := newMinter(key, token.Claims{Environment: environment, User: user, Service: "ai", Permissions: scopes})
+		if err != nil {
+			return err
+		}
+		*source = m
+	}
+	return nil
+}
+
+func (f *Factory) tokenEndpoint(address token.Secret, transport http.RoundTripper) (token.Source, error) {
+	e, err := token.NewEndpoint(address, token.EndpointOptions{Transport: transport, AllowHTTP: f.Settings.AllowHTTP, Now: clock.Now})
+	if err != nil {
+		return nil, exit.Usage(err, "ASSETFERRY_AI_TOKEN_URL is the address that answers with a token")
+	}
+	return e, nil
+}
+
+// startEmbeddedAI runs the stand-in beside the embedded sandbox in this process, on a real
+// socket.
+func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
+	dir, err := config.SandboxDir(f.Lookup)
+	if err != nil {
+		return acc, err
+	}
+	c, err := f.LoadSandbox(dir)
+	if err != nil {
+		return acc, err
+	}
+	acc.transport = ai.NewTransport(nil)
+	if err := f.mintAI(&acc, token.NewSecret(string(c.AccessKey)), c.EnvironmentID, at.User, scopes); err != nil {
+		return acc, err
+	}
+	s, err := aiservice.New(aiservice.Options{
+		Dir: Besides(dir), Log: f.Out.Log(), Now: clock.Now,
+		Environments: []aiservice.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+	})
+	if err != nil {
+		return acc, err
+	}
+	address, stop, err := Serve(ctx, s, "127.0.0.1:0")
+	if err != nil {
+		return acc, err
+	}
+	f.CloseLater(stop)
+	acc.url = address
+	return acc, nil
+}
+
+// AddAIFlags adds what decides how the AI content service is talked to.
+func AddAIFlags(f *pflag.FlagSet) {
+	cmdline.Setting(f, "ai-limits", "which `limits` to keep to: auto keeps to those of the service at the vendor's, and to none elsewhere")
+	cmdline.Setting(f, "ai-compatibility", "compatibility `version` of the models to ask for: GET /v1/models/VERSION")
+	f.StringArray("ai-permission", nil, "ask for this `scope` in tokens, in place of those that a command needs (repeatable)")
+	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path` of an endpoint whose address is a guess (repeatable)")
+}
+
+// CreditsText writes a number of credits as short as it is exact to a hundredth.
+func CreditsText(n float64) string {
+	return strconv.FormatFloat(float64(int64(n*100+0.5))/100, 'f', -1, 64)
+}
+
+// ChooseModel finds the model that was asked for, or the one that the service recommends
+// among those that the token allows.
+func (f *Factory) ChooseModel(ctx context.Context, s *AIService) (ai.Model, error) {
+	models, err := s.Client.Models(ctx)
+	if err != nil {
+		return ai.Model{}, err
+	}
+	m, err := ai.ChooseModel(models, f.Settings.AIModel)
+	if err == nil && m.IsGone(clock.Now()) {
+		err = fmt.Errorf("the model %s is gone since %s", m.ID, m.Removal.Format(time.DateOnly))
+	}
+	if err != nil {
+		err = exit.With(exit.CodeError, err, "choose another model with --ai-model; assetferry ai models lists them")
+	}
+	return m, err
+}
+
+// AddWindowFlags adds the time window of a run.
+func AddWindowFlags(f *pflag.FlagSet) {
+	cmdline.Setting(f, "max-duration", "stop after this `duration`")
+	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
+}

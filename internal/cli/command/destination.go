@@ -1,0 +1,349 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/clock"
+	"assetferry/internal/config"
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/token"
+	"assetferry/state"
+)
+
+// A Destination is where a command reads and writes.
+type Destination struct {
+	name        string // "sandbox", a name from the configuration, or the address
+	URL         string
+	Environment string
+	Workspace   string
+	embedded    bool     // the embedded sandbox
+	Dir         string   // of the embedded sandbox
+	secrets     []string // files that hold credentials
+	Client      *assets.Client
+	calls       *pace.Calls // nil if there is no budget of them
+	Limiter     *pace.Limiter
+	Profile     sandbox.Profile // what was measured of it; zero: nothing
+	Guarded     bool            // writing to it takes an approval
+	Approver    state.Approver  // who approved what is about to be written; zero if nobody had to
+}
+
+// Identity names the destination in the journal, whatever its address.
+func (d *Destination) Identity() string { return d.Environment + "/" + d.Workspace }
+
+// String says where a run writes to.
+func (d *Destination) String() string {
+	s := fmt.Sprintf("%s, environment %s", d.URL, d.Environment)
+	if d.Workspace != d.Environment {
+		s += ", workspace " + d.Workspace
+	}
+	switch {
+	case d.embedded:
+		return fmt.Sprintf("sandbox (a rehearsal, kept in %s), %s", d.Dir, s)
+	case d.name != "" && d.name != d.URL:
+		return d.name + ", " + s
+	}
+	return s
+}
+
+// Access is what a client needs besides its options.
+type Access struct {
+	URL, Environment, Workspace string
+	Key                         token.Secret // empty where somebody else signs
+	Tokens                      token.Source
+	// For the routes of administrators; nil where tokens will do for these, too.
+	AdminTokens, SuperadminTokens token.Source
+	Transport                     http.RoundTripper
+}
+
+// OpenDestination resolves where to write and makes a client for it. With
+// readOnly the client cannot send anything that writes. Without it, a destination that
+// requires an approval is opened only if the command was approved.
+func (f *Factory) OpenDestination(ctx context.Context, readOnly bool) (*Destination, error) {
+	return f.OpenPermitted(ctx, readOnly, f.CommandSubject())
+}
+
+// OpenPermitted is OpenDestination for what can be approved under a name of its own.
+func (f *Factory) OpenPermitted(ctx context.Context, readOnly bool, s Subject) (*Destination, error) {
+	d, err := f.Settings.Destination()
+	if err != nil {
+		return nil, err
+	}
+	dest, acc, err := f.Resolve(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	need := f.Requirement(dest, d.TokenCommand != "")
+	dest.Guarded = need.Required
+	readOnly = readOnly || dest.Guarded && s.SendsNothing
+	if dest.Approver, err = f.permit(ctx, dest, need, readOnly, s); err != nil {
+		return nil, err
+	}
+	return dest, f.Connect(dest, acc, readOnly)
+}
+
+// Resolve finds out what it takes to talk to a destination.
+func (f *Factory) Resolve(ctx context.Context, d config.Destination) (dest *Destination, acc Access, err error) {
+	dest = &Destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
+	if d.Kind == config.Sandbox {
+		acc, err = f.startEmbedded(ctx, d, dest)
+	} else {
+		acc, err = f.reach(ctx, d)
+	}
+	if err == nil && d.ServiceProfile != "" {
+		dest.Profile, err = ReadProfile("--service-profile", d.ServiceProfile)
+	}
+	if err != nil {
+		return nil, acc, err
+	}
+	dest.URL, dest.Environment = acc.URL, acc.Environment
+	dest.Workspace = cmp.Or(acc.Workspace, acc.Environment) // the default workspace has the environment's ID
+	return dest, acc, nil
+}
+
+// Connect makes the client of a destination, with its budget. It sends nothing yet.
+func (f *Factory) Connect(dest *Destination, acc Access, readOnly bool) error {
+	dest.calls = pace.NewCalls(f.Settings.MaxCalls, clock.Now)
+	dest.Limiter = f.limiter(dest.calls)
+	return f.dial(dest, acc, readOnly)
+}
+
+// dial makes a client that goes at the pace of its destination. It sends nothing yet.
+func (f *Factory) dial(dest *Destination, acc Access, readOnly bool) (err error) {
+	dest.Client, err = assets.New(assets.Options{
+		BaseURL: acc.URL, Tokens: acc.Tokens, AdminTokens: acc.AdminTokens, SuperadminTokens: acc.SuperadminTokens, Workspace: acc.Workspace, Transport: acc.Transport,
+		UserAgent: "assetferry/" + cmdline.Version(), ReadOnly: readOnly, AllowHTTP: f.Settings.AllowHTTP, AllowPrivateNetworks: f.Settings.AllowPrivateNetworks,
+		CompensateClock: f.Settings.CompensateClock, Now: clock.Now, Redactor: f.Redactor,
+		Limiter: dest.Limiter, Bandwidth: pace.NewBandwidth(f.Settings.Bandwidth, clock.Now),
+		OnWait: func(w retry.Wait) {
+			f.Out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
+		},
+	})
+	if err != nil {
+		return exit.Usage(err, "")
+	}
+	if dest.Profile.ListOrder == "ignored" {
+		dest.Client.Unordered()
+	}
+	f.CloseLater(func() error { dest.Client.CloseIdleConnections(); return nil })
+	return nil
+}
+
+// Ping makes the first contact. It gives up within ten seconds.
+func (d *Destination) Ping(ctx context.Context) error {
+	err := d.Client.Ping(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return exit.With(exit.CodeError, fmt.Errorf("first contact: no answer from %s in time", d.URL), "check the base address, the network and the proxy")
+	}
+	e, ok := errors.AsType[*assets.Error](err)
+	switch {
+	case ok && e.Status >= 500:
+		return exit.With(exit.CodeError, err, "the service is not ready: run the same command again later")
+	case ok && e.Foreign && e.Status/100 != 3: // a redirect has a hint of its own
+		return exit.With(exit.CodeError, err, d.askWhether(e.Hint()))
+	}
+	return err
+}
+
+// askWhether is the next step where something answered that does not speak like the
+// service: what it means by a status is of use only if it is the service after all.
+func (d *Destination) askWhether(hint string) string {
+	ask := "is " + d.URL + " the address of the service? What answers there does not speak like it"
+	if hint != "" {
+		ask += "; if it is, " + hint
+	}
+	return ask
+}
+
+// reach prepares the way to a service at an address.
+func (f *Factory) reach(ctx context.Context, d config.Destination) (acc Access, err error) {
+	warn := func(msg string) { f.Out.Log().Warn(msg) }
+	environment, err := d.Environment.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	acc = Access{URL: d.URL, Environment: environment.Reveal(), Workspace: d.Workspace}
+	if acc.Transport, err = Transport(d.CAFile); err != nil {
+		return acc, err
+	}
+	if d.TokenCommand != "" && f.Settings.LeastPrivilege {
+		return acc, exit.Usage(errors.New("--least-privilege needs the access key: a token command decides about the role itself"),
+			"leave --least-privilege out, or have the command print tokens of a lesser role")
+	}
+	if d.TokenCommand != "" {
+		c, err := token.NewCommand(d.TokenCommand)
+		if err != nil {
+			return acc, err
+		}
+		c.Now, acc.Tokens = clock.Now, c
+		return acc, nil
+	}
+	if acc.Key, err = d.AccessKey.Resolve(ctx, warn); err != nil {
+		return acc, err
+	}
+	f.Redactor.Key(acc.Key.Reveal())
+	return acc, f.mint(&acc, acc.Key, d)
+}
+
+// mint makes the sources of tokens: one of an admin for everything or, with least
+// privilege, one for each role.
+func (f *Factory) mint(acc *Access, key token.Secret, d config.Destination) error {
+	claims := token.Claims{Environment: acc.Environment, Workspace: d.Workspace, Service: d.Service, User: d.User}
+	if !f.Settings.LeastPrivilege {
+		m, err := newMinter(key, claims)
+		acc.Tokens = m
+		return err
+	}
+	for role, source := range map[string]*token.Source{
+		"user": &acc.Tokens, "admin": &acc.AdminTokens, "superadmin": &acc.SuperadminTokens,
+	} {
+		claims.Role = role
+		m, err := newMinter(key, claims)
+		if err != nil {
+			return err
+		}
+		*source = m
+	}
+	return nil
+}
+
+func newMinter(key token.Secret, claims token.Claims) (*token.Minter, error) {
+	m, err := token.NewMinter(key, claims)
+	if err != nil {
+		return nil, err
+	}
+	m.Now = clock.Now
+	return m, nil
+}
+
+// Transport is the way to the service, which also trusts the authorities in a file.
+func Transport(caFile string) (http.RoundTripper, error) {
+	trust, err := Trusting(caFile)
+	if err != nil {
+		return nil, err
+	}
+	return assets.NewTransport(trust), nil
+}
+
+// Trusting also trusts the authorities in a file, if one is named.
+func Trusting(caFile string) (*tls.Config, error) {
+	if caFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("read --ca-file: %w", err), "")
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, exit.Usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "it must hold certificates in PEM form")
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// startEmbedded runs the embedded sandbox in this process, on a real socket.
+func (f *Factory) startEmbedded(ctx context.Context, d config.Destination, dest *Destination) (acc Access, err error) {
+	if dest.Dir, err = config.SandboxDir(f.Lookup); err != nil {
+		return acc, err
+	}
+	dest.embedded = true
+	credentials, err := f.LoadSandbox(dest.Dir)
+	if err != nil {
+		return acc, err
+	}
+	if f.embedded.url == "" { // else it is source and destination
+		url, stop, err := StartSandbox(ctx, sandbox.Options{
+			Dir: dest.Dir, Log: f.Out.Log(), Service: d.Service,
+			Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
+		}, "127.0.0.1:0")
+		if err != nil {
+			return acc, err
+		}
+		f.CloseLater(stop)
+		f.embedded = sandboxAt{url, d.Service}
+	}
+	d.Service = f.embedded.service // there is only the one for both
+	acc = Access{URL: f.embedded.url, Environment: credentials.EnvironmentID, Workspace: d.Workspace, Transport: assets.NewTransport(nil)}
+	return acc, f.mint(&acc, token.NewSecret(string(credentials.AccessKey)), d)
+}
+
+// Now is the server's clock, as far as its answers told it.
+func (d *Destination) Now() time.Time {
+	skew, _ := d.Client.Skew()
+	return clock.Now().Add(skew)
+}
+
+// OtherDestination is the error of who undoes a run that wrote to another destination.
+func OtherDestination(run, wroteTo string, dest *Destination) error {
+	return exit.Usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.Identity()), "name the destination of the run with --to and --workspace")
+}
+
+// Current is where an address is now: the sandbox within the command listens at another
+// port each time.
+func (d *Destination) Current(address string) string {
+	u, err := url.Parse(address)
+	here, herr := url.Parse(d.URL)
+	if !d.embedded || err != nil || herr != nil {
+		return address
+	}
+	u.Scheme, u.Host = here.Scheme, here.Host
+	return u.String()
+}
+
+// OpenRecorded opens a destination for reading, and the journal of it, which there must
+// be. It gives the pairs that the journal has of it, at least one.
+func (f *Factory) OpenRecorded(ctx context.Context) (*Destination, *state.Store, []state.Pair, error) {
+	d, err := f.OpenDestination(ctx, true)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	path, err := f.Ping(ctx, d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := MustExist(path); err != nil {
+		return nil, nil, nil, err
+	}
+	journal, err := f.OpenState(ctx, path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f.StartMeter(ctx, d, journal)
+	pairs, err := pairsOf(ctx, journal, d)
+	return d, journal, pairs, err
+}
+
+// pairsOf lists the pairs of a journal whose destination this is.
+func pairsOf(ctx context.Context, journal *state.Store, d *Destination) ([]state.Pair, error) {
+	all, err := journal.Pairs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pairs []state.Pair
+	for _, p := range all {
+		if p.Destination == d.Identity() {
+			pairs = append(pairs, p)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the journal %s knows nothing of %s", journal.Path(), d.Identity()),
+			"check --to, --workspace and --state; assetferry status shows what the journal holds")
+	}
+	return pairs, nil
+}

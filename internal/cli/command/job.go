@@ -1,0 +1,113 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/config"
+)
+
+// SourceOrJob takes SOURCE, which may be left out where a job has it: see useDefaultJob.
+func SourceOrJob(cmd *cobra.Command, args []string) error {
+	return cmdline.AtMostOne("SOURCE")(cmd, args)
+}
+
+// Commands that use the default job where nothing says what they are about.
+var (
+	needSource  = []string{"plan", "migrate", "sync", "adopt", "schedule"}
+	mayUseAJob  = []string{"doctor", "verify", "report"} // status is about all sources
+	saysWhatFor = []string{"job", "run", "source"}       // flags
+)
+
+// loadSettings loads the settings of a command. Where it is told neither a source nor a job
+// it is as if --job had named the default job, also for the commands that it prints.
+func (f *Factory) loadSettings(cmd *cobra.Command) (err error) {
+	if f.Settings, err = config.Load(cmdline.Given(cmd), f.Lookup); err != nil {
+		return err
+	}
+	needs := isOneOf(cmd, needSource)
+	if !needs && !isOneOf(cmd, mayUseAJob) || cmd.Flags().NArg() > 0 || slices.ContainsFunc(saysWhatFor, cmd.Flags().Changed) {
+		return nil
+	}
+	job := f.Settings.DefaultJob()
+	if job == "" && needs {
+		return f.missingSource(cmd)
+	} else if job == "" {
+		return nil
+	}
+	if err := cmd.Flags().Set("job", job); err != nil {
+		return err
+	}
+	if f.Settings, err = config.Load(cmdline.Given(cmd), f.Lookup); err != nil {
+		return err
+	}
+	f.Settings.JobIsDefault = true
+	return nil
+}
+
+func isOneOf(cmd *cobra.Command, names []string) bool {
+	return cmd.Parent() == cmd.Root() && slices.Contains(names, cmd.Name())
+}
+
+// missingSource is the error of a command that is told neither a source nor a job.
+func (f *Factory) missingSource(cmd *cobra.Command) error {
+	jobs := slices.Sorted(maps.Keys(f.Settings.Jobs))
+	if len(jobs) == 0 {
+		return exit.Usage(fmt.Errorf("%s: SOURCE is missing", cmd.Name()), "name it, or a job of the configuration with --job; "+cmd.CommandPath()+" --help shows how")
+	}
+	hint := fmt.Sprintf("name it, or a job of the configuration with --job; default_job: NAME in %s chooses one:", f.Settings.File)
+	for _, job := range jobs {
+		hint += "\n    " + f.Again(cmd.Name(), nil, "--job", job)
+	}
+	return exit.Usage(fmt.Errorf("%s: SOURCE is missing, and %s has several jobs: %s", cmd.Name(), f.Settings.File, strings.Join(jobs, ", ")), hint)
+}
+
+// sourceWork is what a command does about a source.
+type sourceWork func(ctx context.Context, cmd *cobra.Command, source string) error
+
+// DoSource wraps a command's work, as do does, for one that takes SOURCE or a job.
+func (f *Factory) DoSource(w sourceWork) func(*cobra.Command, []string) error {
+	return f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		source, err := f.SourceOf(args)
+		if err != nil {
+			return err
+		}
+		return w(ctx, cmd, source)
+	})
+}
+
+// SourceOf is the source that a command is about: its argument, or that of its job. Both
+// are taken only where they are the same one: settings of a job that are used for another
+// source are a mistake, and what it may trash there is not what somebody meant.
+func (f *Factory) SourceOf(args []string) (string, error) {
+	of := f.Settings.Source
+	switch {
+	case len(args) == 0:
+		return of, nil
+	case f.Settings.Job == "" || sameSource(args[0], of):
+		return args[0], nil
+	}
+	return "", exit.Usage(fmt.Errorf("SOURCE is not the source of job %q", f.Settings.Job), "leave out SOURCE or --job")
+}
+
+func sameSource(one, other string) bool {
+	if IsTable(one) && IsTable(other) {
+		one, errOne := TableName(one)
+		other, errOther := TableName(other)
+		return errOne == nil && errOther == nil && one == other
+	}
+	if config.IsAddress(one) || config.IsAddress(other) {
+		return one == other
+	}
+	one, errOne := filepath.Abs(one)
+	other, errOther := filepath.Abs(other)
+	return errOne == nil && errOther == nil && one == other
+}

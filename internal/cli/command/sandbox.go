@@ -1,0 +1,97 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/clock"
+	"assetferry/internal/sandbox"
+)
+
+// sandboxAt is where a sandbox is, and which service it goes by in tokens.
+type sandboxAt struct{ url, service string }
+
+// LoadSandbox gives the credentials of the sandbox in a folder, after what is too open
+// there has been closed to other accounts.
+func (f *Factory) LoadSandbox(dir string) (sandbox.Credentials, error) {
+	if err := f.SecureSandbox(dir); err != nil {
+		return sandbox.Credentials{}, err
+	}
+	return sandbox.LoadOrCreateCredentials(dir)
+}
+
+// SecureSandbox closes what is in the folder of a sandbox to other accounts.
+func (f *Factory) SecureSandbox(dir string) error {
+	for _, dir := range []string{dir, Besides(dir)} {
+		if err := f.noteRepaired(sandbox.Secure(dir)); err != nil {
+			return fmt.Errorf("cannot use the sandbox folder: %w", err)
+		}
+	}
+	return nil
+}
+
+// StartSandbox serves a sandbox at an address until it is stopped.
+func StartSandbox(ctx context.Context, o sandbox.Options, listen string) (url string, stop func() error, err error) {
+	o.Now = clock.Now
+	s, err := sandbox.New(o)
+	if err != nil {
+		return "", nil, err
+	}
+	return Serve(ctx, s, listen)
+}
+
+// A standIn is the stand-in of a service.
+type standIn interface {
+	Serve(context.Context, net.Listener) error
+	Close() error
+}
+
+// Serve has a stand-in answer at an address until it is stopped.
+func Serve(ctx context.Context, s standIn, listen string) (url string, stop func() error, err error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("listen: %w", err), s.Close())
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests that finish a run outlive an interrupt
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	return "http://" + l.Addr().String(), func() error {
+		cancel()
+		return errors.Join(<-served, s.Close())
+	}, nil
+}
+
+// ReadProfile reads the profile that a flag names.
+func ReadProfile(flag, path string) (sandbox.Profile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sandbox.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
+	}
+	defer f.Close()
+	p, err := sandbox.ReadProfile(path, f)
+	if err != nil {
+		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists what it may hold")
+	}
+	return p, nil
+}
+
+// IsLoopback reports whether only this machine reaches an address to listen on.
+func IsLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// Besides is where the stand-in of the AI content service keeps everything, in the directory of
+// the other one; empty where that keeps nothing.
+func Besides(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "ai")
+}

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/config"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/ckfinder"
+	"assetferry/sources/remote"
+)
+
+// IsConnector reports whether a source is at a CKFinder connector.
+func IsConnector(source string) bool {
+	scheme, _, ok := strings.Cut(source, "://")
+	return ok && slices.Contains(ckfinder.Schemes[:], scheme)
+}
+
+// ParseConnector reads the address of a CKFinder connector.
+func ParseConnector(source string) (ckfinder.Address, error) {
+	address, err := ckfinder.ParseAddress(source)
+	if err != nil {
+		return address, exit.Usage(fmt.Errorf("source: %w", err), "write ckfinder+https://www.example.com/ckfinder/connector, and ?type=Images&currentFolder=/logos/ behind it for a part of it; assetferry help sources tells the rest")
+	}
+	return address, nil
+}
+
+// openConnector opens a source at a CKFinder connector. It makes no request.
+func (f *Factory) openConnector(ctx context.Context, source string) (sources.Source, string, error) {
+	address, err := ParseConnector(source)
+	if err != nil {
+		return nil, "", err
+	}
+	if address.IsPlain() && !f.Settings.AllowHTTP {
+		return nil, "", exit.Usage(fmt.Errorf("source: %w", remote.ErrPlain), "write ckfinder+https://, or add --allow-http if the network in between is trusted")
+	}
+	o := ckfinder.Options{AllowHTTP: f.Settings.AllowHTTP}
+	if o.Headers, err = f.sourceHeaders(ctx); err != nil {
+		return nil, "", err
+	}
+	if o.TLS, err = Trusting(f.Settings.CAFile); err != nil {
+		return nil, "", err
+	}
+	s := ckfinder.New(address, o)
+	f.CloseLater(func() error { s.CloseIdleConnections(); return nil })
+	return s, s.Identity(), nil
+}
+
+// sourceHeaders are what opens a source that speaks HTTP. They are asked for once in a
+// command: who gives them may ask for something.
+func (f *Factory) sourceHeaders(ctx context.Context) (remote.Headers, error) {
+	if !f.headers.IsZero() {
+		return f.headers, nil
+	}
+	reference, err := f.Settings.SourceHeaders()
+	if err != nil || reference.IsZero() {
+		return remote.Headers{}, err
+	}
+	secret, err := reference.Resolve(ctx, func(msg string) { f.Out.Log().Warn(msg) })
+	if err != nil {
+		return remote.Headers{}, err
+	}
+	if f.headers, err = remote.ParseHeaders(secret.Reveal()); err != nil {
+		return remote.Headers{}, exit.Usage(fmt.Errorf("%s: %w", reference.Origin, err), "write a header a line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
+	}
+	for line := range strings.Lines(secret.Reveal()) {
+		_, value, _ := strings.Cut(line, ":")
+		f.Redactor.Key(strings.TrimSpace(value))
+	}
+	return f.headers, nil
+}
+
+// FollowsCategories has objects come into the category that their key begins with, where
+// that is the name of one and nobody wants it otherwise.
+func (f *Factory) FollowsCategories(r *migrate.Rules, s sources.Source) {
+	if s.Traits().Categories {
+		f.FollowCategories(r)
+	}
+}
+
+// FollowCategories is FollowsCategories for a source that has categories.
+func (f *Factory) FollowCategories(r *migrate.Rules) {
+	if f.Settings.Origin("category_by") == config.FromDefault && r.Category == "" {
+		r.CategoryBy = "folder"
+	}
+}

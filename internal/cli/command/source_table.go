@@ -1,0 +1,93 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/config"
+	"assetferry/internal/rows"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/table"
+)
+
+// IsTable reports whether a source is a table.
+func IsTable(source string) bool {
+	_, is := config.TableOf(source)
+	return is
+}
+
+// TableName is what a table is called in the journal.
+func TableName(source string) (string, error) {
+	path, _ := config.TableOf(source)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return table.Scheme + ":" + abs, nil
+}
+
+// WholeTable is a table as it is called from any folder. It must be there.
+func WholeTable(source string) (string, error) {
+	path, _ := config.TableOf(source)
+	if _, err := os.Stat(path); err != nil {
+		return "", noTable(err)
+	}
+	return TableName(source)
+}
+
+// openTable opens a table. Its mistakes are told before anybody is asked for anything.
+func (f *Factory) openTable(ctx context.Context, path string) (sources.Source, string, error) {
+	if path == "" {
+		return nil, "", exit.Usage(errors.New("source: the path of the table is missing"), "write table:export.csv; assetferry help sources tells the rest")
+	}
+	c := f.Settings
+	o := table.Options{Root: c.TableRoot, Check: c.TableCheck, Hosts: c.SourceHosts, AllowHTTP: c.AllowHTTP, AllowPrivate: c.AllowPrivateNetworks,
+		Connections: migrate.Workers(c.Concurrency)}
+	var err error
+	if o.Columns, err = table.ParseColumns(c.TableColumns); err != nil {
+		return nil, "", exit.Usage(fmt.Errorf("--table-columns: %w", err), "write for example --table-columns 'address=Download URL'")
+	}
+	if o.TLS, err = Trusting(c.CAFile); err != nil {
+		return nil, "", err
+	}
+	if o.Headers, err = f.sourceHeaders(ctx); err != nil {
+		return nil, "", err
+	}
+	s, err := table.New(ctx, path, o)
+	if err != nil {
+		return nil, "", noTable(err)
+	}
+	f.CloseLater(s.Close)
+	return s, s.Identity(), nil
+}
+
+// noTable says what kind of trouble it is that a table cannot be opened.
+func noTable(err error) error {
+	_, mistakes := errors.AsType[*rows.Mistakes](err)
+	_, form := errors.AsType[*rows.FormatError](err)
+	_, hosts := errors.AsType[*table.HostsError](err)
+	switch {
+	case mistakes || form || hosts:
+		return exit.Usage(err, exit.HintOf(err))
+	case errors.Is(err, fs.ErrNotExist):
+		return exit.With(exit.CodeError, err, "check the path of the table")
+	}
+	return err
+}
+
+// AddTableFlags adds how a table is read, and how what it names is reached.
+func AddTableFlags(f *pflag.FlagSet) {
+	f.StringArray("table-columns", nil, "what a column of a table means, as `MEANING=COLUMN`, such as 'address=Download URL' (repeatable)")
+	cmdline.Setting(f, "table-root", "the `folder` that paths in a table begin at, if it is not that of the table")
+	f.Bool("table-check", false, "ask for the size and the version of every address of a table, also where the table says a size: one more request for each")
+	f.StringArray("source-host", nil, "the `host` that the headers in ASSETFERRY_SOURCE_HEADERS are sent to (repeatable)")
+}

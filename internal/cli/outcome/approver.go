@@ -1,0 +1,66 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/ui"
+	"assetferry/state"
+	"assetferry/state/ownership"
+)
+
+// StatedApprover is the approver whom --approved-by names; zero without it.
+func StatedApprover(cmd *cobra.Command, name string) (state.Approver, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case !cmd.Flags().Changed("approved-by"):
+		return state.Approver{}, nil
+	case name == "":
+		return state.Approver{}, exit.Usage(errors.New("--approved-by has no name"), "leave it out, then no approver is recorded")
+	}
+	return state.Approver{Name: name, StatedBy: ownership.OSAccount()}, nil
+}
+
+// NoteApprover records who approved what a run does, if that is known.
+func NoteApprover(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, by state.Approver) (state.Run, error) {
+	if by.Name == "" {
+		return run, nil
+	}
+	noted, err := journal.Approve(ctx, run.Num, by)
+	if err != nil {
+		return run, err
+	}
+	if !noted && run.Approver != by {
+		f.Out.Notef("The approver of run %s stays %s.", run.ID, ui.Sanitize(run.Approver.Name))
+	}
+	return journal.Run(ctx, run.ID)
+}
+
+// ApproverText says who approved what a run does, and how that is known; "" if no approver
+// is recorded.
+func ApproverText(run state.Run) string {
+	by := run.Approver
+	if by.Name == "" {
+		return ""
+	}
+	known := "stated by " + by.StatedBy
+	if by.Key != "" {
+		known = "signed with " + by.Key
+	}
+	return fmt.Sprintf("Approver %s, %s, %s", ui.Sanitize(by.Name), ui.Sanitize(known), run.ApprovedAt.Local().Format(time.DateTime))
+}
+
+// StartedText says which account began a run; "" for runs of versions that did not record it.
+func StartedText(run state.Run) string {
+	if run.StartedBy == "" {
+		return ""
+	}
+	return "Started by " + ui.Sanitize(run.StartedBy)
+}

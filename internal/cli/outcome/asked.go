@@ -1,0 +1,190 @@
+package outcome
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/config"
+	"assetferry/internal/flagname"
+	"assetferry/internal/schedule"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// Asked is the call that began a run, as far as its rules do not say it. Without that, a
+// command that resumes the run would be refused, or would lack a safety check.
+type Asked struct {
+	Source string     `json:"source,omitempty"` // path or address
+	Plan   string     `json:"plan,omitempty"`   // file of apply
+	Flags  [][]string `json:"flags,omitempty"`  // the words of each, paths absolute
+}
+
+// StoredRules is how a run keeps its rules, the settings that a schedule compares, and the call
+// that began it. Only the rules decide whether a run is resumed.
+type StoredRules struct {
+	migrate.Rules
+	Settings map[string][]string `json:"settings,omitempty"`
+	Asked    Asked               `json:"asked"`
+}
+
+// Asks returns what this call asks for, to be kept with the run that it begins.
+func Asks(f *command.Factory, source string) (Asked, error) {
+	is := Asked{Source: source}
+	var err error
+	if f.PlanFile != "" {
+		if is.Plan, err = filepath.Abs(f.PlanFile); err != nil {
+			return is, err
+		}
+	}
+	f.Called.Flags().Visit(func(flag *pflag.Flag) {
+		if err != nil || flag.Name == "wait" || slices.Contains(slices.Concat(cmdline.OnlyHere, cmdline.SingleRunFlags), flag.Name) || slices.Contains(OfRules, "--"+flag.Name) {
+			return
+		}
+		words := cmdline.FlagWords(flag)
+		if flag.Name == "config" || f.Settings.IsPath(flag.Name) {
+			var path string
+			path, err = filepath.Abs(flag.Value.String())
+			words = cmdline.WithValue(flag.Name, path)
+		}
+		is.Flags = append(is.Flags, words)
+	})
+	return is, err
+}
+
+// askedBy reads the call that began a run; nothing of a run of an earlier version.
+func askedBy(run state.Run) Asked {
+	var stored struct {
+		Asked Asked `json:"asked"`
+	}
+	_ = json.Unmarshal(run.Rules, &stored) // ReadRules reports what is wrong with it
+	return stored.Asked
+}
+
+// describing are the flags that decide how assets are described. A run is resumed with
+// those that it had.
+var describing = []string{"--metadata", "--precedence", "--ignore-metadata", "--gps", "--on-limit"}
+
+// flagsOf are the flags for a command about a run: those of this call, and the rest of those
+// that the run was begun with.
+func flagsOf(f *command.Factory, run state.Run, command string) (flags []string) {
+	was, not := askedBy(run), OfRules
+	if was.Source != "" {
+		not = slices.Concat(OfRules, describing)
+	}
+	flags = f.Carried(command, not)
+	other, _, err := f.Called.Root().Find([]string{command})
+	if err != nil {
+		return flags
+	}
+	for _, words := range was.Flags {
+		name, _, _ := strings.Cut(strings.TrimPrefix(words[0], "--"), "=")
+		isGiven := f.Called.Flags().Changed(name) && !slices.Contains(describing, "--"+name)
+		if !isGiven && cmdline.Takes(other, name) {
+			flags = append(flags, words...)
+		}
+	}
+	return flags
+}
+
+// FinishIt is how a run of another command is finished: by its own rules, as far as the
+// settings of this call do not say the same.
+func FinishIt(f *command.Factory, run state.Run) string {
+	if run.Command == "apply" {
+		return cmdline.Line("apply", append(flagsOf(f, run, "apply"), "--hash", run.PlanHash), cmp.Or(askedBy(run).Plan, "PLAN_FILE"))
+	}
+	return CommandOf(f, run, nil)
+}
+
+// OfRules are the switches that ask for rules of a run.
+var OfRules = []string{
+	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unmatched",
+	"--fallback-category",
+	"--on-collision", "--on-existing", "--duplicates", "--delete", "--quarantine", "--on-replace-refused", "--on-destination-change",
+	"--only", "--checksum", "--repair", "--describe-again",
+}
+
+// differing is the switch for a setting that was something else than it is where nothing is
+// said.
+func differing(f *command.Factory, name, was, is string) []string {
+	if was == is && f.Settings.Origin(strings.ReplaceAll(name, "-", "_")) != config.FromFlag {
+		return nil
+	}
+	return cmdline.WithValue(name, was)
+}
+
+// RuleSwitches ask for the rules of a run.
+func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
+	c := f.Settings
+	say := func(name, was, is string) { switches = append(switches, differing(f, name, was, is)...) }
+	sayAll := func(name string, was, is []string) {
+		if !slices.Equal(was, is) || f.Settings.Origin(name) == config.FromFlag {
+			for _, value := range was {
+				switches = append(switches, cmdline.WithValue(name, value)...)
+			}
+		}
+	}
+	sayAll("include", r.Include, c.Include)
+	sayAll("exclude", r.Exclude, c.Exclude)
+	if r.FilesFrom != nil { // of which only the digest is known
+		switches = append(switches, "--files-from", "FILE")
+	}
+	say("min-age", r.MinAge.String(), c.MinAge.String())
+	if r.Limit > 0 {
+		switches = append(switches, "--limit", strconv.Itoa(r.Limit))
+	}
+	say("symlinks", r.Symlinks, c.Symlinks)
+	switch {
+	case r.Category != "":
+		say("category", r.Category, c.Category)
+	case c.Category != "":
+		switches = append(switches, "--category-by", r.CategoryBy)
+	default:
+		say("category-by", r.CategoryBy, c.CategoryBy)
+	}
+	say("unmatched", r.Unmatched, c.Unmatched)
+	if r.Unmatched == "create" && r.FallbackCategory != "" {
+		say("fallback-category", r.FallbackCategory, c.FallbackCategory)
+	}
+	say("on-collision", r.OnCollision, c.OnCollision)
+	say("on-existing", r.OnExisting, c.OnExisting)
+	say("duplicates", cmp.Or(r.Duplicates, "keep"), c.Duplicates)
+	if r.Sync == nil {
+		return switches
+	}
+	say("delete", r.Sync.Delete, c.Delete)
+	say("quarantine", r.Sync.Quarantine.String(), c.Quarantine.String())
+	say("on-replace-refused", r.Sync.OnReplaceRefused, c.OnReplaceRefused)
+	say("on-destination-change", r.Sync.OnDestinationChange, c.OnDestinationChange)
+	if r.Sync.Failed != nil {
+		switches = append(switches, "--only", "failed")
+	}
+	for _, s := range []struct {
+		name string
+		on   bool
+	}{{"checksum", r.Sync.Checksum}, {"repair", r.Sync.Repair}, {"describe-again", r.Sync.DescribeAgain}} {
+		if s.on {
+			switches = append(switches, "--"+s.name)
+		}
+	}
+	return switches
+}
+
+// SettingsOfRun are the compared settings that a command takes, as they are in effect.
+func SettingsOfRun(f *command.Factory, cmd *cobra.Command) map[string][]string {
+	found := map[string][]string{}
+	for _, key := range schedule.ComparedSettings() {
+		if cmdline.Takes(cmd, flagname.Of(key)) {
+			found[key] = f.Settings.Texts(key)
+		}
+	}
+	return found
+}

@@ -1,0 +1,255 @@
+package outcome
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/config"
+	"assetferry/internal/flagname"
+	"assetferry/internal/report"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A NextStep is what helps with an object or with a run: what to know before, and a command
+// that can be pasted as it is. Both may be empty.
+type NextStep struct{ Why, Command string }
+
+// CommandOf is the command that begins a run, or goes on with it, by the rules that it had,
+// as far as the settings of this call do not say the same. A change makes them other rules;
+// what such a run asks for once is added.
+func CommandOf(f *command.Factory, run state.Run, change func(command *string, r *migrate.Rules), more ...string) string {
+	rules, err := migrate.ReadRules(run)
+	if err != nil { // which the command itself will tell
+		return cmdline.Line(run.Command, nil)
+	}
+	command := run.Command
+	if command == "apply" || command == "plan" || command == "adopt" && change != nil {
+		command = "migrate"
+		if rules.Sync != nil {
+			command = "sync"
+		}
+	}
+	if change != nil {
+		before := rules
+		change(&command, &rules)
+		reshaped := len(rules.Changed(before)) > 0
+		switch {
+		case reshaped && run.State == state.Applying:
+			more = append(more, "--restart")
+		case reshaped && rules.Sync != nil && before.Sync != nil:
+			more = append(more, "--accept-rules")
+		}
+	}
+	source, flags := run.Pair.Source, append(append(flagsOf(f, run, command), RuleSwitches(f, rules)...), more...)
+	named := cmp.Or(askedBy(run).Source, source)
+	if !config.IsAddress(source) && !filepath.IsAbs(source) || named != source {
+		flags = append(flags, differing(f, "source-name", source, f.Settings.SourceName)...)
+		if source = "SOURCE"; config.IsAddress(named) || filepath.IsAbs(named) {
+			source = named
+		}
+	}
+	return cmdline.Line(command, flags, f.SourceArgument(source)...)
+}
+
+// AfterRun says what helps with the newest run of a source; nothing if there is nothing to
+// help with, or no command does.
+func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep {
+	rules, err := migrate.ReadRules(run)
+	switch {
+	case err != nil || run.Undoes != 0 || run.Command == "plan":
+		return NextStep{}
+	case run.Stopped != "":
+		accept := migrate.Accepting(run.Stopped, tallies)
+		if len(accept) == 0 {
+			return NextStep{"Check that the source is complete. Then:", CommandOf(f, run, nil)}
+		}
+		return NextStep{"Check the source and the plan (--dry-run). To accept it once:", CommandOf(f, run, nil, acceptance(accept)...)}
+	case run.Open() && run.State != state.Applying && rules.StopsAtUnmatched() && tallied(tallies, migrate.ReasonUnmatched) > 0:
+		return NextStep{"No category allows some extensions. To skip those objects:", CommandOf(f, run, skipUnmatched)}
+	case run.Open():
+		return NextStep{"Stopped. To resume:", FinishIt(f, run)}
+	case CountState(tallies, state.ItemParked) > 0:
+		return NextStep{"To try again what failed in many runs:", CommandOf(f, run, nil, "--retry-parked")}
+	case CountState(tallies, state.ItemFailed, state.ItemWaiting, state.ItemChanged, state.ItemInDoubt) > 0:
+		return NextStep{"To try again what did not arrive:", CommandOf(f, run, nil)}
+	case CountState(tallies, state.ItemConflict) > 0:
+		return NextStep{"Conflicts need a decision. To list them, and what decides each:", f.Again("report", nil, "--run", run.ID)}
+	}
+	return NextStep{}
+}
+
+func skipUnmatched(_ *string, r *migrate.Rules) { r.Unmatched = "skip" }
+
+func tallied(tallies []state.Tally, reason migrate.Reason) (n int64) {
+	for _, t := range tallies {
+		if t.Reason == string(reason) {
+			n += t.Objects
+		}
+	}
+	return n
+}
+
+// CountState counts the items in some states.
+func CountState(tallies []state.Tally, states ...state.ItemState) (n int64) {
+	for _, t := range tallies {
+		if slices.Contains(states, t.State) {
+			n += t.Objects
+		}
+	}
+	return n
+}
+
+// acceptance gives the flags for what guards have accepted.
+func acceptance(all []migrate.Acceptance) (flags []string) {
+	for _, a := range all {
+		flags = append(flags, "--"+flagname.Of(a.Setting))
+		if a.Value != "" {
+			flags = append(flags, a.Value)
+		}
+	}
+	return flags
+}
+
+// ForItem says what helps with an item of the last run that wanted something with its
+// object. The tallies are those of the run.
+func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.Item, now time.Time) NextStep {
+	reason := migrate.Reason(i.Reason)
+	switch i.State {
+	case state.ItemDone:
+		return NextStep{}
+	case state.ItemParked:
+		return NextStep{"See the error.", CommandOf(f, run, nil, "--retry-parked")}
+	case state.ItemWaiting:
+		if wait := i.DueAt.Sub(now).Round(time.Second) + time.Second; wait > time.Second {
+			return NextStep{"", CommandOf(f, run, nil, "--wait", wait.String())}
+		}
+		return NextStep{"", CommandOf(f, run, nil)}
+	case state.ItemSkipped, state.ItemConflict:
+		if change := otherRules(reason, string(i.Key)); change != nil {
+			return NextStep{"", CommandOf(f, run, change, acceptFor(reason, tallies)...)}
+		}
+		if remedy := reason.Remedy(); !strings.HasPrefix(remedy, "nothing to decide") {
+			return NextStep{flagname.InText(remedy), ""}
+		}
+		return NextStep{}
+	case state.ItemFailed, state.ItemChanged, state.ItemInDoubt:
+		_, todo := report.RemedyFor(i)
+		return NextStep{todo, CommandOf(f, run, nil)}
+	}
+	if next := AfterRun(f, run, tallies); next.Command != "" { // it was not begun, and perhaps stopped
+		return next
+	}
+	return NextStep{"", CommandOf(f, run, nil)}
+}
+
+// acceptFor are the flags that a run needs once for what other rules make it do.
+func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
+	switch reason {
+	case migrate.ReasonTooMany:
+		return []string{"--accept-deletes", strconv.FormatInt(tallied(tallies, reason), 10)}
+	case migrate.ReasonDeleted:
+		return []string{"--repair"}
+	}
+	return nil
+}
+
+// otherRules are those by which an object is taken that was skipped, or in conflict, for a
+// reason; nil if no rules decide that.
+func otherRules(reason migrate.Reason, key string) func(command *string, r *migrate.Rules) {
+	_, extension := splitKey(key)
+	set := map[migrate.Reason]func(command *string, r *migrate.Rules){
+		migrate.ReasonFiltered:   func(_ *string, r *migrate.Rules) { r.Include, r.Exclude = letIn(r.Include, r.Exclude, key) },
+		migrate.ReasonNotListed:  func(_ *string, r *migrate.Rules) { r.FilesFrom = nil },
+		migrate.ReasonTooYoung:   func(_ *string, r *migrate.Rules) { r.MinAge = 0 },
+		migrate.ReasonLimit:      func(_ *string, r *migrate.Rules) { r.Limit = 0 },
+		migrate.ReasonSymlink:    func(_ *string, r *migrate.Rules) { r.Symlinks = "follow" },
+		migrate.ReasonNotFailed:  func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
+		migrate.ReasonUnmatched:  func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
+		migrate.ReasonNoCategory: func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
+		migrate.ReasonExists:     func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
+		migrate.ReasonCollision:  func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
+		migrate.ReasonAbsent:     func(*string, *migrate.Rules) {},
+		migrate.ReasonUseSync:    UseSync,
+		migrate.ReasonOrphaned:   func(_ *string, r *migrate.Rules) { r.Sync.Delete = "trash" },
+		migrate.ReasonQuarantine: func(_ *string, r *migrate.Rules) { r.Sync.Quarantine = 0 },
+		migrate.ReasonTooMany:    func(*string, *migrate.Rules) {},
+		migrate.ReasonDeleted:    func(*string, *migrate.Rules) {},
+		migrate.ReasonMovedThere: overwrite, migrate.ReasonOtherwise: overwrite, migrate.ReasonEditedThere: overwrite,
+	}
+	return set[reason]
+}
+
+// UseSync changes a command to sync.
+func UseSync(command *string, _ *migrate.Rules) { *command = "sync" }
+
+func overwrite(_ *string, r *migrate.Rules) { r.Sync.OnDestinationChange = "overwrite" }
+
+// createUnmatched has a category made for an extension, or for files without one.
+func createUnmatched(r *migrate.Rules, extension string) {
+	r.Unmatched = "create"
+	if !migrate.ValidExtension(strings.ToLower(extension)) {
+		r.FallbackCategory = cmp.Or(r.FallbackCategory, "Other files")
+	}
+}
+
+func splitKey(key string) (dir, extension string) {
+	dir, name := path.Split(key)
+	if at := strings.LastIndexByte(name, '.'); at > 0 {
+		extension = name[at+1:]
+	}
+	return dir, extension
+}
+
+// letIn changes patterns so that they take a key.
+func letIn(include, exclude []string, key string) (in, out []string) {
+	for _, glob := range exclude {
+		if !migrate.Match(glob, sources.Key(key)) {
+			out = append(out, glob)
+		}
+	}
+	if len(include) > 0 && !slices.ContainsFunc(include, func(glob string) bool { return migrate.Match(glob, sources.Key(key)) }) {
+		include = append(slices.Clone(include), "/"+literal(key))
+	}
+	return include, out
+}
+
+// literal is the pattern that matches a key and nothing else.
+func literal(key string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(key)
+}
+
+// ApplyUndo is the command that undoes a run, or finishes that.
+func ApplyUndo(f *command.Factory, undone state.Run) string {
+	return f.Again("undo", nil, "--run", undone.ID, "--apply")
+}
+
+// ToGoOn is the command that finishes a run, of undo as well.
+func ToGoOn(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (string, error) {
+	if run.Undoes == 0 {
+		return FinishIt(f, run), nil
+	}
+	undone, err := journal.UndoneRun(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	return ApplyUndo(f, undone), nil
+}
+
+// Differences says what a verification found.
+func Differences(v state.Verification) string {
+	if v.Differences == 0 {
+		return "no difference"
+	}
+	return ui.Counted(v.Differences, "difference")
+}
