@@ -47,7 +47,7 @@ func printForecast(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	}
 	told.Low, told.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
 	f.Out.Printf("Forecast: %s.", ui.ForecastText(told))
-	tellOtherSizes(f, work, measured)
+	printOtherSizes(f, work, measured)
 	if bounds.Window > 0 && r.High > bounds.Window {
 		f.Out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))
 	}
@@ -57,9 +57,9 @@ func printForecast(ctx context.Context, f *command.Factory, s *endpoints, plan m
 // alike is how many times larger objects may be for a measurement to be of any use.
 const alike = 4
 
-// tellOtherSizes says so where objects are much larger or smaller than those that were
+// printOtherSizes says so where objects are much larger or smaller than those that were
 // measured: then the number of items, or of bytes, was not what took the time.
-func tellOtherSizes(f *command.Factory, w forecast.Work, measured []state.Pace) {
+func printOtherSizes(f *command.Factory, w forecast.Work, measured []state.Pace) {
 	var items, bytes int64
 	for _, m := range measured {
 		items, bytes = items+m.Items, bytes+m.Bytes

@@ -10,9 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/aicmd"
+	"assetferry/internal/cli/assetcmd"
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/enrichcmd"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/sandboxcmd"
 )
 
 func rootCommand(f *command.Factory) *cobra.Command {
@@ -63,12 +67,12 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		runsCommand(f),
 		explainCommand(f),
 		reportCommand(f),
-		assetsCommand(f),
-		enrichCommand(f),
-		aiCommand(f),
+		assetcmd.NewCommand(f),
+		enrichcmd.NewCommand(f),
+		aicmd.NewCommand(f),
 		stateCommand(f),
 		scheduleCommand(f),
-		sandboxCommand(f),
+		sandboxcmd.NewCommand(f),
 		manCommand(f),
 		versionCommand(f),
 	)

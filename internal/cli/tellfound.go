@@ -22,18 +22,18 @@ func printFound(ctx context.Context, f *command.Factory, s *endpoints, run state
 	if err != nil {
 		return err
 	}
-	tellNowhere(f, found)
+	printNowhere(f, found)
 	found.GPS = f.Settings.GPS
 	f.Summary.Positions = found.Positions
 	for _, said := range found.Said() {
 		f.Out.Notef("%s", said)
 	}
-	tellRemarks(f, run, found)
+	printRemarks(f, run, found)
 	return nil
 }
 
-// tellNowhere lists the fields that went nowhere, those of the most objects first.
-func tellNowhere(f *command.Factory, found report.Found) {
+// printNowhere lists the fields that went nowhere, those of the most objects first.
+func printNowhere(f *command.Factory, found report.Found) {
 	if len(found.Unmapped) == 0 {
 		return
 	}
@@ -51,9 +51,9 @@ func tellNowhere(f *command.Factory, found report.Found) {
 		strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Field"}, {Title: "Found in"}, {Title: "Objects", Right: true}}, rows), "\n"))
 }
 
-// tellRemarks tells what there is to say of objects that came through: the first of each
+// printRemarks tells what there is to say of objects that came through: the first of each
 // kind.
-func tellRemarks(f *command.Factory, run state.Run, found report.Found) {
+func printRemarks(f *command.Factory, run state.Run, found report.Found) {
 	f.Summary.BrokenSidecars = found.Of(report.BrokenSidecar)
 	for _, r := range found.Remarks {
 		f.Out.Notef("%s: %s", r.What, ui.Counted(r.Objects, "object"))

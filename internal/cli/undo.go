@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/enrichcmd"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/outcome"
 	"assetferry/internal/event"
@@ -105,7 +106,7 @@ func undo(ctx context.Context, f *command.Factory, o undoOptions) error {
 		return err
 	}
 	if run, err := enrichment.In(s.journal).Run(ctx, o.run); err == nil {
-		return undoEnrichment(ctx, f, s.dest, s.journal, run, o.apply, o.yes)
+		return enrichcmd.UndoEnrichment(ctx, f, s.dest, s.journal, run, o.apply, o.yes)
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}

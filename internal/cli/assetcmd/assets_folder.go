@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsFolderCommand(f *command.Factory) *cobra.Command {
+func newFolderCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "folder",
 		Short: "Rename a folder, or delete an empty one",
@@ -27,11 +27,11 @@ func assetsFolderCommand(f *command.Factory) *cobra.Command {
 shows which ones there are.
 `,
 	}
-	c.AddCommand(folderRenameCommand(f), folderDeleteCommand(f))
+	c.AddCommand(newFolderRenameCommand(f), newFolderDeleteCommand(f))
 	return c
 }
 
-func folderRenameCommand(f *command.Factory) *cobra.Command {
+func newFolderRenameCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "rename FOLDER NAME",
@@ -127,7 +127,7 @@ func siblingCalled(ctx context.Context, c *assets.Client, f assets.Folder, name 
 	return beside[i], nil
 }
 
-func folderDeleteCommand(f *command.Factory) *cobra.Command {
+func newFolderDeleteCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "delete FOLDER",

@@ -1,4 +1,4 @@
-package cli
+package aicmd
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type askOptions struct {
 	keep      bool
 }
 
-func aiAskCommand(f *command.Factory) *cobra.Command {
+func newAskCommand(f *command.Factory) *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",

@@ -1,4 +1,6 @@
-package cli
+// Package enrichcmd holds assetferry enrich: descriptions, tags and alt texts that the AI
+// content service proposes, that a person judges, and that are written into assets.
+package enrichcmd
 
 import (
 	"cmp"
@@ -24,7 +26,8 @@ import (
 	"assetferry/state/enrichment"
 )
 
-func enrichCommand(f *command.Factory) *cobra.Command {
+// NewCommand makes assetferry enrich.
+func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
 		Short: "Have descriptions, tags and alt text proposed, and apply them",
@@ -49,17 +52,17 @@ of it.
 `,
 	}
 	c.AddCommand(
-		enrichSurveyCommand(f),
-		enrichDescribeCommand(f),
-		enrichReviewCommand(f),
-		enrichTranslateCommand(f),
-		enrichDocumentsCommand(f),
-		enrichProposalsCommand(f),
-		enrichImportCommand(f),
-		enrichJudgeCommand(f, "accept", "Accept proposals as they are", true),
-		enrichJudgeCommand(f, "reject", "Reject proposals, so that they are not made again", false),
-		enrichDecorativeCommand(f),
-		enrichApplyCommand(f),
+		newSurveyCommand(f),
+		newDescribeCommand(f),
+		newReviewCommand(f),
+		newTranslateCommand(f),
+		newDocumentsCommand(f),
+		newProposalsCommand(f),
+		newImportCommand(f),
+		newJudgeCommand(f, "accept", "Accept proposals as they are", true),
+		newJudgeCommand(f, "reject", "Reject proposals, so that they are not made again", false),
+		newDecorativeCommand(f),
+		newApplyCommand(f),
 	)
 	return c
 }
@@ -181,7 +184,7 @@ type surveyOptions struct {
 	list     string
 }
 
-func enrichSurveyCommand(f *command.Factory) *cobra.Command {
+func newSurveyCommand(f *command.Factory) *cobra.Command {
 	var o surveyOptions
 	c := &cobra.Command{
 		Use:   "survey",

@@ -1,4 +1,6 @@
-package cli
+// Package assetcmd holds assetferry assets: commands that look at the destination, and those
+// that change it asset by asset.
+package assetcmd
 
 import (
 	"cmp"
@@ -20,7 +22,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsCommand(f *command.Factory) *cobra.Command {
+// NewCommand makes assetferry assets.
+func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
 		Short: "Look at the destination, and change it asset by asset",
@@ -35,9 +38,9 @@ Where several have the same name, the message gives their IDs.
 `,
 	}
 	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
-	c.AddCommand(assetsListCommand(f), assetsSearchCommand(f), assetsRecentCommand(f), assetsGetCommand(f),
-		assetsImageCommand(f), assetsCategoriesCommand(f), assetsFoldersCommand(f),
-		assetsCopyCommand(f), assetsFolderCommand(f), assetsCategoryCommand(f), assetsQualityCommand(f))
+	c.AddCommand(newListCommand(f), newSearchCommand(f), newRecentCommand(f), newGetCommand(f),
+		newImageCommand(f), newCategoriesCommand(f), newFoldersCommand(f),
+		newCopyCommand(f), newFolderCommand(f), newCategoryCommand(f), newQualityCommand(f))
 	return c
 }
 
@@ -150,7 +153,7 @@ func (l *listing) compare(a, b found) int {
 	return a.UploadedAt.Compare(b.UploadedAt)
 }
 
-func assetsListCommand(f *command.Factory) *cobra.Command {
+func newListCommand(f *command.Factory) *cobra.Command {
 	var l listing
 	c := &cobra.Command{
 		Use:   "ls PLACE",
@@ -249,7 +252,7 @@ func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield 
 	return true
 }
 
-func assetsSearchCommand(f *command.Factory) *cobra.Command {
+func newSearchCommand(f *command.Factory) *cobra.Command {
 	var l listing
 	var s assets.Search
 	var in []string
@@ -315,7 +318,7 @@ func uploadedSince(from time.Time, all iter.Seq2[assets.Asset, error]) iter.Seq2
 	}
 }
 
-func assetsRecentCommand(f *command.Factory) *cobra.Command {
+func newRecentCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "recent",
@@ -392,7 +395,7 @@ func assetLine(a assets.Asset, folder string) event.Asset {
 	return l
 }
 
-func assetsCategoriesCommand(f *command.Factory) *cobra.Command {
+func newCategoriesCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "categories",
 		Short: "List the categories with their extensions",
@@ -429,7 +432,7 @@ func brief(words []string) string {
 	return fmt.Sprintf("%s +%d", strings.Join(words[:some], " "), len(words)-some)
 }
 
-func assetsFoldersCommand(f *command.Factory) *cobra.Command {
+func newFoldersCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "folders [PLACE]",
 		Short: "Show the tree of folders, of all categories or below a place",

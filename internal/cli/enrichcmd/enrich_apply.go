@@ -1,4 +1,4 @@
-package cli
+package enrichcmd
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 type applyOptions struct{ dryRun, yes bool }
 
-func enrichApplyCommand(f *command.Factory) *cobra.Command {
+func newApplyCommand(f *command.Factory) *cobra.Command {
 	var o applyOptions
 	c := &cobra.Command{
 		Use:   "apply",
@@ -84,8 +84,8 @@ func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) err
 	return workOn(ctx, f, began, "enrich apply", e, e.Apply)
 }
 
-// undoEnrichment takes back what a run of enrich apply wrote.
-func undoEnrichment(ctx context.Context, f *command.Factory, dest *command.Destination, journal *state.Store, run enrichment.Run, apply, yes bool) error {
+// UndoEnrichment takes back what a run of enrich apply wrote.
+func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Destination, journal *state.Store, run enrichment.Run, apply, yes bool) error {
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
@@ -159,7 +159,7 @@ func workOn(ctx context.Context, f *command.Factory, began time.Time, command st
 	result, err := work(ctx)
 	f.Draining.Store(false)
 	f.Out.Progress().EndPhase()
-	tellResult(f, command, result, began)
+	printResult(f, command, result, began)
 	f.BackUp(context.WithoutCancel(ctx), e.journal)
 	switch {
 	case ctx.Err() != nil:
@@ -188,7 +188,7 @@ func resultWords() []struct {
 	}
 }
 
-func tellResult(f *command.Factory, name string, r enrich.Result, began time.Time) {
+func printResult(f *command.Factory, name string, r enrich.Result, began time.Time) {
 	if r.Run.ID == "" {
 		return
 	}

@@ -1,4 +1,6 @@
-package cli
+// Package sandboxcmd holds assetferry sandbox: it runs the stand-ins of both services, and
+// shows and stops those that run.
+package sandboxcmd
 
 import (
 	"context"
@@ -33,7 +35,8 @@ type sandboxOptions struct {
 	ai              sandboxAI
 }
 
-func sandboxCommand(f *command.Factory) *cobra.Command {
+// NewCommand makes assetferry sandbox.
+func NewCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
@@ -124,7 +127,7 @@ about all that the sandbox answers, /docs.json the same for programs.
 			return serveSandbox(ctx, f, o)
 		}),
 	}
-	c.AddCommand(sandboxStopCommand(f), sandboxStatusCommand(f))
+	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
 	flags.StringVar(&o.data, "data", "", "keep everything in this `directory`")

@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"assetferry/internal/cli/exit"
 )
 
-func assetsImageCommand(f *command.Factory) *cobra.Command {
+func newImageCommand(f *command.Factory) *cobra.Command {
 	var r assets.Rendition
 	var format string
 	var to target

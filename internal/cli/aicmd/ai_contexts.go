@@ -1,4 +1,4 @@
-package cli
+package aicmd
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func aiContextsCommand(f *command.Factory) *cobra.Command {
+func newContextsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contexts",
 		Short: "Show and change contexts, such as a house style",
@@ -33,7 +33,7 @@ ai review has a model heed it. To list and show contexts takes a token with the
 scope ai:contexts:read, whose name is a guess; everything else takes ai:admin.
 `,
 	}
-	c.AddCommand(contextsListCommand(f), contextsShowCommand(f), contextsCreateCommand(f), contextsAddCommand(f), contextsChangeCommand(f), contextsDeleteCommand(f))
+	c.AddCommand(newContextsListCommand(f), newContextsShowCommand(f), newContextsCreateCommand(f), newContextsAddCommand(f), newContextsChangeCommand(f), newContextsDeleteCommand(f))
 	for _, sub := range c.Commands() {
 		sub.ValidArgsFunction = cobra.NoFileCompletions
 		command.AddAIFlags(sub.Flags())
@@ -41,7 +41,7 @@ scope ai:contexts:read, whose name is a guess; everything else takes ai:admin.
 	return c
 }
 
-func contextsListCommand(f *command.Factory) *cobra.Command {
+func newContextsListCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "ls",
@@ -96,7 +96,7 @@ func contextLine(v ai.Context, state string) event.Context {
 	return l
 }
 
-func contextsShowCommand(f *command.Factory) *cobra.Command {
+func newContextsShowCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "show ID",
@@ -342,7 +342,7 @@ func (o *contextFields) check() (err error) {
 	return nil
 }
 
-func contextsCreateCommand(f *command.Factory) *cobra.Command {
+func newContextsCreateCommand(f *command.Factory) *cobra.Command {
 	var o contextFields
 	var p contextParts
 	var ch command.Change
@@ -408,7 +408,7 @@ func addedInDoubt(err error, id string) error {
 	return err
 }
 
-func contextsAddCommand(f *command.Factory) *cobra.Command {
+func newContextsAddCommand(f *command.Factory) *cobra.Command {
 	var p contextParts
 	var ch command.Change
 	c := &cobra.Command{
@@ -449,7 +449,7 @@ func contextsAddCommand(f *command.Factory) *cobra.Command {
 	return c
 }
 
-func contextsChangeCommand(f *command.Factory) *cobra.Command {
+func newContextsChangeCommand(f *command.Factory) *cobra.Command {
 	var o contextFields
 	var ch command.Change
 	c := &cobra.Command{
@@ -569,7 +569,7 @@ func partOf(ctx context.Context, s *command.AIService, ref ai.ContextRef) (v ai.
 	return v, err
 }
 
-func contextsDeleteCommand(f *command.Factory) *cobra.Command {
+func newContextsDeleteCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "delete ID|ID/prompt/PROMPTID|ID/file/FILEID",

@@ -1,4 +1,4 @@
-package cli
+package enrichcmd
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (o *askingOptions) addFlags(f *pflag.FlagSet) {
 	command.AddAIFlags(f)
 }
 
-func enrichDescribeCommand(f *command.Factory) *cobra.Command {
+func newDescribeCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
@@ -85,7 +85,7 @@ the picture; descriptions, tags and folders do not.
 	return c
 }
 
-func enrichReviewCommand(f *command.Factory) *cobra.Command {
+func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "review [ASSET...]",
@@ -106,7 +106,7 @@ Without ASSETs it takes all that have a description.
 	return c
 }
 
-func enrichTranslateCommand(f *command.Factory) *cobra.Command {
+func newTranslateCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	var to languageOrDestination
 	c := &cobra.Command{
@@ -222,7 +222,7 @@ func openService(ctx context.Context, f *command.Factory, e *enrichSession, o as
 		}
 		r.Model = enrich.Model{ID: m.ID, MaxImageBytes: m.Limits.MaxImageSize}
 		f.Out.Notef("Model        %s", ui.Sanitize(m.ID))
-		tellRemoval(f, m)
+		printRemoval(f, m)
 	}
 	f.NoteContexts(r.Contexts, contexts)
 	d := enrichDeps(f, e)
@@ -231,8 +231,8 @@ func openService(ctx context.Context, f *command.Factory, e *enrichSession, o as
 	return nil
 }
 
-// tellRemoval says that a model goes soon.
-func tellRemoval(f *command.Factory, m ai.Model) {
+// printRemoval says that a model goes soon.
+func printRemoval(f *command.Factory, m ai.Model) {
 	if !m.Removal.IsZero() {
 		f.Out.Notef("The model %s goes on %s; --ai-model chooses another one.", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
 	}

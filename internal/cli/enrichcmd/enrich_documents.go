@@ -1,4 +1,4 @@
-package cli
+package enrichcmd
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type documentsOptions struct {
 	processing  ai.Processing // with the options that these are
 }
 
-func enrichDocumentsCommand(f *command.Factory) *cobra.Command {
+func newDocumentsCommand(f *command.Factory) *cobra.Command {
 	var o documentsOptions
 	c := &cobra.Command{
 		Use:   "documents PATH...",
@@ -158,7 +158,7 @@ func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, 
 	defer f.StartWindow()()
 	f.Out.Progress().StartPhase("documents", int64(len(plan.Pages)), -1)
 	f.Draining.Store(true)
-	sum, err := altpages.Run(retry.WithDrain(ctx, f.Stop), plan, processor, o.Options, func(r altpages.Result) { tellPage(f, r) })
+	sum, err := altpages.Run(retry.WithDrain(ctx, f.Stop), plan, processor, o.Options, func(r altpages.Result) { printPage(f, r) })
 	f.Draining.Store(false)
 	f.Out.Progress().EndPhase()
 	if o.summaries != "" {
@@ -188,7 +188,7 @@ func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, 
 	return nil
 }
 
-func tellPage(f *command.Factory, r altpages.Result) {
+func printPage(f *command.Factory, r altpages.Result) {
 	f.Out.Progress().Add(1, 0)
 	line := event.Page{File: r.Page.Path, State: "written", Images: r.Page.Images, Described: len(r.Added), Output: r.Page.Result, Summary: r.Summary}
 	if r.Refused != nil {

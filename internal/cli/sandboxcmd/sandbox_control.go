@@ -1,4 +1,4 @@
-package cli
+package sandboxcmd
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func listenAgain(flag, chosen, before string, changed bool, start func(string) e
 	return err
 }
 
-func sandboxStopCommand(f *command.Factory) *cobra.Command {
+func newStopCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "stop",
@@ -119,7 +119,7 @@ has its access key. Where none runs there is nothing to do, which is no error.
 	return c
 }
 
-func sandboxStatusCommand(f *command.Factory) *cobra.Command {
+func newStatusCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "status",

@@ -1,4 +1,6 @@
-package cli
+// Package aicmd holds assetferry ai: commands that look at the AI content service, ask it, and
+// look after its contexts.
+package aicmd
 
 import (
 	"context"
@@ -17,8 +19,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// aiCommand looks at the AI content service.
-func aiCommand(f *command.Factory) *cobra.Command {
+// NewCommand looks at the AI content service.
+func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
 		Short: "Look at the AI content service, and use it",
@@ -27,7 +29,7 @@ and change nothing in the library. What enrich does with the service, what is
 sent where, and how to stay on premises: assetferry help enrich.
 `,
 	}
-	c.AddCommand(aiModelsCommand(f), aiUsageCommand(f), aiConversationsCommand(f), aiAskCommand(f), aiActionCommand(f), aiReviewCommand(f), aiContextsCommand(f))
+	c.AddCommand(newModelsCommand(f), newUsageCommand(f), newConversationsCommand(f), newAskCommand(f), newActionCommand(f), newReviewCommand(f), newContextsCommand(f))
 	for _, sub := range c.Commands() {
 		if !sub.HasSubCommands() || sub.Runnable() {
 			command.AddAIFlags(sub.Flags())
@@ -36,7 +38,7 @@ sent where, and how to stay on premises: assetferry help enrich.
 	return c
 }
 
-func aiModelsCommand(f *command.Factory) *cobra.Command {
+func newModelsCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
 		Short: "List the models with their limits",
@@ -98,7 +100,7 @@ func removalText(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-func aiUsageCommand(f *command.Factory) *cobra.Command {
+func newUsageCommand(f *command.Factory) *cobra.Command {
 	var since, before string
 	var users []string
 	c := &cobra.Command{
@@ -178,7 +180,7 @@ func showUsage(ctx context.Context, f *command.Factory, s *command.AIService, fr
 	return nil
 }
 
-func aiConversationsCommand(f *command.Factory) *cobra.Command {
+func newConversationsCommand(f *command.Factory) *cobra.Command {
 	var group string
 	var everybody bool
 	var limit int

@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsGetCommand(f *command.Factory) *cobra.Command {
+func newGetCommand(f *command.Factory) *cobra.Command {
 	var to target
 	c := &cobra.Command{
 		Use:   "get ID",

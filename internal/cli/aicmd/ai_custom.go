@@ -1,4 +1,4 @@
-package cli
+package aicmd
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (o *customOptions) addFlags(c *cobra.Command) {
 	command.AddContextFlag(c.Flags())
 }
 
-func aiActionCommand(f *command.Factory) *cobra.Command {
+func newActionCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "action FILE",
@@ -62,7 +62,7 @@ from stdin, and stays as it is.
 	return c
 }
 
-func aiReviewCommand(f *command.Factory) *cobra.Command {
+func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "review FILE",

@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsQualityCommand(f *command.Factory) *cobra.Command {
+func newQualityCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	var quality int
 	c := &cobra.Command{

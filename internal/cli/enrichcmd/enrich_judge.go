@@ -1,4 +1,4 @@
-package cli
+package enrichcmd
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-func enrichImportCommand(f *command.Factory) *cobra.Command {
+func newImportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "import FILE",
@@ -161,7 +161,7 @@ func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error)
 	return rowOf(enrichment.Enrichable{Enrichment: &e}), true, nil
 }
 
-func enrichJudgeCommand(f *command.Factory, name, short string, accepted bool) *cobra.Command {
+func newJudgeCommand(f *command.Factory, name, short string, accepted bool) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   name + " [ID...]",
@@ -219,7 +219,7 @@ func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted
 	return nil
 }
 
-func enrichDecorativeCommand(f *command.Factory) *cobra.Command {
+func newDecorativeCommand(f *command.Factory) *cobra.Command {
 	var undo bool
 	c := &cobra.Command{
 		Use:   "decorative ASSET...",

@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsCategoryCommand(f *command.Factory) *cobra.Command {
+func newCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "Change a category",
@@ -26,11 +26,11 @@ one away from a category or deletes a category, because the service then deletes
 the files in it for good.
 `,
 	}
-	c.AddCommand(addExtensionCommand(f))
+	c.AddCommand(newAddExtensionCommand(f))
 	return c
 }
 
-func addExtensionCommand(f *command.Factory) *cobra.Command {
+func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "add-extension CATEGORY EXTENSION...",

@@ -1,4 +1,4 @@
-package cli
+package assetcmd
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-func assetsCopyCommand(f *command.Factory) *cobra.Command {
+func newCopyCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	var into string
 	var rename bool

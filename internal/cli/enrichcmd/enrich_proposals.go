@@ -1,4 +1,4 @@
-package cli
+package enrichcmd
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ type proposalsOptions struct {
 	withoutPictures bool
 }
 
-func enrichProposalsCommand(f *command.Factory) *cobra.Command {
+func newProposalsCommand(f *command.Factory) *cobra.Command {
 	var o proposalsOptions
 	c := &cobra.Command{
 		Use:   "proposals",
