@@ -16,7 +16,9 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/enrichcmd"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/migratecmd"
 	"assetferry/internal/cli/sandboxcmd"
+	"assetferry/internal/cli/statecmd"
 )
 
 func rootCommand(f *command.Factory) *cobra.Command {
@@ -53,24 +55,24 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		demoCommand(f),
 		initCommand(f),
 		doctorCommand(f),
-		planCommand(f),
-		applyCommand(f),
-		migrateCommand(f),
-		syncCommand(f),
-		adoptCommand(f),
-		exportCommand(f),
-		verifyCommand(f),
+		migratecmd.NewPlanCommand(f),
+		migratecmd.NewApplyCommand(f),
+		migratecmd.NewMigrateCommand(f),
+		migratecmd.NewSyncCommand(f),
+		migratecmd.NewAdoptCommand(f),
+		migratecmd.NewExportCommand(f),
+		migratecmd.NewVerifyCommand(f),
 		urlsCommand(f),
 		rewriteCommand(f),
-		undoCommand(f),
-		statusCommand(f),
-		runsCommand(f),
-		explainCommand(f),
-		reportCommand(f),
+		migratecmd.NewUndoCommand(f),
+		statecmd.NewStatusCommand(f),
+		statecmd.NewRunsCommand(f),
+		statecmd.NewExplainCommand(f),
+		statecmd.NewReportCommand(f),
 		assetcmd.NewCommand(f),
 		enrichcmd.NewCommand(f),
 		aicmd.NewCommand(f),
-		stateCommand(f),
+		statecmd.NewStateCommand(f),
 		scheduleCommand(f),
 		sandboxcmd.NewCommand(f),
 		manCommand(f),
@@ -152,23 +154,6 @@ func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	flags.Bool("json", false, "write JSON Lines to stdout and nothing else")
 	flags.Bool("quiet", false, "results and errors only")
 	flags.Bool("verbose", false, "tell more")
-}
-
-// addSelectionFlags adds what decides which objects are taken and where they go.
-func addSelectionFlags(f *pflag.FlagSet) {
-	f.StringArray("include", nil, "take only objects that match this `glob` (repeatable)")
-	f.StringArray("exclude", nil, "leave out objects that match this `glob` (repeatable)")
-	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
-	cmdline.Setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
-	cmdline.Setting(f, "symlinks", "`policy` for symbolic links")
-	cmdline.Setting(f, "category-by", "`what` categories are chosen by")
-	cmdline.Setting(f, "category", "put everything into the category of this `name`")
-	cmdline.Setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	cmdline.Setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends or moves beside it)")
-	cmdline.Setting(f, "duplicates", "`policy` for objects with the same content: an asset for each, or one asset for all that have the same category and extension")
-	cmdline.Setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
-	command.AddS3Flags(f)
-	command.AddTableFlags(f)
 }
 
 func versionCommand(f *command.Factory) *cobra.Command {

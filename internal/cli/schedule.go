@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/migratecmd"
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
 	"assetferry/internal/ui"
@@ -24,7 +25,7 @@ import (
 type scheduleOptions struct {
 	format, at, output          string
 	ownManager, loadCredentials bool
-	sync                        migrateOptions // what the sync is to be started with
+	sync                        migratecmd.MigrateOptions // what the sync is to be started with
 }
 
 func scheduleCommand(f *command.Factory) *cobra.Command {
@@ -65,12 +66,12 @@ and the state database. Schedule never replaces a unit of another configuration.
 		}),
 	}
 	flags := c.Flags()
-	addSyncRunFlags(flags, &o.sync)
+	migratecmd.AddSyncRunFlags(flags, &o.sync)
 	flags.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
 	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
 	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
 	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
-	addStayFlags(flags, &stayOptions{}) // to be refused with the reason
+	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // to be refused with the reason
 	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.
 		_ = flags.MarkHidden(name)

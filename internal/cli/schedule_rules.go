@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/migratecmd"
 	"assetferry/internal/cli/outcome"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
@@ -171,14 +172,14 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 	if err != nil {
 		return err
 	}
-	now, err := planRules(f, cmd)
+	now, err := migratecmd.PlanRules(f, cmd)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(source, ckbox.Scheme+"://") {
 		f.FollowCategories(&now)
 	}
-	now.Sync = settingsOfSync(f, syncOptions{})
+	now.Sync = migratecmd.SettingsOfSync(f, migratecmd.SyncOptions{})
 	was, now = schedule.Lasting(was), schedule.Lasting(now)
 	if was.Sync == nil { // of a migration, which has none
 		now.Sync = nil

@@ -10,7 +10,6 @@ import (
 
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/turns"
 )
 
 // nextRun reads the lines of a command that stays up to the summary of its next run.
@@ -171,16 +170,5 @@ func TestWatchEnds(t *testing.T) {
 		{exit.CodeError, "", []string{"none", "--watch"}},
 	} {
 		assetferry(t, dir, append(s.variables(), test.env), append([]string{"sync"}, test.args...)...).must(t, test.code)
-	}
-}
-
-func TestVerdicts(t *testing.T) {
-	for code, want := range map[int]turns.Verdict{
-		exit.CodeDone: turns.Goes, exit.CodeItems: turns.Goes, exit.CodeError: turns.Pauses, exit.CodeGuard: turns.Pauses, exit.CodeBudget: turns.Pauses,
-		exit.CodeInUse: turns.Pauses, exit.CodeUsage: turns.Ends, exit.CodeAuth: turns.Ends, exit.CodeInterrupted: turns.Ends,
-	} {
-		if got := verdictOf(code); got != want {
-			t.Errorf("after exit code %d: %v, want %v", code, got, want)
-		}
 	}
 }

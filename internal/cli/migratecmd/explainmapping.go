@@ -1,0 +1,65 @@
+package migratecmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/event"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+)
+
+// explainMapping tells what rules make of one object. It needs the source, and no
+// destination.
+func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command, source, key string) error {
+	for _, other := range []string{"output", "exit-code", "probe"} {
+		if err := cmdline.Together(cmd, "explain-mapping", other, "--explain-mapping is about one object, and makes no plan"); err != nil {
+			return err
+		}
+	}
+	from, _, err := f.OpenSource(ctx, source, nil)
+	if err != nil {
+		return err
+	}
+	if from, err = command.Recognise(ctx, from); err != nil {
+		return err
+	}
+	trusts(f, from)
+	deps := migrate.Deps{Source: from, Mapping: f.Settings.NewMapping(), Log: f.Out.Log()}
+	table, err := openMetadata(f)
+	if err != nil {
+		return err
+	}
+	if table != nil {
+		deps.Describer = table
+	}
+	e, err := deps.ExplainMapping(ctx, sources.Key(key))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(e.Text(f.Out.Verbose())) {
+		f.Out.Printf("%s", ui.Sanitize(strings.TrimSuffix(line, "\n")))
+	}
+	line := event.Mapping{
+		Key: e.Key, Skip: e.Goes.Skip, Category: e.Goes.Category, Folder: e.Goes.Folder, Name: e.Goes.Name, Private: e.Goes.Private,
+		Description: e.Said.Description, Tags: e.Said.Tags, Attributes: e.Said.Attributes, Unmapped: e.Unmapped,
+	}
+	for _, r := range e.Rules {
+		if r.Is {
+			line.Rules = append(line.Rules, r.Rule)
+		}
+	}
+	for _, n := range e.Notes {
+		line.Notes = append(line.Notes, n.String())
+	}
+	if e.Err != nil {
+		line.Error = e.Err.Error()
+	}
+	f.Out.Event("mapping", line)
+	return nil
+}

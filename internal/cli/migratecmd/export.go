@@ -1,0 +1,218 @@
+package migratecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
+	"assetferry/internal/clock"
+	"assetferry/internal/event"
+	"assetferry/internal/export"
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/s3"
+)
+
+// NewExportCommand makes assetferry export.
+func NewExportCommand(f *command.Factory) *cobra.Command {
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "export DIR|s3://...",
+		Short: "Write everything at the destination out as files",
+		Long: `Export is the other way round: it writes every asset of the destination that
+--to names into a directory or a bucket, as CATEGORY/FOLDER/NAME.EXT, so that
+nobody is locked in. Beside it, NAME.EXT.json has what describes it: its
+description, tags, custom attributes, category, folder and name, whether it is
+private, its address, times and SHA-256 digest. At the top,
+` + export.ManifestName + ` tells which categories there are, which of them
+are private, and which folders are empty.
+
+The current revision of each asset is written; what is in the trash is not.
+Nothing is changed at the destination. Files of private categories are written,
+too: keep the export where not everybody can read it.
+
+Run it again to go on where it was interrupted, or to bring an export up to
+date: what is there in the version that the asset has now is not fetched again,
+and what was changed since is replaced. Nothing is ever deleted: assets that are
+gone, moved or renamed leave their files behind. So a category that was private
+once stays private in an export, which says so if it is not any more. The first
+interrupt finishes what has begun, the second aborts it; a file is there as a
+whole or not at all. What an export that was killed may leave in a bucket, and
+how that is removed: assetferry help s3.
+
+assetferry migrate takes an export as a source, and assetferry help sources
+tells what comes back.
+`,
+		Example: `  assetferry export ./backup
+  assetferry export s3://photos/backup --dry-run`,
+		Args:              cmdline.One("DIR or s3://bucket/prefix"),
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return exportAssets(ctx, f, args[0], dryRun)
+		}),
+	}
+	flags := c.Flags()
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be written and stop")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "bwlimit", "`bytes` a second to read at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
+	cmdline.Setting(flags, "until", "stop at this `time` of day, such as 06:00")
+	cmdline.Setting(flags, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	return c
+}
+
+func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun bool) error {
+	began := time.Now()
+	f.Summary = &event.Summary{Command: "export", Actions: event.Counts{}, States: event.Counts{}}
+	defer f.StartWindow()()
+	store, place, err := openStore(ctx, f, to)
+	if err != nil {
+		return err
+	}
+	dest, err := f.OpenDestination(ctx, true)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Ping(ctx, dest); err != nil {
+		return err
+	}
+	from := command.Library(dest)
+	f.Summary.Source, f.Summary.Destination = from.Identity(), place
+	f.Out.Notef("Source       %s", dest)
+	f.Out.Notef("Destination  %s", ui.Sanitize(place))
+	told := &exportTold{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
+	limit := pace.NewBandwidth(f.Settings.Bandwidth, clock.Now)
+	e := export.Exporter{
+		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
+		Stop: f.Stop, Outcome: told.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
+		StaysPrivate: told.staysPrivate, DryRun: dryRun,
+	}
+	f.Out.Progress().StartPhase("export", -1, -1)
+	f.Draining.Store(true)
+	err = e.Run(retry.WithDrain(ctx, f.Stop))
+	f.Draining.Store(false)
+	f.Out.Progress().EndPhase()
+	f.Summary.Seconds = event.Seconds(time.Since(began))
+	if err == nil || len(f.Summary.States) > 0 {
+		told.sumUp(time.Since(began))
+	}
+	occupied, is := errors.AsType[*export.OccupiedError](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, export.ErrStopped) || errors.Is(err, retry.ErrDraining):
+		return f.WhyStopped()
+	case is:
+		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "name a new directory, an empty one, or one with an export of the same workspace")
+	case err != nil:
+		return err
+	case told.failed > 0:
+		f.Out.Notef("Try: run the same command again: what is there already is not fetched again")
+		return exit.Said(exit.CodeItems)
+	}
+	return nil
+}
+
+// openStore opens where an export goes.
+func openStore(ctx context.Context, f *command.Factory, to string) (store export.Store, place string, err error) {
+	switch scheme, _, isAddress := strings.Cut(to, "://"); {
+	case to == "":
+		return nil, "", exit.Usage(errors.New("DIR is empty"), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+	case isAddress && scheme != s3.Scheme:
+		return nil, "", exit.Usage(fmt.Errorf("nothing can be exported to %q", scheme), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+	case isAddress:
+		address, err := s3.ParseAddress(to)
+		if err != nil {
+			return nil, "", command.BadAddress(err)
+		}
+		o, err := f.BucketOptions()
+		if err != nil {
+			return nil, "", err
+		}
+		s, err := s3.NewStore(ctx, address, o)
+		if err != nil {
+			return nil, "", err
+		}
+		f.CloseLater(func() error { s.CloseIdleConnections(); return nil })
+		return s, s.Identity(), nil
+	}
+	d := export.OpenDirectory(to)
+	f.CloseLater(d.Close)
+	return d, to, nil
+}
+
+// exportTold counts and tells what comes of assets.
+type exportTold struct {
+	*command.Factory
+	dryRun bool
+	done   map[export.Action]int64
+	failed int64
+}
+
+func (t *exportTold) outcome(o export.Outcome) {
+	state, text := "done", ""
+	switch {
+	case o.Err != nil:
+		state, text = "failed", o.Err.Error()
+		t.failed++
+		if t.failed <= outcome.ShownProblems || t.Out.Verbose() {
+			t.Out.Printf("failed    %s: %s", ui.Sanitize(string(o.Key)), ui.Sanitize(reasonOf(o.Err)))
+		}
+	case o.Action == export.Unchanged:
+		state = "skipped"
+	case t.dryRun:
+		state = "planned"
+	}
+	if o.Err == nil {
+		t.done[o.Action]++
+	}
+	if o.Action != "" {
+		t.Summary.Actions[string(o.Action)]++
+	}
+	t.Summary.States[state]++
+	if state == "done" {
+		t.Summary.Bytes += o.Size
+	}
+	if o.Action != export.Unchanged || o.Err != nil || t.Out.Verbose() {
+		t.Out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
+	}
+	t.Out.Progress().Add(1, 0)
+	t.Out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
+}
+
+// staysPrivate tells of a category that the export takes for more private than it is by now.
+func (t *exportTold) staysPrivate(category string) {
+	t.Out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
+}
+
+// reasonOf is what went wrong with an object, without its key.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*sources.Error](err); ok {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// sumUp tells what became of all of them.
+func (t *exportTold) sumUp(took time.Duration) {
+	if more := t.failed - outcome.ShownProblems; more > 0 && !t.Out.Verbose() {
+		t.Out.Printf("… and %s more, see --verbose", ui.Count(more))
+	}
+	verb := "Exported"
+	if t.dryRun {
+		verb = "Would be exported"
+	}
+	t.Out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
+		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes))
+}

@@ -1,0 +1,103 @@
+package migratecmd
+
+import (
+	"context"
+
+	"assetferry/internal/cli/command"
+	"assetferry/internal/event"
+	"assetferry/internal/preflight"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// findings is what people should know of a plan before it is carried out.
+func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+	found, err := survey(ctx, f, s, plan, probed)
+	if err != nil {
+		return nil, err
+	}
+	var more []preflight.Finding
+	switch {
+	case probed:
+		more, err = probeObjects(ctx, f, s, plan)
+	case s.source.Traits().ContentTags:
+		more, err = preflight.EqualTags(ctx, s.journal, plan.Run.Num)
+	}
+	found = append(found, preflight.Doubled(plan.Doubled)...)
+	return preflight.Sorted(append(found, more...)), err
+}
+
+// survey looks through the items of a plan.
+func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+	categories, err := s.journal.Categories(ctx, s.pair.Destination)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range plan.Categories {
+		categories[c.Category()] = state.Category{Name: c.Name, Private: c.Private}
+	}
+	survey := preflight.NewSurvey(preflight.Options{
+		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
+	})
+	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
+		if err != nil {
+			return nil, err
+		}
+		survey.Add(&i)
+	}
+	return survey.Findings(), nil
+}
+
+// probeObjects looks into the objects of a plan, and says before how much that is to read.
+func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
+	p := preflight.NewProbe(s.source, s.journal, plan.Limits.MaxMegapixels)
+	p.Concurrency, p.Progress = f.Settings.Concurrency, f.Out.Progress().Add
+	objects, bytes, err := p.Begin(ctx, plan.Run.Num)
+	if err != nil {
+		return nil, err
+	}
+	f.Out.Notef("Reads the beginning of %s, about %s, and whole what begins like another of its size.", ui.Counted(objects, "object"), ui.Bytes(bytes))
+	f.Out.Progress().StartPhase("look into objects", objects, -1)
+	defer f.Out.Progress().EndPhase()
+	return p.Run(ctx, plan.Run.Num)
+}
+
+// showFindings tells what a survey found.
+func showFindings(f *command.Factory, all []preflight.Finding) {
+	lines := make([]event.Check, len(all))
+	for n, finding := range all {
+		lines[n] = checkLine(finding)
+		f.Out.Event("check", lines[n])
+	}
+	if len(lines) > 0 {
+		f.Out.Printf("\n%s\n", ui.Findings(lines, f.Out.Verbose()))
+	}
+}
+
+func checkLine(f preflight.Finding) event.Check {
+	l := event.Check{
+		Check: f.ID, Result: string(f.Severity), Message: f.Message(), Hint: f.Remedy,
+		Objects: f.Objects, Bytes: f.Bytes, Examples: f.Examples,
+	}
+	for _, p := range f.Parts {
+		l.Facts = append(l.Facts, event.Fact{Name: p.Name, Value: p.String()})
+	}
+	return l
+}
+
+// printDoubled says, before a plan is carried out, that names are at the destination more
+// than once.
+func printDoubled(f *command.Factory, names int64) {
+	for _, finding := range preflight.Doubled(names) {
+		f.Out.Event("check", checkLine(finding))
+		f.Out.Notef("%s.", finding.Message())
+	}
+}
+
+// printLosses says, before a plan is carried out, that not everything will arrive.
+func printLosses(f *command.Factory, s *endpoints, tallies []state.Tally, source string) {
+	if n := preflight.Losses(tallies); n > 0 {
+		f.Out.Notef("%s to look at, which %s shows.", ui.Counted(int64(n), "thing"), f.Again(s.command(), f.SourceArgument(source), "--dry-run"))
+	}
+}

@@ -1,0 +1,78 @@
+package migratecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/approval"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/clock"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state/ownership"
+)
+
+// addOutputFlag adds where a plan is written to.
+func addOutputFlag(f *pflag.FlagSet, name *string) {
+	f.StringVar(name, "output", "", "write the plan into this `file`, to be approved and carried out by apply")
+}
+
+// prepareOutput sees whether a plan can be written into a file before it is made. The
+// file is no part of the source, wherever it is.
+func prepareOutput(f *command.Factory, name string) error {
+	switch info, err := os.Stat(name); {
+	case name == "":
+		return nil
+	case name == "-":
+		return exit.Usage(errors.New("--output - names no file"), "a plan that is to be approved is kept in a file: --output PLAN.jsonl")
+	case err == nil && !info.Mode().IsRegular():
+		return exit.Usage(fmt.Errorf("--output %s is not a file", name), "name a file: --output PLAN.jsonl")
+	}
+	if err := command.MayReplaceWith(name, "output", "plan", approval.IsPlan); err != nil {
+		return err
+	}
+	f.PlanFile = name
+	return command.HasFolder(name)
+}
+
+// writePlan writes a plan into a file, if one was named.
+func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *migrate.Planner, plan migrate.Plan, name string) error {
+	if name == "" {
+		return nil
+	}
+	known, err := s.journal.Categories(ctx, s.pair.Destination)
+	if err != nil {
+		return err
+	}
+	names := make(map[string]string, len(known))
+	for id, c := range known {
+		names[id] = c.Name
+	}
+	err = command.WriteNew(name, true, func(w io.Writer) error {
+		return approval.Write(w, approval.Plan{
+			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
+			Items: s.journal.Items(ctx, plan.Run.Num),
+			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: ownership.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.URL, CategoryNames: names},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	if plan.Blocked(s.rules) {
+		f.Out.Notef("The plan is in %s, to be looked at. It cannot be applied as it is.", ui.Sanitize(name))
+		return nil
+	}
+	if s.dest.Guarded {
+		f.Out.Notef("The plan is in %s. To have it approved: %s", ui.Sanitize(name), f.Again("apply", []string{name}, "--"+command.RequestFlag, "request.json"))
+		return nil
+	}
+	f.Out.Notef("The plan is in %s. Once it is approved: %s", ui.Sanitize(name), f.Again("apply", []string{name}, "--hash", plan.Run.PlanHash))
+	return nil
+}

@@ -1,0 +1,99 @@
+package migratecmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
+	"assetferry/internal/config"
+	"assetferry/internal/metrics"
+	"assetferry/internal/notify"
+	"assetferry/internal/runstatus"
+	"assetferry/sources/s3"
+	"assetferry/state"
+)
+
+// addRunStatusFlags adds who else hears of a run.
+func addRunStatusFlags(f *pflag.FlagSet) {
+	cmdline.Setting(f, "metrics", "write what became of the run into this `file`, for the textfile collector of Prometheus' node exporter")
+	f.StringArray("notify", nil, `POST a JSON object to this `+"`address`"+` when the run begins and when it ends; with "failure=" before it, of failures only (repeatable) [$ASSETFERRY_NOTIFY]`)
+	cmdline.Setting(f, "notify-file", "`file` of such addresses, one a line: switches can be seen by others, and who knows the address can use it")
+}
+
+// openPublisher has others hear of the run that follows, if anybody wants to.
+func openPublisher(f *command.Factory, source, name string) error {
+	c := f.Settings
+	targets, err := c.Targets(func(warning string) { f.Out.Log().Warn(warning) })
+	if err != nil || len(targets) == 0 && c.Metrics == "" {
+		return err
+	}
+	if c.Metrics != "" {
+		if err := metrics.Check(c.Metrics); err != nil {
+			return exit.Usage(fmt.Errorf("--metrics: %w", err), "name a file of its own, in a folder that is there")
+		}
+	}
+	trust, err := command.Trusting(c.CAFile)
+	if err != nil {
+		return err
+	}
+	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + cmdline.Version(), Redact: f.Redactor.Text})
+	if err != nil {
+		return exit.Usage(fmt.Errorf("--notify: %w", err), "")
+	}
+	f.Publisher = runstatus.New(runstatus.Options{
+		File: c.Metrics, Notifier: n, Command: name, Version: cmdline.Version(), Labels: metrics.Labels{Job: c.Job, Source: cmp.Or(c.SourceName, nameOf(source))},
+		Complete: func(tallies []state.Tally) bool { return outcome.ExitOf(tallies) == exit.CodeDone }, Sent: outcome.BytesSent,
+	})
+	return nil
+}
+
+// nameOf is the name of a source before it is opened; empty where only that would tell
+// whether it may be shown.
+func nameOf(source string) string {
+	if command.IsConnector(source) {
+		address, err := command.ParseConnector(source)
+		if err != nil {
+			return ""
+		}
+		return address.String()
+	}
+	if command.IsTable(source) {
+		name, _ := command.TableName(source) // empty if it fails, as below
+		return name
+	}
+	if config.IsAddress(source) {
+		address, err := s3.ParseAddress(source)
+		if err != nil {
+			return ""
+		}
+		return address.String()
+	}
+	path, err := filepath.Abs(source)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// publishStart tells others of the start of a run whose ends are open, and has the journal
+// asked before it is closed.
+func publishStart(ctx context.Context, f *command.Factory, s *endpoints) {
+	p := f.Publisher
+	if p == nil {
+		return
+	}
+	p.Start(ctx, s.pair)
+	f.CloseLater(func() error {
+		if err := p.Load(context.WithoutCancel(ctx), s.journal, s.pair.ID, f.Summary.Run); err != nil {
+			f.Out.Log().Warn("the metrics are not complete", "error", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,43 @@
+package migratecmd
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"assetferry/internal/cli/command"
+	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// What a profile says of how late assets are listed is reckoned with, unless a flag says how
+// long to wait.
+func TestSettleTimes(t *testing.T) {
+	for _, tt := range []struct{ given, delay, settle, answer time.Duration }{
+		{0, 0, migrate.DefaultSettle, migrate.DefaultAnswer},
+		{0, 15 * time.Second, migrate.DefaultSettle + 30*time.Second, migrate.DefaultAnswer + 30*time.Second},
+		{time.Second, 15 * time.Second, time.Second, time.Second},
+	} {
+		if settle, answer := settleTimes(tt.given, tt.delay); settle != tt.settle || answer != tt.answer {
+			t.Errorf("%v with a delay of %v: %v and %v, want %v and %v", tt.given, tt.delay, settle, answer, tt.settle, tt.answer)
+		}
+	}
+}
+
+// A run reckons with the profile of its destination.
+func TestSettleTimesOfAProfile(t *testing.T) {
+	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
+	d := &command.Destination{Profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
+	applier := applier(f, &endpoints{dest: d, journal: journal}, MigrateOptions{})
+	if want := migrate.DefaultSettle + 30*time.Second; applier.Settle != want {
+		t.Errorf("it waits %v, want %v", applier.Settle, want)
+	}
+}

@@ -1,0 +1,155 @@
+package migratecmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/approval"
+	"assetferry/internal/cli/command"
+	"assetferry/migrate"
+	"assetferry/sources/s3"
+	"assetferry/sources/table"
+)
+
+// subject is the plan, for an approval.
+func (p *approvedPlan) subject(provenance string) command.Subject {
+	planner := p.Noted.PlannedBy
+	if planner == "" {
+		return command.Subject{None: "the plan does not say which account made it"}
+	}
+	return command.Subject{
+		Fill: func(r *approval.Request) error {
+			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceAddress), planner
+			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
+			return nil
+		},
+		Covers: func(r approval.Request) (differs []string, err error) {
+			switch {
+			case r.Kind != approval.KindPlan:
+				return []string{"a " + r.Kind}, nil
+			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceAddress:
+				return []string{"another plan"}, nil
+			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
+				return []string{"it describes the plan otherwise than the plan itself"}, nil
+			case r.Plan.Provenance != provenance:
+				return []string{fmt.Sprintf("--provenance is %s, approved is %s", provenance, r.Plan.Provenance)}, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+// undoSubject is the undo of a run, for an approval.
+func undoSubject(run string) command.Subject {
+	return command.Subject{
+		Acts: []string{"--apply"},
+		Fill: func(r *approval.Request) error { r.Kind, r.Run = approval.KindUndo, run; return nil },
+		Covers: func(r approval.Request) ([]string, error) {
+			switch {
+			case r.Kind != approval.KindUndo:
+				return []string{"a " + r.Kind}, nil
+			case r.Run != run:
+				return []string{"the undo of run " + r.Run}, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+// syncSubject is a sync under rules and limits, for a standing approval. The rules are asked
+// for only if one is needed.
+func syncSubject(f *command.Factory, source, address string, ruled func() (migrate.Rules, error), o SyncOptions) command.Subject {
+	now := func() (*approval.SyncRequest, error) {
+		rules, err := ruled()
+		if err != nil {
+			return nil, err
+		}
+		hash, err := rules.Hash()
+		g := guards(f, o)
+		return &approval.SyncRequest{
+			RulesHash: hash, Rules: slices.Concat(rules.Lines(), describingLines(f), reachingLines(f, address)), Mapping: f.Settings.Mapping.Lines(),
+			Limits: approval.Limits{
+				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
+				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, AcceptRules: g.AcceptRules, Sentinel: string(g.Sentinel),
+			},
+		}, err
+	}
+	return command.Subject{
+		Fill: func(r *approval.Request) (err error) {
+			r.Kind, r.Source, r.SourceURL = approval.KindSync, approval.Text(source), approval.Text(address)
+			r.Sync, err = now()
+			return err
+		},
+		Covers: func(r approval.Request) (differs []string, err error) {
+			if r.Kind != approval.KindSync {
+				return []string{"a " + r.Kind}, nil
+			}
+			is, err := now()
+			if err != nil {
+				return nil, err
+			}
+			if string(r.Source) != source || string(r.SourceURL) != address {
+				differs = append(differs, "another source, "+string(r.SourceURL))
+			}
+			if r.Sync.RulesHash != is.RulesHash || !slices.Equal(r.Sync.Rules, is.Rules) || !slices.Equal(r.Sync.Mapping, is.Mapping) {
+				differs = append(differs, "other rules"+otherLines(is, r.Sync))
+			}
+			return append(differs, is.Limits.Looser(r.Sync.Limits)...), nil
+		},
+	}
+}
+
+// describingLines are the settings that decide how assets are described, for people. The
+// rules have them too, as a hash.
+func describingLines(f *command.Factory) []string {
+	c := f.Settings
+	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit, "provenance: " + c.Provenance}
+	if len(c.Ignored) > 0 {
+		lines = append(lines, fmt.Sprintf("ignore_metadata: %v", c.Ignored))
+	}
+	if c.Metadata != "" {
+		lines = append(lines, "metadata: "+c.Metadata)
+	}
+	return lines
+}
+
+// reachingLines are the settings that decide what is found at the address of a source.
+func reachingLines(f *command.Factory, address string) (lines []string) {
+	c := f.Settings
+	switch {
+	case strings.HasPrefix(address, s3.Scheme+"://"):
+		endpoint := c.Endpoint
+		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // which the SDK of AWS obeys
+			if value, _ := f.Lookup(name); endpoint == "" {
+				endpoint = value
+			}
+		}
+		if endpoint != "" {
+			lines = append(lines, "endpoint: "+endpoint)
+		}
+	case strings.HasPrefix(address, table.Scheme+":"):
+		if c.TableRoot != "" {
+			lines = append(lines, "table_root: "+c.TableRoot)
+		}
+		if len(c.TableColumns) > 0 {
+			lines = append(lines, fmt.Sprintf("table_columns: %q", c.TableColumns))
+		}
+	}
+	return lines
+}
+
+// otherLines shows the rules that were not approved.
+func otherLines(is, approved *approval.SyncRequest) string {
+	var other []string
+	for _, line := range slices.Concat(is.Rules, is.Mapping) {
+		if !slices.Contains(approved.Rules, line) && !slices.Contains(approved.Mapping, line) {
+			other = append(other, strings.TrimSpace(line))
+		}
+	}
+	if len(other) == 0 {
+		return ""
+	}
+	return " (now " + strings.Join(other, ", ") + ")"
+}

@@ -1,0 +1,221 @@
+package migratecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/event"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// SyncOptions are the switches of sync that are no settings: what is asked for tonight.
+type SyncOptions struct {
+	on                           bool // it is a sync, or the plan of one
+	checksum, repair, yes, again bool
+	only                         string // "failed", or empty
+	acceptRules                  bool
+	acceptDeletes, acceptChanges int64
+}
+
+// NewSyncCommand makes assetferry sync.
+func NewSyncCommand(f *command.Factory) *cobra.Command {
+	o := MigrateOptions{command: "sync", sync: SyncOptions{on: true}}
+	var stays StayOptions
+	c := &cobra.Command{
+		Use:   "sync SOURCE",
+		Short: "Keep the destination in step, night after night",
+		Long: `Sync brings what is new, replaces what changed, follows what was renamed or
+moved, and writes metadata that changed. Assets keep their addresses, and the
+service keeps old contents as revisions. It is made to be run by a timer: it is
+resumed as migrate is, and "assetferry undo" takes a night back.
+
+What people did at the destination stays: an asset that somebody moved or edited
+is a conflict, and one that somebody deleted stays deleted. What is gone from
+the source stays at the destination and is reported, unless --delete trash is
+given.
+
+Where the destination requires approvals, sync takes a standing approval, which
+names its rules and limits: assetferry help security.
+
+A source in trouble must not harm the destination, so there are limits beyond
+which nothing is done (exit code 6) until somebody consents to what would be.
+`,
+		Example: `  assetferry sync ./photos --unmatched skip --dry-run
+  assetferry sync ./photos --unmatched skip --delete trash
+  assetferry sync ./photos --unmatched skip --only failed`,
+		Args:              command.SourceOrJob,
+		ValidArgsFunction: cmdline.Directories,
+		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return stay(ctx, f, cmd, source, stays, func(ctx context.Context, f *command.Factory) error {
+				return planOrMigrate(ctx, f, cmd, source, o)
+			})
+		}),
+	}
+	flags := c.Flags()
+	AddSyncRunFlags(flags, &o)
+	AddStayFlags(flags, &stays)
+	return c
+}
+
+// AddSyncRunFlags adds all flags of a sync that does not stay.
+func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
+	addApplyFlags(f, o)
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addSendingFlags(f, o)
+	addSyncFlags(f, &o.sync)
+	command.AddApprovalFlags(f)
+	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
+	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
+}
+
+// addSyncFlags adds what decides about assets that are there already.
+func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
+	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
+	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
+	cmdline.Setting(f, "quarantine", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
+	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
+	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
+	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
+	cmdline.Setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
+	cmdline.Setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
+	cmdline.Setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
+	cmdline.Setting(f, "on-destination-change", "`policy` where people changed an asset")
+	cmdline.Setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
+	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
+	f.BoolVar(&o.again, "describe-again", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
+	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
+	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
+	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
+}
+
+// SettingsOfSync are the rules of a sync, but for which objects failed before.
+func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
+	c, r := f.Settings, migrate.DefaultSyncRules()
+	r.DescribeAgain = o.again
+	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
+	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
+	return r
+}
+
+// syncRules makes a sync of what would only bring what is new.
+func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOptions) error {
+	if !o.on {
+		return nil
+	}
+	r := SettingsOfSync(f, o)
+	s.rules.Sync = r
+	switch o.only {
+	case "":
+		return nil
+	case "failed":
+	default:
+		return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+	}
+	keys, err := s.failedKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		f.Out.Printf("Nothing is left of what failed before.")
+		return exit.Said(exit.CodeDone)
+	}
+	r.Failed = migrate.NewKeyList(keys)
+	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
+	return nil
+}
+
+// failedKeys are the keys of objects that did not arrive when they were tried last.
+func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
+	for f, err := range s.journal.Failures(ctx, s.pair.ID, "") {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, sources.Key(f.Key))
+	}
+	last, err := s.journal.LastApplied(ctx, s.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return keys, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for i, err := range s.journal.Items(ctx, last.Num, state.ItemFailed, state.ItemChanged) {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, sources.Key(i.Key))
+	}
+	return keys, nil
+}
+
+// printOvertaken says that a run was not gone on with, since it could not follow what changed.
+func printOvertaken(f *command.Factory, plan migrate.Plan) {
+	former := plan.Overtaken
+	if former == nil {
+		return
+	}
+	f.Summary.Supersedes = former.Run
+	f.Out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+		ui.Sanitize(string(former.Key)), former.Run)
+}
+
+// guard gives a planner the limits of a sync.
+func guard(f *command.Factory, p *migrate.Planner, o SyncOptions) {
+	p.DriftShare, p.Guards = f.Settings.DriftShare, guards(f, o)
+}
+
+// guards are the limits of a sync.
+func guards(f *command.Factory, o SyncOptions) migrate.Guards {
+	c := f.Settings
+	return migrate.Guards{
+		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
+		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
+		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,
+	}
+}
+
+// showGuards tells what keeps a plan, or a part of it, from being carried out. Its error
+// ends the command where that is all of it.
+func showGuards(f *command.Factory, plan migrate.Plan) error {
+	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
+		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
+		return nil
+	}
+	for n, e := range plan.Guarded {
+		if n == len(plan.Guarded)-1 {
+			return e
+		}
+		f.Out.Fail(event.Error{Class: exit.Classes[exit.CodeGuard], Message: e.Error(), Hint: exit.HintOf(e)})
+	}
+	return nil
+}
+
+func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// agreeToRepair asks before anything is created again that somebody deleted.
+func agreeToRepair(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, o SyncOptions) error {
+	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonRepair))
+	if deleted == 0 || o.yes {
+		return nil
+	}
+	if !ui.IsTerminal(f.Stdin) {
+		return exit.Usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", ui.Counted(deleted, "asset")),
+			"look at the plan with --dry-run, then add --yes")
+	}
+	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
+	if yes || err != nil {
+		return err
+	}
+	return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
+}

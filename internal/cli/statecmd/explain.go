@@ -1,0 +1,150 @@
+package statecmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
+	"assetferry/internal/explain"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// NewExplainCommand makes assetferry explain.
+func NewExplainCommand(f *command.Factory) *cobra.Command {
+	conflicts := false
+	c := &cobra.Command{
+		Use:   "explain [KEY]",
+		Short: "Tell everything known of one object",
+		Long: `Explain tells what the journal knows of an object: where its asset is, what was
+sent, what each run wanted with it and why, every attempt that failed, what the
+last verification found, what was there before a sync changed it, where it was
+moved from or to, since when it is gone from the source, and its old addresses.
+KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
+path into the source, the ID of an asset, a key that the object went by, and an
+old address that begins with https:// will do, too. Of a sidecar it tells which
+object it describes, and what it says of that.
+
+The last line, "Next", shows the command that helps with what the last run left.
+
+With --conflicts it lists all objects of which origins of metadata, such as a
+table and what is embedded, say different things.
+
+It reads the journal and nothing else.
+`,
+		Example: `  assetferry explain 2024/spring/harbour.jpg`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if conflicts {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cmdline.One("KEY")(cmd, args)
+		},
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			journal, err := f.ReadState(ctx)
+			if err != nil {
+				return err
+			}
+			rules, err := f.AddressRules("")
+			if err != nil {
+				return err
+			}
+			e := &explain.Explainer{Store: journal, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.Addresses) > 0, Advice: advice{f}}
+			if conflicts {
+				return showDisagreements(ctx, f, e)
+			}
+			return showHistories(ctx, f, e, args[0])
+		}),
+	}
+	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects of which origins say different things")
+	return c
+}
+
+// showHistories shows what every pair knows of an object.
+func showHistories(ctx context.Context, f *command.Factory, e *explain.Explainer, asked string) error {
+	first := true
+	for h, err := range e.Find(ctx, asked) {
+		if unknown, ok := errors.AsType[*explain.UnknownKeyError](err); ok {
+			return exit.With(exit.CodeNoSuch, unknown, unknown.Hint())
+		} else if err != nil {
+			return err
+		}
+		for _, p := range e.Pages(h) {
+			if !first {
+				f.Out.Printf("\n")
+			}
+			first = false
+			f.Out.Printf("%s", ui.Sanitize(p.Key))
+			showLines(f, p.Lines)
+			sendEvents(f, p.Events)
+		}
+	}
+	return nil
+}
+
+func showLines(f *command.Factory, lines []explain.Line) {
+	for _, l := range lines {
+		f.Out.Printf("  %-12s %s", l.Title, ui.Sanitize(l.Text))
+	}
+}
+
+func sendEvents(f *command.Factory, events []explain.Event) {
+	for _, e := range events {
+		f.Out.Event(e.Type, e.Value)
+	}
+}
+
+// showDisagreements lists the objects of which origins say different things, with all that
+// they say.
+func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Explainer) error {
+	var objects int64
+	for d, err := range e.Disagreements(ctx) {
+		if err != nil {
+			return err
+		}
+		objects++
+		f.Out.Printf("%s", ui.Sanitize(d.Key))
+		lines := d.Lines()
+		for n := range lines {
+			lines[n].Title = ui.Sanitize(lines[n].Title)
+		}
+		showLines(f, lines)
+		sendEvents(f, d.Events())
+	}
+	f.Out.Printf("Origins say different things of %s.", ui.Counted(objects, "object"))
+	return nil
+}
+
+// advice gives the commands of this call.
+type advice struct{ *command.Factory }
+
+// AfterRun implements explain.Advice.
+func (a advice) AfterRun(run state.Run, tallies []state.Tally) explain.Next {
+	n := outcome.AfterRun(a.Factory, run, tallies)
+	return explain.Next{Why: n.Why, Command: n.Command}
+}
+
+// ForItem implements explain.Advice.
+func (a advice) ForItem(run state.Run, tallies []state.Tally, i state.Item, now time.Time) explain.Next {
+	n := outcome.ForItem(a.Factory, run, tallies, i, now)
+	return explain.Next{Why: n.Why, Command: n.Command}
+}
+
+// Command implements explain.Advice.
+func (a advice) Command(run state.Run, change func(*string, *migrate.Rules)) string {
+	return outcome.CommandOf(a.Factory, run, change)
+}
+
+// Repair implements explain.Advice.
+func (a advice) Repair(run state.Run) string {
+	return outcome.CommandOf(a.Factory, run, outcome.UseSync, "--repair")
+}
+
+// Undo implements explain.Advice.
+func (a advice) Undo(run state.Run) string { return outcome.ApplyUndo(a.Factory, run) }

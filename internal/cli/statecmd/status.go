@@ -1,0 +1,262 @@
+// Package statecmd holds the commands that read the state database and those that look after
+// it: status, runs, report, explain and state.
+package statecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/outcome"
+	"assetferry/internal/event"
+	"assetferry/internal/runstatus"
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// shownRuns is how many runs of a source status shows.
+const shownRuns = 3
+
+// NewStatusCommand makes assetferry status.
+func NewStatusCommand(f *command.Factory) *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show where the last runs stand, from the journal alone",
+		Long: `Status reads the journal and nothing else: no request is sent, and it works
+while another process is at work. "assetferry runs" shows all runs, and
+"assetferry report" everything about one. Below the newest run is the command
+that resumes it, tries again what did not arrive, or accepts what a guard
+stopped.
+
+With --watch it follows the newest run until that is over, and says when nothing
+has finished for five minutes. It then exits with 3 if the run left anything
+behind, or if nobody works on it any more. Interrupting it leaves the run alone.
+`,
+		Args: cobra.NoArgs,
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if watch {
+				return watchStatus(ctx, f)
+			}
+			return status(ctx, f)
+		}),
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it is over")
+	return c
+}
+
+func status(ctx context.Context, f *command.Factory) error {
+	journal, err := f.ReadState(ctx)
+	if err != nil {
+		return err
+	}
+	atWork, err := showHolder(ctx, f, journal)
+	if err != nil {
+		return err
+	}
+	return eachPair(ctx, f, journal, shownRuns, func(p state.Pair, runs []state.Run) error {
+		if err := showPair(ctx, f, journal, p); err != nil {
+			return err
+		}
+		if err := showSync(ctx, f, journal, p, runs); err != nil {
+			return err
+		}
+		for n, r := range slices.Backward(runs) {
+			if err := showRun(ctx, f, journal, r, atWork, n == 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachPair passes on the pairs for which anything was ever done, each with its newest
+// runs, newest first.
+func eachPair(ctx context.Context, f *command.Factory, journal *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, p := range pairs {
+		runs, err := journal.RunsOf(ctx, p.ID, limit)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			continue // it was named once, perhaps by mistake
+		}
+		if shown++; shown > 1 {
+			f.Out.Printf("\n")
+		}
+		if err := show(p, runs); err != nil {
+			return err
+		}
+	}
+	if shown == 0 {
+		f.Out.Printf("Nothing was planned yet.")
+	}
+	return nil
+}
+
+// showHolder tells who is at work, or was when it was killed, and reports whether
+// somebody is.
+func showHolder(ctx context.Context, f *command.Factory, journal *state.Store) (atWork bool, err error) {
+	h, err := journal.Holder(ctx)
+	switch {
+	case err != nil || !h.Open:
+		return false, err
+	case h.Alive:
+		f.Out.Notef("At work      %s", ui.Sanitize(h.Owner.String()))
+	default:
+		f.Out.Notef("Not closed   %s ended without closing the journal, or runs on another machine", ui.Sanitize(h.Owner.String()))
+	}
+	return h.Alive, nil
+}
+
+func showPair(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair) error {
+	sum, err := journal.SumReceipts(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	proof, err := howVerified(ctx, journal, p)
+	if err != nil {
+		return err
+	}
+	f.Out.Printf("%s -> %s (%s)\n  %s at the destination, %s; %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination),
+		ui.Sanitize(p.Address), ui.Counted(sum.Objects, "asset"), ui.Bytes(sum.Bytes), proof)
+	return nil
+}
+
+// howVerified says when the assets of a pair were verified, and how many were not yet.
+func howVerified(ctx context.Context, journal *state.Store, p state.Pair) (string, error) {
+	v, err := journal.LastVerification(ctx, p.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return "never verified", nil
+	} else if err != nil {
+		return "", err
+	}
+	sum, err := journal.SumVerified(ctx, p.ID)
+	if err != nil {
+		return "", err
+	}
+	which := "verified"
+	switch left := sum.Unverified(); {
+	case left > 0 && left == sum.Assets:
+		which = "none verified since they arrived; last"
+	case left > 0:
+		which = ui.Count(sum.Assets-left) + " verified"
+	}
+	text := fmt.Sprintf("%s %s by %s: %s", which, v.At.Local().Format(time.DateTime), v.Level, outcome.Differences(v))
+	if sum.Contents > v.Contents {
+		text += fmt.Sprintf("; %s by content, some of them earlier", ui.Count(sum.Contents))
+	}
+	if left := sum.Unverified(); left > 0 && left < sum.Assets {
+		text += fmt.Sprintf("; %s not verified yet", ui.Count(left))
+	}
+	return text, nil
+}
+
+// isStopped reports whether a run was to go on and nobody works on it.
+func isStopped(r state.Run, atWork bool) bool { return r.Open() && r.Command != "plan" && !atWork }
+
+// standing says how a run stands: its state, or that it was stopped in it.
+func standing(r state.Run, atWork bool) string {
+	switch {
+	case r.Stopped != "" && r.State != state.Finished:
+		return "guarded"
+	case isStopped(r, atWork):
+		return "stopped"
+	}
+	return string(r.State)
+}
+
+// showRun tells of one run in a few lines, or as an event. Of the newest one it shows the
+// command that helps.
+func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r state.Run, atWork, newest bool) error {
+	tallies, err := journal.Tallies(ctx, r.Num)
+	if err != nil {
+		return err
+	}
+	items := outcome.Describe(tallies)
+	skips, err := outcome.SkippedText(ctx, journal, r, tallies)
+	if err != nil {
+		return err
+	}
+	if r.State == state.Scanning && r.Stopped == "" {
+		items = "the source is not listed to its end"
+	}
+	if skips != "" {
+		items += "\n" + outcome.Wrapped("    "+skips, "      ")
+	}
+	took := ""
+	if !r.FinishedAt.IsZero() {
+		took = ", took " + ui.Duration(runstatus.Took(r))
+	}
+	if r.Command == "apply" || r.Approver.Name != "" { // of all other runs, reports and --json have it
+		for _, by := range []string{outcome.ApproverText(r), outcome.StartedText(r)} {
+			if by != "" {
+				items = by + "\n    " + items
+			}
+		}
+	}
+	back, err := journal.TakenBack(ctx, r.Num)
+	if err != nil {
+		return err
+	}
+	if back.Objects > 0 {
+		items += "\n    Taken back since by undo: " + ui.Counted(back.Objects, "asset")
+	}
+	if r.Stopped != "" {
+		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
+	}
+	if newest && !atWork {
+		next, err := afterNewest(ctx, f, journal, r, tallies)
+		if err != nil {
+			return err
+		}
+		if next.Command != "" {
+			items += "\n    " + next.Why + "\n      " + next.Command
+		}
+	}
+	f.Out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
+	f.Out.Event("summary", recorded(r, tallies))
+	return nil
+}
+
+// afterNewest says what helps with the newest run of a pair.
+func afterNewest(ctx context.Context, f *command.Factory, journal *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
+	if r.Undoes == 0 || !isStopped(r, false) {
+		return outcome.AfterRun(f, r, tallies), nil
+	}
+	command, err := outcome.ToGoOn(ctx, f, journal, r)
+	return outcome.NextStep{Why: "Stopped. To resume:", Command: command}, err
+}
+
+// recorded is the summary of a run that another process carries out or did.
+func recorded(r state.Run, tallies []state.Tally) event.Summary {
+	s := outcome.SummaryOf(r, tallies, runstatus.Took(r), outcome.ExitOf(tallies))
+	s.Outcomes, s.Stopped = runstatus.Outcomes(tallies), r.Stopped
+	s.RunState, s.Began = string(r.State), r.StartedAt.UTC().Format(time.RFC3339)
+	if !r.FinishedAt.IsZero() {
+		s.Finished = r.FinishedAt.UTC().Format(time.RFC3339)
+	}
+	return s
+}
+
+// showSync tells in a few lines what syncs leave to be looked after.
+func showSync(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair, runs []state.Run) error {
+	lines, err := runstatus.SyncLines(ctx, journal, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
+		return outcome.StepsAfter(ctx, journal, last, tallies)
+	})
+	for _, line := range lines {
+		f.Out.Printf("  %s", line)
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package statecmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/outcome"
+	"assetferry/internal/clock"
+	"assetferry/internal/runstatus"
+	"assetferry/state"
+)
+
+// follow shows the newest run of the journal until it is over or nobody works on it.
+func follow(ctx context.Context, f *command.Factory, journal *state.Store) error {
+	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, journal, "") }
+	w := &runstatus.Follower{
+		Out: f.Out, Now: clock.Now,
+		Look: func(ctx context.Context) (runstatus.Observation, error) {
+			return runstatus.Observe(ctx, journal, newest)
+		},
+		Pause: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(d):
+				return nil
+			}
+		},
+	}
+	last, err := w.Follow(ctx)
+	if err != nil {
+		return command.Because(ctx, err)
+	}
+	return endOfWatch(ctx, f, journal, last)
+}
+
+// endOfWatch tells how it came out, and does not let what is missing look like success.
+func endOfWatch(ctx context.Context, f *command.Factory, journal *state.Store, o runstatus.Observation) error {
+	if o.Run.ID == "" {
+		f.Out.Printf("No run has begun yet.")
+		return nil
+	}
+	items := outcome.Describe(o.Tallies)
+	skips, err := outcome.SkippedText(ctx, journal, o.Run, o.Tallies)
+	if err != nil {
+		return err
+	}
+	if skips != "" {
+		items += "\n" + outcome.Wrapped(skips, "  ")
+	}
+	f.Out.Event("summary", recorded(o.Run, o.Tallies))
+	if o.Run.Open() {
+		command, err := outcome.ToGoOn(ctx, f, journal, o.Run)
+		if err != nil {
+			return err
+		}
+		f.Out.Printf("Run %s is not finished, and nobody works on it: %s", o.Run.ID, items)
+		f.Out.Notef("Try: %s goes on with it", command)
+		return exit.Said(exit.CodeItems)
+	}
+	f.Out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
+	if code := outcome.ExitOf(o.Tallies); code != exit.CodeDone {
+		f.Out.Notef("Try: assetferry report tells what to do about what did not arrive")
+		return exit.Said(code)
+	}
+	return nil
+}
+
+func watchStatus(ctx context.Context, f *command.Factory) error {
+	journal, err := f.ReadState(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := showHolder(ctx, f, journal); err != nil {
+		return err
+	}
+	err = follow(ctx, f, journal)
+	if errors.Is(err, exit.ErrInterrupted) {
+		f.Out.Notef("Nobody watches any more; the run is left alone.")
+		return exit.Said(exit.CodeInterrupted)
+	}
+	return err
+}
