@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/cli/setupcmd"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
@@ -231,7 +232,7 @@ func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	}
 	f.Out.Printf("From then on:\n")
 	f.Out.Printf("    %s", cmdline.Line("sync", flags))
-	if scheduleIsForUnix() == nil {
+	if setupcmd.ScheduleIsForUnix() == nil {
 		f.Out.Printf("    %s", cmdline.Line("schedule", flags))
 	}
 }

@@ -18,7 +18,9 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/migratecmd"
 	"assetferry/internal/cli/sandboxcmd"
+	"assetferry/internal/cli/setupcmd"
 	"assetferry/internal/cli/statecmd"
+	"assetferry/internal/cli/urlcmd"
 )
 
 func rootCommand(f *command.Factory) *cobra.Command {
@@ -52,9 +54,9 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	})
 	addGlobalFlags(f, root.PersistentFlags())
 	root.AddCommand(
-		demoCommand(f),
+		setupcmd.NewDemoCommand(f),
 		initCommand(f),
-		doctorCommand(f),
+		setupcmd.NewDoctorCommand(f),
 		migratecmd.NewPlanCommand(f),
 		migratecmd.NewApplyCommand(f),
 		migratecmd.NewMigrateCommand(f),
@@ -62,8 +64,8 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		migratecmd.NewAdoptCommand(f),
 		migratecmd.NewExportCommand(f),
 		migratecmd.NewVerifyCommand(f),
-		urlsCommand(f),
-		rewriteCommand(f),
+		urlcmd.NewURLsCommand(f),
+		urlcmd.NewRewriteCommand(f),
 		migratecmd.NewUndoCommand(f),
 		statecmd.NewStatusCommand(f),
 		statecmd.NewRunsCommand(f),
@@ -73,7 +75,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		enrichcmd.NewCommand(f),
 		aicmd.NewCommand(f),
 		statecmd.NewStateCommand(f),
-		scheduleCommand(f),
+		setupcmd.NewScheduleCommand(f),
 		sandboxcmd.NewCommand(f),
 		manCommand(f),
 		versionCommand(f),

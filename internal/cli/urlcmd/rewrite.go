@@ -1,4 +1,4 @@
-package cli
+package urlcmd
 
 import (
 	"cmp"
@@ -32,7 +32,8 @@ type rewriteJob struct {
 // changesShown is how many places of a file rewrite shows unless it is told otherwise.
 const changesShown = 50
 
-func rewriteCommand(f *command.Factory) *cobra.Command {
+// NewRewriteCommand makes assetferry rewrite.
+func NewRewriteCommand(f *command.Factory) *cobra.Command {
 	var job rewriteJob
 	c := &cobra.Command{
 		Use:   "rewrite PATH...",

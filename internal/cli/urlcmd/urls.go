@@ -1,4 +1,6 @@
-package cli
+// Package urlcmd holds the commands about old and new URLs: urls lists and verifies them,
+// rewrite replaces them in content files.
+package urlcmd
 
 import (
 	"context"
@@ -33,7 +35,8 @@ type urlsJob struct {
 	sample     int
 }
 
-func urlsCommand(f *command.Factory) *cobra.Command {
+// NewURLsCommand makes assetferry urls.
+func NewURLsCommand(f *command.Factory) *cobra.Command {
 	var job urlsJob
 	c := &cobra.Command{
 		Use:   "urls",

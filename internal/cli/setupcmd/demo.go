@@ -1,4 +1,4 @@
-package cli
+package setupcmd
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-func demoCommand(f *command.Factory) *cobra.Command {
+// NewDemoCommand makes assetferry demo.
+func NewDemoCommand(f *command.Factory) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",

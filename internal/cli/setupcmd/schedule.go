@@ -1,4 +1,4 @@
-package cli
+package setupcmd
 
 import (
 	"context"
@@ -28,7 +28,8 @@ type scheduleOptions struct {
 	sync                        migratecmd.MigrateOptions // what the sync is to be started with
 }
 
-func scheduleCommand(f *command.Factory) *cobra.Command {
+// NewScheduleCommand makes assetferry schedule.
+func NewScheduleCommand(f *command.Factory) *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
@@ -72,7 +73,7 @@ and the state database. Schedule never replaces a unit of another configuration.
 	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
 	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
 	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // to be refused with the reason
-	for _, name := range slices.Concat(notScheduled, staying) {
+	for _, name := range slices.Concat(NotScheduled, Staying) {
 		// It fails only for a flag that is not there.
 		_ = flags.MarkHidden(name)
 	}
@@ -86,7 +87,7 @@ func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if f.Out.JSON() {
 		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "leave --json out")
 	}
-	if err := scheduleIsForUnix(); err != nil {
+	if err := ScheduleIsForUnix(); err != nil {
 		return err
 	}
 	at, err := o.check()
@@ -202,8 +203,8 @@ func writeUnit(f *command.Factory, path, text string) error {
 	return nil
 }
 
-// scheduleIsForUnix refuses a system that has neither.
-func scheduleIsForUnix() error {
+// ScheduleIsForUnix refuses a system that has neither.
+func ScheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
 		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
 	}

@@ -1,4 +1,6 @@
-package cli
+// Package setupcmd holds the commands around a migration: doctor checks what it needs, schedule
+// prints what runs it regularly, demo shows it.
+package setupcmd
 
 import (
 	"context"
@@ -56,7 +58,8 @@ pixel, lists and deletes them, and writes a second profile. No model is asked,
 so nothing is billed. What cannot be measured that way is named.
 `
 
-func doctorCommand(f *command.Factory) *cobra.Command {
+// NewDoctorCommand makes assetferry doctor.
+func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	var o probeOptions
 	c := &cobra.Command{
 		Use:               "doctor [SOURCE]",

@@ -1,4 +1,4 @@
-package cli
+package urlcmd
 
 import (
 	"assetferry/internal/cli/command"
