@@ -53,7 +53,22 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		return exit.Usage(err, hint)
 	})
 	addGlobalFlags(f, root.PersistentFlags())
-	root.AddCommand(
+	root.AddCommand(subcommands(f)...)
+	for _, c := range root.Commands() {
+		addExitCodes(c)
+	}
+	addTopics(root)
+	root.InitDefaultHelpCmd()
+	topicsFirst(root)
+	root.InitDefaultCompletionCmd()
+	groupCommands(root)
+	mistakesAreUsage(root)
+	return root
+}
+
+// subcommands are those below the root.
+func subcommands(f *command.Factory) []*cobra.Command {
+	return []*cobra.Command{
 		setupcmd.NewDemoCommand(f),
 		initCommand(f),
 		setupcmd.NewDoctorCommand(f),
@@ -79,17 +94,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		sandboxcmd.NewCommand(f),
 		manCommand(f),
 		versionCommand(f),
-	)
-	for _, c := range root.Commands() {
-		addExitCodes(c)
 	}
-	addTopics(root)
-	root.InitDefaultHelpCmd()
-	topicsFirst(root)
-	root.InitDefaultCompletionCmd()
-	groupCommands(root)
-	mistakesAreUsage(root)
-	return root
 }
 
 // addExitCodes ends the help of a command, and of those below it, with the exit codes.

@@ -54,13 +54,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err != nil {
 		return nil, err
 	}
-	if s.metadata, err = openMetadata(f); err != nil {
-		return nil, err
-	}
-	if s.tableSum, err = metadataChecksum(f); err != nil {
-		return nil, err
-	}
-	if err := approved.hasTable(s.tableSum); err != nil {
+	if err := s.openMetadata(f); err != nil {
 		return nil, err
 	}
 	if s.dest, err = f.OpenPermitted(ctx, readOnly, s.subject(ctx, f, listed, source, o)); err != nil {
@@ -106,6 +100,17 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return s, nil
 	}
 	return s, approved.describesBy(rules)
+}
+
+// openMetadata opens the metadata table, which is that of the approved plan if there is one.
+func (s *endpoints) openMetadata(f *command.Factory) (err error) {
+	if s.metadata, err = openMetadata(f); err != nil {
+		return err
+	}
+	if s.tableSum, err = metadataChecksum(f); err != nil {
+		return err
+	}
+	return s.approved.hasTable(s.tableSum)
 }
 
 // complete adds to rules what only the source tells, and the hashes of the mapping. It returns

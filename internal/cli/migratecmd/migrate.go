@@ -182,12 +182,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := printNewCategory(ctx, f, s, plan); err != nil {
 		return err
 	}
-	if plan.Blocked(s.rules) {
-		showUnmatched(f, plan)
-		outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-		return unmatched(plan)
-	}
-	if err := showGuards(f, plan); err != nil {
+	if err := refused(f, s, plan); err != nil {
 		outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 		return err
 	}
@@ -201,6 +196,15 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	printDoubts(f, plan.Tallies, applier)
 	failure := carryOut(ctx, f, applier.Apply, plan.Run)
 	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
+}
+
+// refused shows why a plan must not be carried out, and is nil for one that may be.
+func refused(f *command.Factory, s *endpoints, plan migrate.Plan) error {
+	if plan.Blocked(s.rules) {
+		showUnmatched(f, plan)
+		return unmatched(plan)
+	}
+	return showGuards(f, plan)
 }
 
 // carryOut has a plan carried out, which a first interrupt ends in good order, and gives
@@ -248,83 +252,81 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	if err := showProblems(ctx, f, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
-		state.ItemParked, state.ItemConflict); err != nil {
-		return errors.Join(failure, err)
-	}
-	took := time.Since(began)
-	outcome.SumUp(f, run, tallies, took)
-	throttling := s.dest.Limiter.Throttling()
-	f.Summary.Refused, f.Summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
-	wrong := false
-	if run.Undoes == 0 {
-		if err := printFound(ctx, f, s, run); err != nil {
-			return errors.Join(failure, err)
-		}
-		if wrong, err = printTable(ctx, f, s, run, !run.Open()); err != nil {
-			return errors.Join(failure, err)
-		}
-	}
-	items := outcome.Describe(tallies)
-	skips, err := outcome.SkippedText(ctx, s.journal, run, tallies)
+	wrong, err := printEnd(ctx, f, s, run, tallies, began)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	verb := "finished"
-	if run.Open() {
-		verb = "is not finished"
-	}
-	sent := ""
-	if run.Undoes == 0 {
-		sent = fmt.Sprintf("; %s sent", ui.Bytes(outcome.BytesSent(tallies)))
-	}
-	names := ""
-	if run.Undoes == 0 {
-		if names, err = countNames(ctx, f, s.journal, run); err != nil {
-			return errors.Join(failure, err)
-		}
-	}
-	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
-	f.Out.Printf("%s", line)
-	if f.Publisher != nil {
-		f.Publisher.Line = line
-	}
-	if skips != "" {
-		f.Out.Printf("%s", outcome.Wrapped(skips, "  "))
-	}
-	if names != "" {
-		f.Out.Printf("%s", names)
-	}
-	if slowed := command.ThrottledText(throttling, took); slowed != "" {
-		f.Out.Printf("%s", slowed)
-	}
-	if run.Command == "apply" {
-		f.Out.Printf("Plan hash %s", run.PlanHash)
-	}
-	if by := outcome.ApproverText(run); by != "" {
-		f.Out.Printf("%s", by)
-	}
-	f.Out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
 	if failure == nil && !run.Open() {
 		f.Prune(ctx, s.journal)
 	}
 	if failure == nil || failure == exit.ErrWindow { // else it is gone on with, or looked into, at once
 		f.BackUp(ctx, s.journal)
 	}
-	if failure == nil && run.Stopped != "" {
+	switch {
+	case failure != nil:
+		return failure
+	case run.Stopped != "":
 		return exit.With(exit.CodeGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
+	case outcome.ExitOf(tallies) == exit.CodeDone && !wrong:
+		return nil
 	}
-	if failure == nil && (outcome.ExitOf(tallies) != exit.CodeDone || wrong) {
-		steps, err := outcome.StepsAfter(ctx, s.journal, run, tallies)
-		if err != nil {
-			return err
-		}
-		for _, step := range steps {
-			f.Out.Notef("Try: %s", step)
-		}
-		return exit.Said(exit.CodeItems)
+	steps, err := outcome.StepsAfter(ctx, s.journal, run, tallies)
+	if err != nil {
+		return err
 	}
-	return failure
+	for _, step := range steps {
+		f.Out.Notef("Try: %s", step)
+	}
+	return exit.Said(exit.CodeItems)
+}
+
+// printEnd shows what became of a run, and reports whether rows of the metadata table are wrong.
+func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (wrong bool, err error) {
+	if err := showProblems(ctx, f, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
+		state.ItemParked, state.ItemConflict); err != nil {
+		return false, err
+	}
+	took := time.Since(began)
+	outcome.SumUp(f, run, tallies, took)
+	throttling := s.dest.Limiter.Throttling()
+	f.Summary.Refused, f.Summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
+	sent, names := "", ""
+	if run.Undoes == 0 {
+		if err := printFound(ctx, f, s, run); err != nil {
+			return false, err
+		}
+		if wrong, err = printTable(ctx, f, s, run, !run.Open()); err != nil {
+			return wrong, err
+		}
+		if names, err = countNames(ctx, f, s.journal, run); err != nil {
+			return wrong, err
+		}
+		sent = fmt.Sprintf("; %s sent", ui.Bytes(outcome.BytesSent(tallies)))
+	}
+	items := outcome.Describe(tallies)
+	skips, err := outcome.SkippedText(ctx, s.journal, run, tallies)
+	if err != nil {
+		return wrong, err
+	}
+	verb := "finished"
+	if run.Open() {
+		verb = "is not finished"
+	}
+	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
+	if f.Publisher != nil {
+		f.Publisher.Line = line
+	}
+	hash := ""
+	if run.Command == "apply" {
+		hash = "Plan hash " + run.PlanHash
+	}
+	for _, line := range []string{line, outcome.Wrapped(skips, "  "), names, command.ThrottledText(throttling, took), hash, outcome.ApproverText(run)} {
+		if line != "" {
+			f.Out.Printf("%s", line)
+		}
+	}
+	f.Out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	return wrong, nil
 }
 
 // countNames counts the assets whose names differ from the source, by whichever runs, and says

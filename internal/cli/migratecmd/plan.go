@@ -17,7 +17,6 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -103,12 +102,8 @@ func plan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 		return err
 	}
 	introduce(f, s)
-	open, decided, err := command.DecideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
-	if err != nil {
+	if err := noteUnfinished(ctx, f, s); err != nil {
 		return err
-	}
-	if decided.Why == migrate.WhyOtherRun {
-		f.Out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
 	}
 	run, err := s.begin(ctx, "plan")
 	if err != nil {
@@ -124,20 +119,9 @@ func plan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	if err != nil {
 		return err
 	}
-	if err := showItems(ctx, f, s, plan); err != nil {
+	if err := showWhole(ctx, f, s, plan, o.probe); err != nil {
 		return err
 	}
-	findings, err := findings(ctx, f, s, plan, o.probe)
-	if err != nil {
-		return err
-	}
-	showPlan(f, plan)
-	printNothingMatches(f, plan, s.rules)
-	if err := printNewCategory(ctx, f, s, plan); err != nil {
-		return err
-	}
-	showFindings(f, findings)
-	showUnmatched(f, plan)
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 	if _, err := printTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
@@ -149,14 +133,51 @@ func plan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	if err := showDrift(ctx, f, s, plan); err != nil {
 		return err
 	}
-	if o.approved == nil || o.approved.bound {
+	printHash(f, plan, o.approved)
+	if err := writePlan(ctx, f, s, planner, plan, o.output); err != nil {
+		return err
+	}
+	return endOfPlan(f, s, plan, o)
+}
+
+// showWhole shows a plan, each object of it, and what is worth a look before it is carried out.
+func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probe bool) error {
+	if err := showItems(ctx, f, s, plan); err != nil {
+		return err
+	}
+	findings, err := findings(ctx, f, s, plan, probe)
+	if err != nil {
+		return err
+	}
+	showPlan(f, plan)
+	printNothingMatches(f, plan, s.rules)
+	if err := printNewCategory(ctx, f, s, plan); err != nil {
+		return err
+	}
+	showFindings(f, findings)
+	showUnmatched(f, plan)
+	return nil
+}
+
+// noteUnfinished says that a run is not finished, which its command would carry on first.
+func noteUnfinished(ctx context.Context, f *command.Factory, s *endpoints) error {
+	open, decided, err := command.DecideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
+	if err == nil && decided.Why == migrate.WhyOtherRun {
+		f.Out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
+	}
+	return err
+}
+
+func printHash(f *command.Factory, plan migrate.Plan, approved *approvedPlan) {
+	if approved == nil || approved.bound {
 		f.Out.Printf("Plan hash %s", plan.Run.PlanHash)
 	} else {
 		f.Summary.PlanHash = "" // see bindToHash
 	}
-	if err := writePlan(ctx, f, s, planner, plan, o.output); err != nil {
-		return err
-	}
+}
+
+// endOfPlan is the error of a plan that stops, or that has something to do where that is asked.
+func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOptions) error {
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
@@ -207,7 +228,7 @@ func wrongWith(i state.Item) string {
 
 // showUnchanged shows an object of which the plan only keeps count.
 func showUnchanged(f *command.Factory, r state.Receipt) {
-	dir, _ := sources.Key(r.Key).Split()
+	dir, _ := r.Key.Split()
 	showDecision(f, event.Plan{
 		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,

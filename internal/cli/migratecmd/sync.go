@@ -142,7 +142,7 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, sources.Key(f.Key))
+		keys = append(keys, f.Key)
 	}
 	last, err := s.journal.LastApplied(ctx, s.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
@@ -154,7 +154,7 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, sources.Key(i.Key))
+		keys = append(keys, i.Key)
 	}
 	return keys, nil
 }

@@ -35,13 +35,8 @@ type sandboxOptions struct {
 	ai              sandboxAI
 }
 
-// NewCommand makes assetferry sandbox.
-func NewCommand(f *command.Factory) *cobra.Command {
-	var o sandboxOptions
-	c := &cobra.Command{
-		Use:   "sandbox",
-		Short: "Run stand-ins of both services, to rehearse on",
-		Long: `Sandbox runs a stand-in of the asset management service, and beside it one of
+// sandboxLong is what the help of sandbox says.
+const sandboxLong = `Sandbox runs a stand-in of the asset management service, and beside it one of
 the AI content service, at an address of its own. Once they listen it prints
 what a shell needs to use them and closes stdout, so that one line is all the
 set-up there is:
@@ -115,8 +110,16 @@ off. It is never shown to other machines, and faults and latency do not hit it.
 
 GET /_sandbox/stats tells which requests came, without a token. /docs is a page
 about all that the sandbox answers, /docs.json the same for programs.
-`,
-		Args: cobra.NoArgs,
+`
+
+// NewCommand makes assetferry sandbox.
+func NewCommand(f *command.Factory) *cobra.Command {
+	var o sandboxOptions
+	c := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Run stand-ins of both services, to rehearse on",
+		Long:  sandboxLong,
+		Args:  cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			for _, flag := range []string{"ai-listen", "ai-fault", "ai-rates", "ai-credits", "ai-profile", "ai-on-premises"} {
 				if err := cmdline.Together(cmd, "no-ai", flag, "leave one of them out"); err != nil {

@@ -24,13 +24,8 @@ func reportFormats() []string { return []string{"text", "json", "csv", "html", "
 
 type reportOptions struct{ format, only, splitBy, output string }
 
-// NewReportCommand makes assetferry report.
-func NewReportCommand(f *command.Factory) *cobra.Command {
-	var o reportOptions
-	c := &cobra.Command{
-		Use:   "report",
-		Short: "Say what became of a run, from the journal alone",
-		Long: `Report says what became of a run: whether everything arrived and how that was
+// reportLong is what the help of report says.
+const reportLong = `Report says what became of a run: whether everything arrived and how that was
 proved, what did not and what to do about it, what was left out and which switch
 or person decides, what was found of objects and is not in their assets (cut,
 unreadable, or not sent), who can see what, and how to take it back. A sync is
@@ -88,9 +83,17 @@ Fields of the json document, all in objects and bytes where they are amounts:
   types, sizes, throughput  for charts; charted is what the first two are of
 
 --json writes the summary of the run to stdout, as status does.
-`,
-		Args: cobra.NoArgs,
-		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error { return reportRun(ctx, f, cmd, o) }),
+`
+
+// NewReportCommand makes assetferry report.
+func NewReportCommand(f *command.Factory) *cobra.Command {
+	var o reportOptions
+	c := &cobra.Command{
+		Use:   "report",
+		Short: "Say what became of a run, from the journal alone",
+		Long:  reportLong,
+		Args:  cobra.NoArgs,
+		RunE:  f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error { return reportRun(ctx, f, cmd, o) }),
 	}
 	flags := c.Flags()
 	command.AddRunFlags(flags)

@@ -199,13 +199,7 @@ func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r st
 	if !r.FinishedAt.IsZero() {
 		took = ", took " + ui.Duration(runstatus.Took(r))
 	}
-	if r.Command == "apply" || r.Approver.Name != "" { // of all other runs, reports and --json have it
-		for _, by := range []string{outcome.ApproverText(r), outcome.StartedText(r)} {
-			if by != "" {
-				items = by + "\n    " + items
-			}
-		}
-	}
+	items = accountable(r) + items
 	back, err := journal.TakenBack(ctx, r.Num)
 	if err != nil {
 		return err
@@ -228,6 +222,20 @@ func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r st
 	f.Out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	f.Out.Event("summary", recorded(r, tallies))
 	return nil
+}
+
+// accountable says who began a run and who approved it, where that had to be approved; of all
+// other runs, reports and --json have it.
+func accountable(r state.Run) (lines string) {
+	if r.Command != "apply" && r.Approver.Name == "" {
+		return ""
+	}
+	for _, by := range []string{outcome.StartedText(r), outcome.ApproverText(r)} {
+		if by != "" {
+			lines += by + "\n    "
+		}
+	}
+	return lines
 }
 
 // afterNewest says what helps with the newest run of a pair.
