@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 )
 
@@ -28,7 +29,7 @@ var ProgramName = sync.OnceValue(func() string {
 			return "go run " + source
 		}
 	}
-	return ui.Sanitize(ShellWord(program))
+	return ui.Sanitize(shell.Word(program))
 })
 
 // PlainName is what this program is called.

@@ -18,16 +18,10 @@ func Line(command string, switches []string, args ...string) string {
 		words = slices.Concat(words, args, switches)
 	}
 	for n, word := range words {
-		words[n] = ShellWord(word)
+		words[n] = shell.Word(word)
 	}
 	return ProgramName() + " " + ui.Sanitize(strings.Join(words, " "))
 }
-
-// ShellWord quotes a word where a shell would not take it as it is.
-func ShellWord(s string) string { return shell.Word(s) }
-
-// ShellQuote quotes a word for a shell.
-func ShellQuote(s string) string { return shell.Quote(s) }
 
 // WithValue is a switch with its value.
 func WithValue(name, value string) []string {

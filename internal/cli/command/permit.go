@@ -18,6 +18,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 	"assetferry/state"
 	"assetferry/state/ownership"
@@ -266,7 +267,7 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	if err := WriteNew(o.request, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return fmt.Errorf("write approval request: %w", err)
 	}
-	name := ui.Sanitize(cmdline.ShellWord(o.request))
+	name := ui.Sanitize(shell.Word(o.request))
 	f.Out.Printf("The approval request is in %s. It expires on %s. Nothing was sent.", ui.Sanitize(o.request), r.ExpiresAt.Local().Format(time.DateTime))
 	f.Out.Printf("An approver reads and signs it, which writes %s.sig:\n    ssh-keygen -Y sign -n %s -f ~/.ssh/id_ed25519 %s", ui.Sanitize(o.request), approvers.Namespace, name)
 	f.Out.Printf("Next: %s", f.sameCommand(append(s.Acts, "--approval", o.request)...))

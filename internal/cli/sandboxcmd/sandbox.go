@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/detach"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/shell"
 )
 
 type sandboxOptions struct {
@@ -304,7 +305,7 @@ func announce(f *command.Factory, url, aiURL string, c sandbox.Credentials) erro
 	}
 	for _, v := range [][2]string{{"URL", url}, {"AI_URL", aiURL}, {"SERVICE", service}, {"ENVIRONMENT_ID", c.EnvironmentID}, {"ACCESS_KEY", string(c.AccessKey)}} {
 		if v[1] != "" {
-			lines += "export ASSETFERRY_" + v[0] + "=" + cmdline.ShellQuote(v[1]) + "\n"
+			lines += "export ASSETFERRY_" + v[0] + "=" + shell.Quote(v[1]) + "\n"
 		}
 	}
 	if _, err := io.WriteString(f.Stdout, lines); err != nil {

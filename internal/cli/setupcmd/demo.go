@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/demo"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 )
 
@@ -58,7 +59,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 	program := cmdline.ProgramName()
 	if cmdline.IsGoRun(made.Program) && program != cmdline.PlainName {
 		if source, ok := cmdline.GoRunSource(); ok {
-			program = cmdline.ShellWord(filepath.Join(made.Dir, "assetferry"))
+			program = shell.Word(filepath.Join(made.Dir, "assetferry"))
 			f.Out.Printf("\nBuild the program:\n\n    go build -o %s %s", program, source)
 		}
 	}
@@ -67,7 +68,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
 		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, cmdline.ShellWord(filepath.Join(made.Dir, "sandbox")), program, cmdline.ShellWord(filepath.Join(made.Dir, "journal.db")), cmdline.ShellWord(made.Library), program, program)
+		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
 	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, ownFiles(made.Library))
 }
 
@@ -78,5 +79,5 @@ func ownFiles(library string) string {
 			return "~/Pictures"
 		}
 	}
-	return cmdline.ShellWord(library) + "    # or a folder of yours"
+	return shell.Word(library) + "    # or a folder of yours"
 }
