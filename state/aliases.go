@@ -93,12 +93,18 @@ func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, 
 	return spooled(ctx, s.r, "look for equal objects", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
 		SELECT `+itemColumns+`, action <> 'create' OR origin <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
 			AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
-		UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', r.content_type, 0, 1
+		UNION ALL SELECT `+receiptAsItem+`, 1
 			FROM receipts r WHERE r.pair = ?2 AND r.size IN new
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'describe') AND i.state <> 'done')
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
 		ORDER BY size, key`, run, pair)
 }
+
+// receiptAsItem is what a receipt says of the content of its object, as an item has it.
+var receiptAsItem = itemTable.From(map[string]string{
+	"key": "r.key", "size": "r.size", "time": "r.time", "version_tag": "r.version_tag", "content_type": "r.content_type",
+	"digest": "r.digest", "asset": "r.asset", "base": "0", "slot": "0", "attempts": "0", "intent_at": "0", "due_at": "0",
+}, "''")
 
 // Joins reports whether an item is of an object that shares the asset of another one.
 func (i Item) Joins() bool { return i.Action == Adopt && i.Origin != "" }

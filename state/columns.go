@@ -55,6 +55,17 @@ func (c Columns[T]) Reads() string {
 	})
 }
 
+// From is how a SELECT from elsewhere names what stands for the columns: by their names, or else a
+// text that holds for all that are not there.
+func (c Columns[T]) From(elsewhere map[string]string, otherwise string) string {
+	return c.join(func(c Column[T]) string {
+		if e, there := elsewhere[c.Name]; there {
+			return e
+		}
+		return otherwise
+	})
+}
+
 func (c Columns[T]) join(part func(Column[T]) string) string {
 	parts := make([]string, len(c))
 	for n := range c {
