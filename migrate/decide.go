@@ -1,6 +1,8 @@
 package migrate
 
-import "assetferry/state"
+import (
+	"assetferry/state"
+)
 
 // Memory is what the journal knows of an object.
 type Memory int
@@ -88,7 +90,7 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, s.Problem
 	case s.Existing == Equal && r.OnExisting == "adopt":
 		return state.Adopt, ReasonTrusted
-	case s.Existing == Equal && !r.duplicates():
+	case s.Existing == Equal && !r.KeepsDuplicates():
 		return state.Adopt, ReasonEqual
 	case s.Existing != Nothing:
 		return decideExisting(s, r)
@@ -107,15 +109,15 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Standing == Deleted:
 		return decideDeleted(s, r)
-	case s.Standing == MovedThere && s.Memory.isSame() && r.overwrites():
+	case s.Standing == MovedThere && s.Memory.isSame() && r.Overwrites():
 		return state.Move, ReasonBack
-	case s.Standing == EditedThere && s.Memory.isSame() && r.overwrites():
+	case s.Standing == EditedThere && s.Memory.isSame() && r.Overwrites():
 		return state.Replace, ReasonRestored
-	case s.Standing == MovedThere && !r.overwrites():
+	case s.Standing == MovedThere && !r.Overwrites():
 		return state.Conflict, ReasonMovedThere
-	case s.Standing == EditedThere && !r.overwrites():
+	case s.Standing == EditedThere && !r.Overwrites():
 		return state.Conflict, ReasonEditedThere
-	case s.Standing == DescribedThere && s.Memory.isSame() && r.reports():
+	case s.Standing == DescribedThere && s.Memory.isSame() && r.Reports():
 		return state.Conflict, ReasonOtherwise
 	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
 		return state.Describe, whyDescribe(s, r)
@@ -161,15 +163,15 @@ func whyDescribe(s Situation, r Rules) Reason {
 // more. People may have come to rely on it, so the more there is to lose, the less is done.
 func decideGone(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case !r.trashes():
+	case !r.Trashes():
 		return state.Skip, ReasonOrphaned
 	case !s.Expired:
 		return state.Skip, ReasonQuarantine
 	case s.Shared:
 		return state.Conflict, ReasonShared
-	case s.Standing == MovedThere && !r.overwrites():
+	case s.Standing == MovedThere && !r.Overwrites():
 		return state.Conflict, ReasonMovedThere
-	case s.Standing == EditedThere && !r.overwrites():
+	case s.Standing == EditedThere && !r.Overwrites():
 		return state.Conflict, ReasonEditedThere
 	case s.Standing == Deleted: // to trash it again does nothing, and ends with its receipt
 		return state.Trash, ReasonBothGone
@@ -183,7 +185,7 @@ func decideGone(s Situation, r Rules) (state.Action, Reason) {
 // not equal. None of the policies overwrites it.
 func decideExisting(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case !r.duplicates():
+	case !r.KeepsDuplicates():
 		return state.Conflict, ReasonExists
 	case s.Parked != "":
 		return state.Create, s.Parked
@@ -201,12 +203,12 @@ func decideTaken(r Rules) (state.Action, Reason) {
 	return state.Create, ReasonRenamed
 }
 
-// firstState is the state in which a decided item starts.
-func firstState(a state.Action, why Reason) state.ItemState {
+// FirstState is the state in which a decided item starts.
+func FirstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():
 		return state.ItemFailed
-	case why.parks():
+	case why.Parks():
 		return state.ItemParked
 	case a == state.Skip || a == state.Unchanged:
 		return state.ItemSkipped

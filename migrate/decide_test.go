@@ -215,7 +215,7 @@ func TestFirstState(t *testing.T) {
 		{state.Describe, ReasonUndescribed, state.ItemPlanned},
 		{state.Skip, ReasonAbsent, state.ItemSkipped},
 	} {
-		if got := firstState(tc.action, tc.reason); got != tc.want {
+		if got := FirstState(tc.action, tc.reason); got != tc.want {
 			t.Errorf("firstState(%s, %q) = %s, want %s", tc.action, tc.reason, got, tc.want)
 		}
 	}
@@ -243,7 +243,7 @@ func FuzzDecide(f *testing.F) {
 		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == Same) {
 			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
 		}
-		if adoptOnly && looked && firstState(action, reason) == state.ItemPlanned && action == state.Create {
+		if adoptOnly && looked && FirstState(action, reason) == state.ItemPlanned && action == state.Create {
 			t.Errorf("Decide(%+v, %+v) sends something", s, r)
 		}
 	})

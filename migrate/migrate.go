@@ -1,14 +1,21 @@
-// Package migrate is the engine: it lists a source, decides for every object
-// what has to happen and why, writes that plan down, carries it out, and proves
-// the result. It knows no SQL, no HTTP and no terminal.
+// Package migrate is the contract of the engine, which lists a source, decides for every object what
+// has to happen and why, writes that plan down, carries it out, and proves the result. It knows no
+// SQL, no HTTP and no terminal.
 //
-// The work is split by what a step may touch. A Planner holds only what can
-// read the destination, so a dry run cannot write even by mistake. An Applier
-// carries out one plan from the journal, as often as it takes: intent is durable
-// before every effect and the outcome after it, and whatever lies between the
-// two after a crash is settled by looking, never by guessing. An Undoer does the same
-// with the plan of an UndoPlanner, which takes back what a run made. A Verifier compares
-// the destination with the journal.
+// An object goes this way, each step in a file:
+//
+//  1. A [sources.Object] is listed by a Planner of package plan (plan/scan.go).
+//  2. What is known of it is a [Situation], of which [Decide] makes an action and a [Reason]
+//     (migrate/decide.go, migrate/reasons.go).
+//  3. Object and decision are a [state.Item] of the plan in the state database (state/items.go).
+//  4. An Applier of package apply takes the item, writes down the intent, sends the content and
+//     gets the asset (apply/send.go).
+//  5. What came of it is a [state.Outcome], with the [state.Receipt] of the asset (state/receipts.go).
+//
+// The packages below split the work by what a step may touch: package plan holds only what reads
+// the destination, package apply writes there, package undo takes back, and package verify compares.
+// Package inventory reads the destination and package collect what describes an object, for all
+// of them.
 package migrate
 
 import (
@@ -22,9 +29,19 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
 	"assetferry/sources"
 	"assetferry/state"
 )
+
+// A Describer says what the user wrote down of objects, and reads no content for that. It
+// may be asked from several goroutines.
+type Describer interface {
+	// Describe gives what describes an object; ok is false if there is nothing.
+	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
+	// AsksForDigests reports whether it knows objects by the digests of their contents.
+	AsksForDigests() bool
+}
 
 // A Reader is the part of the destination that planning and verifying need.
 type Reader interface {
@@ -143,11 +160,9 @@ type Deps struct {
 	Describer Describer
 	// Mapping makes of what was found of an object what its asset is described with.
 	Mapping *mapping.Mapping
-
-	sidecarless bool // there is no sidecar at all, so that none has to be looked for
 }
 
-func (d Deps) withDefaults() Deps {
+func (d Deps) WithDefaults() Deps {
 	if d.Watch == nil {
 		d.Watch = Silent{}
 	}
@@ -164,9 +179,9 @@ func (d Deps) withDefaults() Deps {
 // had begun was finished and recorded.
 var ErrStopped = errors.New("stopped on request")
 
-// categories collects the categories in the service's order, which is the order
+// Categories collects the categories in the service's order, which is the order
 // in which they are chosen.
-func categories(ctx context.Context, r Reader) ([]assets.Category, error) {
+func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	var all []assets.Category
 	for c, err := range r.Categories(ctx) {
 		if err != nil {
@@ -177,8 +192,8 @@ func categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	return all, nil
 }
 
-// saveCategories has the journal know the names of categories, and which are private.
-func saveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
+// SaveCategories has the journal know the names of categories, and which are private.
+func SaveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
 	seen := make([]state.Category, len(all))
 	for n, c := range all {
 		seen[n] = state.Category{ID: c.ID, Name: c.Name, Private: c.Private}

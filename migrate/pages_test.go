@@ -26,7 +26,7 @@ func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
 	for n := range 5 {
 		var got []int
 		var last error
-		for page, err := range pages(failsAfter(n, journal), 2) {
+		for page, err := range Pages(failsAfter(n, journal), 2) {
 			if last = err; err != nil {
 				break
 			}

@@ -1,65 +1,18 @@
 package migrate
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
-
 	"assetferry/internal/assets"
 	"assetferry/sources"
 	"assetferry/state"
 )
 
-// A Planner makes plans. It can read the destination and nothing more.
-type Planner struct {
-	Deps
-	Rules Rules
-	// Approval is the approved plan that is to be carried out, if there is one.
-	Approval *Approval
-	// SourceAddress is where the source is read; see PlanHead.
-	SourceAddress string
-	// Metadata is the checksum of the metadata table; see PlanHead.
-	Metadata string
-	// Unchanged, if it is set, is told of the objects that are as the journal
-	// remembers them. They are counted in the plan and not listed in it.
-	Unchanged func(state.Receipt)
-	// Describes says that what is applied describes assets, too.
-	Describes bool
-	// Guards are what a sync must not go beyond.
-	Guards Guards
-	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
-	// it left although nothing happened to their objects.
-	DriftShare float64
-	// RetryParked has objects tried again that failed in many runs.
-	RetryParked bool
-	// Concurrency is how much is asked of the destination at once.
-	Concurrency int
-	// Answer is how long the service may still work on what another source sent, since
-	// the process that sent it ended; see DefaultAnswer.
-	Answer time.Duration
-	// FormerAlive is when that process last gave a sign of life, zero if that is not
-	// known.
-	FormerAlive time.Time
-
-	remapped bool // see isRemapped
-	started  time.Time
-	unseen   map[sources.Key]bool // named by the user, not listed so far
-	listed   int64                // by this process
-	met      int64                // of these, those that the journal knows
-	gone     int64                // known to the journal and not listed
-	limits   assets.Limits        // of the destination, as far as somebody had to ask
-}
-
-// NewPlanner makes a planner.
-func NewPlanner(d Deps, r Rules) *Planner {
-	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency, Answer: DefaultAnswer,
-		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
+// An Overtaken is a sync that was to be continued and is not, because an object has changed
+// since the run was done with it. A run has one item for each key, so it cannot do anything
+// else with that object, and what is new cannot be told from what was renamed either: that
+// takes a run of its own, to which the former one gives way. Nothing that it did is lost.
+type Overtaken struct {
+	Run string
+	Key sources.Key // of the first such object
 }
 
 // A Plan sums up what was planned. The plan itself is in the journal.
@@ -89,123 +42,4 @@ type ExtensionTally struct {
 // are objects that no category takes and the user has not said what to do.
 func (p Plan) Blocked(r Rules) bool {
 	return r.StopsAtUnmatched() && len(p.Unmatched) > 0
-}
-
-// Plan lists the source, as far as the run has not done so, decides, and stores
-// the decisions.
-func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
-	run, err := p.Journal.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
-	if err != nil {
-		return Plan{}, err
-	}
-	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
-		// What a former process could not look into, or did not find, is not known here.
-		if err := p.Journal.Relist(ctx, run.Num); err != nil {
-			return Plan{}, err
-		}
-		if run, err = p.Journal.Run(ctx, run.ID); err != nil {
-			return Plan{}, err
-		}
-	}
-	p.started, p.listed, p.met, p.gone = p.Now(), 0, 0, 0
-	p.unseen = map[sources.Key]bool{}
-	if p.Rules.FilesFrom != nil {
-		p.unseen = maps.Clone(p.Rules.FilesFrom.keys)
-	}
-	d := p.newDecider(run)
-	if p.remapped, err = p.isRemapped(ctx, run, p.Rules); err != nil {
-		return Plan{}, err
-	}
-	if err := p.checkRules(ctx, run); err != nil {
-		e, guarded := errors.AsType[*GuardError](err)
-		if !guarded {
-			return Plan{}, err
-		}
-		d.guarded = append(d.guarded, e)
-	}
-	if run.State == state.Scanning {
-		err := d.scan(ctx)
-		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
-			return p.planAnew(ctx, run, e.key)
-		} else if err != nil {
-			return Plan{}, err
-		}
-		run.State = state.Planning
-	}
-	if run.State == state.Planning {
-		if err := d.decide(ctx); err != nil {
-			return Plan{}, err
-		}
-	}
-	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, string(d.driftCursor), d.doubled.Load()
-	return plan, err
-}
-
-// summary reads a plan back from the journal, so that one which is continued
-// says the same as on the first day.
-func (p *Planner) summary(ctx context.Context, id string) (Plan, error) {
-	run, err := p.Journal.Run(ctx, id)
-	if err != nil {
-		return Plan{}, err
-	}
-	plan := Plan{Run: run, Gone: p.gone, Limits: p.limits}
-	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
-		return Plan{}, fmt.Errorf("read plan: %w", err)
-	}
-	if plan.Tallies, err = p.Journal.Tallies(ctx, run.Num); err != nil {
-		return Plan{}, err
-	}
-	plan.Renamed = countOf(plan.Tallies, ReasonRenamed)
-	if countOf(plan.Tallies, ReasonUnreadable) > 0 {
-		if err := p.countHidden(ctx, &plan); err != nil {
-			return Plan{}, err
-		}
-	}
-	if countOf(plan.Tallies, ReasonUnmatched) > 0 {
-		return plan, p.countUnmatched(ctx, &plan)
-	}
-	return plan, nil
-}
-
-// countOf counts the objects about which a plan decided for a reason.
-func countOf(tallies []state.Tally, why Reason) (n int64) {
-	for _, t := range tallies {
-		if t.Reason == string(why) {
-			n += t.Objects
-		}
-	}
-	return n
-}
-
-func (p *Planner) countHidden(ctx context.Context, plan *Plan) error {
-	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemFailed) {
-		if err != nil {
-			return err
-		}
-		if sources.Obstacle(i.Obstacle).HidesObjects() {
-			plan.Hidden++
-		}
-	}
-	return nil
-}
-
-func (p *Planner) countUnmatched(ctx context.Context, plan *Plan) error {
-	tallies := map[string]ExtensionTally{}
-	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemSkipped) {
-		if err != nil {
-			return err
-		}
-		if i.Reason != string(ReasonUnmatched) {
-			continue
-		}
-		_, extension := splitName(i.Name)
-		extension = strings.ToLower(extension)
-		t := tallies[extension]
-		tallies[extension] = ExtensionTally{extension, t.Objects + 1, t.Bytes + i.Size}
-	}
-	plan.Unmatched = slices.SortedFunc(maps.Values(tallies), func(a, b ExtensionTally) int {
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Extension, b.Extension))
-	})
-	return nil
 }

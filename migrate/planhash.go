@@ -98,11 +98,3 @@ func unixNano(t time.Time) int64 {
 	}
 	return t.UnixNano()
 }
-
-// Head gives what the plan of a run says besides its items.
-func (p *Planner) Head(run state.Run, wanted []NewCategory) PlanHead {
-	return PlanHead{
-		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
-		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
-	}
-}

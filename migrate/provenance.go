@@ -10,19 +10,19 @@ import (
 	"assetferry/sources"
 )
 
-// provenanceAttribute is the custom attribute that says where an asset comes from.
-const provenanceAttribute = metadata.Provenance
+// ProvenanceAttribute is the custom attribute that says where an asset comes from.
+const ProvenanceAttribute = metadata.Provenance
 
-// provenance is the value of that attribute: it recognises an asset of ours after
+// Provenance is the value of that attribute: it recognises an asset of ours after
 // the journal was lost, and tells nobody the names of files. A copy of the asset
 // has another id, and other content another digest, so neither passes for it.
-func provenance(source string, key sources.Key, digest []byte, asset string) string {
+func Provenance(source string, key sources.Key, digest []byte, asset string) string {
 	origin := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
 	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(digest[:8]) + "." + asset
 }
 
-// markOf gives the provenance that an asset carries, or nothing.
-func markOf(a assets.Asset) string {
-	mark, _ := a.Metadata.CustomAttributes[provenanceAttribute].(string)
+// MarkOf gives the provenance that an asset carries, or nothing.
+func MarkOf(a assets.Asset) string {
+	mark, _ := a.Metadata.CustomAttributes[ProvenanceAttribute].(string)
 	return mark
 }

@@ -1,6 +1,8 @@
 package migrate
 
-import "assetferry/internal/flagname"
+import (
+	"assetferry/internal/flagname"
+)
 
 // A Reason says why an action was chosen. It is its text, with the flags of today, because
 // that is what state databases store and compare.
@@ -176,9 +178,9 @@ var (
 // meant to arrive and cannot, so that the run must not look like a success.
 func (r Reason) IsFailure() bool { return definitions[r].fails }
 
-// parks reports whether an object is left alone for this reason, until it changes or
+// Parks reports whether an object is left alone for this reason, until it changes or
 // somebody asks for it.
-func (r Reason) parks() bool { return definitions[r].parks }
+func (r Reason) Parks() bool { return definitions[r].parks }
 
 // IsOwnRule reports whether a rule of the user's own skips an object for the reason, one that
 // holds until somebody changes it. Who has seen that once need not look at it after every run.

@@ -6,10 +6,10 @@ import (
 	"assetferry/state"
 )
 
-// isRemapped reports whether there may be assets that were not described by these rules last:
+// IsRemapped reports whether there may be assets that were not described by these rules last:
 // a run had others since the last sync that looked at all objects with them and was not taken
 // back. What that sync did not describe lacks its description; see state.Ending.
-func (d Deps) isRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
+func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
 	if rules.Sync == nil {
 		return false, nil
 	}
@@ -29,7 +29,7 @@ func (d Deps) isRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 		if err != nil || was.Mapping != rules.Mapping {
 			return true, err
 		}
-		if r.Command == syncCommand && r.State == state.Finished && was.followsGone() && !undone[r.Num] {
+		if r.Command == SyncCommand && r.State == state.Finished && was.FollowsGone() && !undone[r.Num] {
 			return false, nil
 		}
 	}

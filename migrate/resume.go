@@ -6,6 +6,9 @@ import (
 	"assetferry/state"
 )
 
+// SyncCommand is the command of runs that keep a destination in step.
+const SyncCommand = "sync"
+
 // maxListingAge is the age up to which a run is resumed with the listing that it has.
 const maxListingAge = 12 * time.Hour
 
@@ -64,7 +67,7 @@ type RunDecision struct {
 // error says that the rules of the unfinished run cannot be read.
 func DecideRun(s RunSituation) (RunDecision, error) {
 	run := s.Unfinished
-	sent, isSync := run.State == state.Applying, s.Command == syncCommand
+	sent, isSync := run.State == state.Applying, s.Command == SyncCommand
 	otherRun, otherPlan := run.Command != s.Command, s.PlanHash != "" && run.PlanHash != s.PlanHash
 	switch {
 	case sent && s.Command == planCommand:

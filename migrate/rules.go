@@ -13,8 +13,21 @@ import (
 	"time"
 
 	"assetferry/internal/flagname"
+	"assetferry/internal/metadata"
 	"assetferry/sources"
 )
+
+// Policy is what the rules say about assets that people described as well.
+func (r Rules) Policy() metadata.Policy {
+	if r.Sync == nil {
+		return metadata.Keep
+	}
+	return metadata.Policy(r.Sync.OnDestinationChange)
+}
+
+// SendsInstead reports whether a new asset is sent where the service refuses to replace
+// the content of one.
+func (r Rules) SendsInstead() bool { return r.Sync != nil && r.Sync.OnReplaceRefused == "new-asset" }
 
 // Rules are the user's decisions that shape a plan. They are stored with a run,
 // so that it is only continued under the rules it was planned with.
@@ -67,20 +80,12 @@ func DefaultSyncRules() *SyncRules {
 // less than a day, so that a sync at about the same time each night waits for the second.
 const DefaultQuarantine = 20 * time.Hour
 
-// trashes reports whether assets are trashed whose objects are gone.
-func (r Rules) trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
+// Trashes reports whether assets are trashed whose objects are gone.
+func (r Rules) Trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
 
-// followsGone reports whether something follows from an object that is not listed any more:
+// FollowsGone reports whether something follows from an object that is not listed any more:
 // who asks for some objects only says nothing of the others.
-func (r Rules) followsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
-
-// onlyFailed are the keys of objects that failed before, nil where all are taken.
-func (p *Planner) onlyFailed() *KeyList {
-	if p.Rules.Sync == nil {
-		return nil
-	}
-	return p.Rules.Sync.Failed
-}
+func (r Rules) FollowsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
 
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
@@ -88,12 +93,12 @@ func (r Rules) shaping() Rules {
 		Unmatched: r.Unmatched, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
 }
 
-// overwrites reports whether the source wins against what people did at the destination.
-func (r Rules) overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
+// Overwrites reports whether the source wins against what people did at the destination.
+func (r Rules) Overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
-// reports reports whether somebody has to decide about every edit of people that stands
+// Reports reports whether somebody has to decide about every edit of people that stands
 // against news of the source.
-func (r Rules) reports() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
+func (r Rules) Reports() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
 
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {
@@ -103,8 +108,8 @@ func DefaultRules() Rules {
 	}
 }
 
-// duplicates reports whether an object is sent beside an asset of its name.
-func (r Rules) duplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
+// KeepsDuplicates reports whether an object is sent beside an asset of its name.
+func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
 // StopsAtUnmatched reports whether a plan must not be carried out as long as there are
 // objects that no category allows.
@@ -113,14 +118,14 @@ func (r Rules) StopsAtUnmatched() bool { return r.Unmatched == "stop" && !r.Adop
 // A KeyList is a set of keys given by the user. Only its digest is stored.
 type KeyList struct {
 	Digest string `json:"digest"`
-	keys   map[sources.Key]bool
+	Keys   map[sources.Key]bool
 }
 
 // NewKeyList makes a set of the keys, order and repetition aside.
 func NewKeyList(keys []sources.Key) *KeyList {
-	l := &KeyList{keys: make(map[sources.Key]bool, len(keys))}
+	l := &KeyList{Keys: make(map[sources.Key]bool, len(keys))}
 	for _, k := range keys {
-		l.keys[k] = true
+		l.Keys[k] = true
 	}
 	h := sha256.New()
 	for _, k := range l.sorted() {
@@ -130,14 +135,14 @@ func NewKeyList(keys []sources.Key) *KeyList {
 	return l
 }
 
-func (l *KeyList) sorted() []sources.Key { return slices.Sorted(maps.Keys(l.keys)) }
+func (l *KeyList) sorted() []sources.Key { return slices.Sorted(maps.Keys(l.Keys)) }
 
-// names reports whether an object is in the set, or hides one that is.
-func (l *KeyList) names(o sources.Object) bool {
-	if l.keys[o.Key] || !o.Obstacle.HidesObjects() {
-		return l.keys[o.Key]
+// Names reports whether an object is in the set, or hides one that is.
+func (l *KeyList) Names(o sources.Object) bool {
+	if l.Keys[o.Key] || !o.Obstacle.HidesObjects() {
+		return l.Keys[o.Key]
 	}
-	for k := range l.keys {
+	for k := range l.Keys {
 		if strings.HasPrefix(string(k), string(o.Key)) {
 			return true
 		}
@@ -199,9 +204,9 @@ func inWords(value reflect.Value, text []byte) string {
 	return string(text)
 }
 
-// isJunk reports whether operating systems or tools left an object behind; no
+// IsJunk reports whether operating systems or tools left an object behind; no
 // library misses it. A folder that is junk makes everything in it junk.
-func isJunk(key sources.Key) bool {
+func IsJunk(key sources.Key) bool {
 	for segment := range strings.SplitSeq(string(key), "/") {
 		switch {
 		case segment == ".DS_Store", segment == "@eaDir", segment == "__MACOSX", segment == ".git",
@@ -213,10 +218,10 @@ func isJunk(key sources.Key) bool {
 	return strings.HasSuffix(strings.ToLower(string(key)), ".part")
 }
 
-// leaveOut gives the rule that leaves an object out, or no reason.
-func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
+// LeaveOut gives the rule that leaves an object out, or no reason.
+func (r Rules) LeaveOut(o sources.Object, now time.Time) Reason {
 	switch {
-	case o.Obstacle == unseen:
+	case o.Obstacle == ObstacleUnseen:
 		return ReasonUnseen
 	case o.Obstacle == sources.Symlink:
 		return ReasonSymlink
@@ -226,15 +231,15 @@ func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
 		return ReasonArchived
 	case o.Obstacle == sources.FolderMarker:
 		return ReasonFolder
-	case isJunk(o.Key):
+	case IsJunk(o.Key):
 		return ReasonJunk
-	case matchAny(r.Exclude, o.Key):
+	case MatchAny(r.Exclude, o.Key):
 		return ReasonFiltered
-	case r.FilesFrom != nil && !r.FilesFrom.names(o):
+	case r.FilesFrom != nil && !r.FilesFrom.Names(o):
 		return ReasonNotListed
 	case o.Obstacle.HidesObjects():
 		return "" // whether the objects in it are wanted cannot be known
-	case len(r.Include) > 0 && !matchAny(r.Include, o.Key):
+	case len(r.Include) > 0 && !MatchAny(r.Include, o.Key):
 		return ReasonFiltered
 	case r.MinAge > 0 && now.Sub(o.Time) < r.MinAge:
 		return ReasonTooYoung
@@ -242,7 +247,7 @@ func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
 	return ""
 }
 
-func matchAny(globs []string, key sources.Key) bool {
+func MatchAny(globs []string, key sources.Key) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return Match(g, key) })
 }
 

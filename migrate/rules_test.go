@@ -95,7 +95,7 @@ func TestJunk(t *testing.T) {
 		"__MACOSX/a.jpg": true, ".git/config": true, "a.jpg.part": true, "a.PART": true,
 		"a.jpg": false, "department/a.jpg": false, ".gitignore": false, "a.git/x.jpg": false, "x.part/a.jpg": false, "__macosx": false,
 	} {
-		if got := isJunk(sources.Key(key)); got != want {
+		if got := IsJunk(sources.Key(key)); got != want {
 			t.Errorf("isJunk(%q) = %v", key, got)
 		}
 	}
@@ -123,7 +123,7 @@ func TestLeaveOut(t *testing.T) {
 		{"from the future", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg", Time: now.Add(time.Hour)}, ReasonTooYoung},
 		{"of unknown age", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg"}, ""},
 	} {
-		if got := tc.r.leaveOut(tc.o, now); got != tc.want {
+		if got := tc.r.LeaveOut(tc.o, now); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
 		}
 	}

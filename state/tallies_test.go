@@ -133,13 +133,13 @@ func (h *history) some(states ...ItemState) (keys []sources.Key) {
 func (h *history) advanceSome() error {
 	var outcomes []Outcome
 	for _, key := range h.some(ItemSending, ItemInDoubt) {
-		if _, err := h.Receipt(h.Context(), h.pair.ID, sources.Key(key)); err == nil { // of an earlier run
-			outcomes = append(outcomes, Outcome{Key: sources.Key(key), State: ItemChanged, Class: "transient"})
+		if _, err := h.Receipt(h.Context(), h.pair.ID, key); err == nil { // of an earlier run
+			outcomes = append(outcomes, Outcome{Key: key, State: ItemChanged, Class: "transient"})
 			continue
 		}
-		o := []Outcome{done(string(key)), done(string(key)), done(string(key)), {Key: sources.Key(key), State: ItemFailed, Class: "permanent", Error: "refused"},
-			{Key: sources.Key(key), State: ItemInDoubt, Class: "transient"}, {Key: sources.Key(key), State: ItemWaiting, DueAt: modified},
-			{Key: sources.Key(key), State: ItemSent, Receipt: receipt(string(key), string("asset of "+key))}}[h.random.IntN(7)]
+		o := []Outcome{done(string(key)), done(string(key)), done(string(key)), {Key: key, State: ItemFailed, Class: "permanent", Error: "refused"},
+			{Key: key, State: ItemInDoubt, Class: "transient"}, {Key: key, State: ItemWaiting, DueAt: modified},
+			{Key: key, State: ItemSent, Receipt: receipt(string(key), string("asset of "+key))}}[h.random.IntN(7)]
 		if o.State == ItemDone && h.random.IntN(8) == 0 {
 			o.Receipt.Asset = "one for all"
 		}

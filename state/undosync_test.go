@@ -164,7 +164,7 @@ func (j *journey) undone(run Run) Run {
 		i := undoings[key].Item
 		i.Action, i.Reason, i.State = inverse[undoings[key].Was], "because", ItemPlanned
 		items = append(items, i)
-		outcomes = append(outcomes, Outcome{Key: sources.Key(key), State: ItemDone, TakenBack: true})
+		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, TakenBack: true})
 	}
 	must(j, j.DecideUndo(ctx, u.Num, items))
 	must(j, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))

@@ -102,7 +102,7 @@ func NewSurvey(o Options) *Survey {
 
 // Add looks at an item. Items come in key order.
 func (s *Survey) Add(i *state.Item) {
-	if sources.Obstacle(i.Obstacle).HidesObjects() && i.Reason == string(migrate.ReasonUnreadable) {
+	if i.Obstacle.HidesObjects() && i.Reason == string(migrate.ReasonUnreadable) {
 		s.hidden.add(i)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/migrate"
+	"assetferry/migrate/verify"
 )
 
 // A Check asks new URLs for what anybody gets there.
@@ -58,7 +59,7 @@ func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t T
 	if all {
 		most = t.Written + t.LeftOut[LeftPrivate]
 	}
-	wanted := map[string]func(int64) bool{"": migrate.Sample(most, t.Written), LeftPrivate: migrate.Sample(most, t.LeftOut[LeftPrivate])}
+	wanted := map[string]func(int64) bool{"": verify.Sample(most, t.Written), LeftPrivate: verify.Sample(most, t.LeftOut[LeftPrivate])}
 	c.Watch.Phase("addresses", min(most, t.Written)+min(most, t.LeftOut[LeftPrivate]), -1)
 	return t, c.askThose(ctx, concurrency, wanted)
 }

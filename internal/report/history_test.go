@@ -24,6 +24,9 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/report"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/undo"
+	"assetferry/migrate/verify"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -90,8 +93,8 @@ func (h *history) step() {
 	case "plan":
 		h.plan()
 	case "verify":
-		level := rapid.SampledFrom([]string{migrate.LevelListing, migrate.LevelSample, migrate.LevelContent}).Draw(h.T, "level")
-		if _, err := migrate.NewVerifier(h.deps(h.source), level, 2).Verify(h.Context(), h.pair); err != nil {
+		level := rapid.SampledFrom([]string{verify.LevelListing, verify.LevelSample, verify.LevelContent}).Draw(h.T, "level")
+		if _, err := verify.New(h.deps(h.source), level, 2).Verify(h.Context(), h.pair); err != nil {
 			h.Fatal(err)
 		}
 	case "upload":
@@ -200,7 +203,7 @@ func (h *history) missed() map[string]int64 {
 // mayPass reports whether an error is one that the faults of a test may make.
 func (h *history) mayPass(err error) bool {
 	_, service := errors.AsType[*assets.Error](err)
-	_, breaker := errors.AsType[*migrate.BreakerError](err)
+	_, breaker := errors.AsType[*apply.BreakerError](err)
 	return service || breaker || errors.Is(err, errPulled)
 }
 
@@ -264,8 +267,8 @@ func (h *history) finishesUndo() bool {
 	return true
 }
 
-func (h *history) undoer() *migrate.Undoer {
-	u := migrate.NewUndoer(h.deps(h.source), h.client)
+func (h *history) undoer() *undo.Undoer {
+	u := undo.New(h.deps(h.source), h.client)
 	u.Wait, u.Again = 0, []time.Duration{time.Millisecond}
 	return u
 }
@@ -281,7 +284,7 @@ func (h *history) takeBack(run, undone state.Run) {
 		}
 	})
 	defer h.setGate(nil)
-	plan, err := migrate.NewUndoPlanner(h.deps(h.source)).Plan(ctx, run, undone)
+	plan, err := undo.NewPlanner(h.deps(h.source)).Plan(ctx, run, undone)
 	if err == nil {
 		err = h.undoer().Apply(ctx, plan.Run)
 	}
@@ -728,7 +731,7 @@ func (h *history) grown() (bytes int64) {
 			case i.Action == state.Replace && (i.State == state.ItemDone || i.State == state.ItemSent):
 				was := i.Key
 				if i.Origin != "" { // it got another name as well
-					was = sources.Key(i.Origin)
+					was = i.Origin
 				}
 				bytes += i.Size - sizes[string(was)]
 				sizes[string(i.Key)] = i.Size

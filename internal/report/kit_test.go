@@ -18,6 +18,9 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/migrate/verify"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
@@ -179,13 +182,13 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 		run, err = w.journal.Begin(w.Context(), w.pair, command, rules)
 	}
 	must(w, err)
-	planner := migrate.NewPlanner(w.deps(s), r)
+	planner := plan.New(w.deps(s), r)
 	planner.Guards.AcceptRules, planner.Guards.AcceptDeletes = true, 1
 	plan, err := planner.Plan(ctx, run)
 	if err != nil || plan.Blocked(r) || len(plan.Guarded) > 0 || command == "plan" {
 		return w.again(run), err
 	}
-	a := migrate.NewApplier(w.deps(s), w.client)
+	a := apply.New(w.deps(s), w.client)
 	const short = 5 * time.Millisecond
 	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = w.workers, short, short, 0, []time.Duration{short}
 	err = a.Apply(ctx, plan.Run)
@@ -214,7 +217,7 @@ func (w *world) migrate(r migrate.Rules) state.Run {
 
 func (w *world) verify(level string, sample int) {
 	w.Helper()
-	_, err := migrate.NewVerifier(w.deps(w.source), level, sample).Verify(w.Context(), w.pair)
+	_, err := verify.New(w.deps(w.source), level, sample).Verify(w.Context(), w.pair)
 	must(w, err)
 }
 

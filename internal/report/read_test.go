@@ -11,6 +11,8 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/report"
 	"assetferry/migrate"
+	"assetferry/migrate/undo"
+	"assetferry/migrate/verify"
 )
 
 // A run is told from the journal with everything that people ask about.
@@ -21,7 +23,7 @@ func TestRead(t *testing.T) {
 	r.Unmatched = "skip"
 	first := w.migrate(r)
 	w.put("a/3.png", "three", "a/1.jpg", "one, later")
-	w.verify(migrate.LevelContent, 0)
+	w.verify(verify.LevelContent, 0)
 	run := w.migrate(r)
 	got := w.read(run)
 
@@ -58,11 +60,11 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "b.jpg", "two")
 	first := w.migrate(migrate.DefaultRules())
-	undo, err := w.journal.BeginUndo(t.Context(), first)
+	undoing, err := w.journal.BeginUndo(t.Context(), first)
 	must(t, err)
-	plan, err := migrate.NewUndoPlanner(w.deps(w.source)).Plan(t.Context(), undo, first)
+	plan, err := undo.NewPlanner(w.deps(w.source)).Plan(t.Context(), undoing, first)
 	must(t, err)
-	must(t, migrate.NewUndoer(w.deps(w.source), w.client).Apply(t.Context(), plan.Run))
+	must(t, undo.New(w.deps(w.source), w.client).Apply(t.Context(), plan.Run))
 	second := w.migrate(migrate.DefaultRules())
 
 	for run, want := range map[string]bool{first.ID: true, second.ID: false} {
@@ -79,8 +81,8 @@ func TestUndoneAndSentAgain(t *testing.T) {
 			t.Errorf("%d objects were created by %s, want 2", lines, run.ID)
 		}
 	}
-	got, taken := w.read(first), w.read(w.again(undo))
-	if got.Verdict.Kind != report.Undone || len(got.Undo.By) != 1 || got.Undo.By[0].Run != undo.ID || got.Undo.Created.Objects != 0 {
+	got, taken := w.read(first), w.read(w.again(undoing))
+	if got.Verdict.Kind != report.Undone || len(got.Undo.By) != 1 || got.Undo.By[0].Run != undoing.ID || got.Undo.Created.Objects != 0 {
 		t.Errorf("the run that was taken back: %+v, %+v", got.Verdict, got.Undo)
 	}
 	if taken.Verdict.Kind != report.Undone || taken.Undo.Undoes != first.ID || len(taken.Alterations) != 1 || taken.Alterations[0].Objects != 2 {

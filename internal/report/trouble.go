@@ -6,12 +6,11 @@ import (
 	"assetferry/internal/flagname"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
 // hidesObjects reports whether there may be objects behind an item that were not listed.
-func hidesObjects(i state.Item) bool { return sources.Obstacle(i.Obstacle).HidesObjects() }
+func hidesObjects(i state.Item) bool { return i.Obstacle.HidesObjects() }
 
 // RemedyFor says what kind of trouble an item has, and what to do about it. The journal
 // keeps errors as text, so that is what kinds are told apart by where their class is too

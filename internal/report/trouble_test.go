@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/mapping"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
 	"assetferry/state"
 )
 
@@ -37,7 +38,7 @@ func TestRemedyFor(t *testing.T) {
 		{failed(answered(429, "slow down")), "asked to slow down", "--concurrency"},
 		{state.Item{State: state.ItemFailed, Class: string(retry.Transient), Error: answered(503, "").Error()}, "failed for a while", "again"},
 		{failed(fmt.Errorf("the asset is there, but not described: %w", answered(400, ""))), "not described", "only the description"},
-		{failed(&migrate.ReceiptError{Asset: "x", What: "3 bytes instead of 4"}), "another asset than was sent", "again"},
+		{failed(&apply.ReceiptError{Asset: "x", What: "3 bytes instead of 4"}), "another asset than was sent", "again"},
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "does not let them be read", "owns the source"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "failed", "explain KEY"},
 		{because(state.ItemFailed, migrate.ReasonUnreadable), "cannot be read", "owns the source"},

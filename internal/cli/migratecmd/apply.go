@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/plan"
 	"assetferry/state"
 )
 
@@ -141,11 +142,11 @@ func (p *approvedPlan) isFor(d *command.Destination) error {
 }
 
 // engine is the plan as the engine takes it.
-func (p *approvedPlan) engine() *migrate.Approval {
+func (p *approvedPlan) engine() *plan.Approval {
 	if p == nil {
 		return nil
 	}
-	return &migrate.Approval{Hash: p.Hash, Categories: p.Head.Categories, Items: p.Items()}
+	return &plan.Approval{Hash: p.Hash, Categories: p.Head.Categories, Items: p.Items()}
 }
 
 // introduce says what is carried out.

@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/collect"
 	"assetferry/sources"
 )
 
@@ -38,7 +39,7 @@ func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	if table != nil {
 		deps.Describer = table
 	}
-	e, err := deps.ExplainMapping(ctx, sources.Key(key))
+	e, err := collect.New(deps).ExplainMapping(ctx, sources.Key(key))
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
 	"assetferry/state"
 )
 
@@ -116,7 +117,7 @@ func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addDescribingFlags(f)
 	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
 	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
-		migrate.DefaultSettle, migrate.DefaultAnswer))
+		apply.DefaultSettle, migrate.DefaultAnswer))
 }
 
 func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o MigrateOptions) error {
@@ -127,7 +128,7 @@ func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return err
 	}
 	if o.dryRun {
-		return plan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
+		return runPlan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
 	}
 	if o.output != "" {
 		return exit.Usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
@@ -224,8 +225,8 @@ func carryOut(ctx context.Context, f *command.Factory, apply func(context.Contex
 }
 
 // applier makes what carries out the plan.
-func applier(f *command.Factory, s *endpoints, o MigrateOptions) *migrate.Applier {
-	applier := migrate.NewApplier(s.deps(f, f.Watch()), s.dest.Client)
+func applier(f *command.Factory, s *endpoints, o MigrateOptions) *apply.Applier {
+	applier := apply.New(s.deps(f, f.Watch()), s.dest.Client)
 	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
 	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.journal.FormerAlive()
 	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.Profile.ListingDelay)
@@ -239,7 +240,7 @@ func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duratio
 	if given > 0 {
 		return given, given
 	}
-	return migrate.DefaultSettle + 2*listingDelay, migrate.DefaultAnswer + 2*listingDelay
+	return apply.DefaultSettle + 2*listingDelay, migrate.DefaultAnswer + 2*listingDelay
 }
 
 // conclude tells what became of a run, from the journal alone.
@@ -376,7 +377,7 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 }
 
 // resumeOrBegin gets the run to work with: the unfinished one, or a new one.
-func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, o MigrateOptions) (state.Run, error) {
+func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, o MigrateOptions) (state.Run, error) {
 	now := clock.Now()
 	run, decided, err := command.DecideRun(ctx, s.journal, s.pair,
 		migrate.RunSituation{Command: o.command, Rules: s.rules, PlanHash: o.approved.hash(), Restart: o.restart, Now: now})
@@ -435,7 +436,7 @@ func refuseRun(ctx context.Context, f *command.Factory, journal *state.Store, ru
 
 // printDoubts says what the end of the former process left open, and why that may
 // keep a run from ending for a while. What is moved or trashed does not.
-func printDoubts(f *command.Factory, tallies []state.Tally, applier *migrate.Applier) {
+func printDoubts(f *command.Factory, tallies []state.Tally, applier *apply.Applier) {
 	var open int64
 	for _, t := range tallies {
 		if (t.State == state.ItemSending || t.State == state.ItemInDoubt) && t.Action != state.Move && t.Action != state.Trash {
@@ -459,7 +460,7 @@ func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state
 }
 
 // giveUp ends a run that is not finished, after finding out what became of its items.
-func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, run state.Run, decided migrate.RunDecision) error {
+func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, run state.Run, decided migrate.RunDecision) error {
 	if run.Undoes != 0 {
 		return giveUpUndo(ctx, f, s, run)
 	}
@@ -476,7 +477,7 @@ func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *migr
 	return nil
 }
 
-func relist(ctx context.Context, f *command.Factory, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
+func relist(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, run state.Run) (state.Run, error) {
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}
@@ -486,7 +487,7 @@ func relist(ctx context.Context, f *command.Factory, s *endpoints, applier *migr
 	return s.journal.Run(ctx, run.ID)
 }
 
-func settleDoubts(ctx context.Context, applier *migrate.Applier, run state.Run) error {
+func settleDoubts(ctx context.Context, applier *apply.Applier, run state.Run) error {
 	if run.State != state.Applying {
 		return nil
 	}

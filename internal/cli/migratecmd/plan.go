@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/plan"
 	"assetferry/state"
 )
 
@@ -54,7 +55,7 @@ kind is in the plan, and there is something to do.
 			if cmd.Flags().Changed("explain-mapping") {
 				return explainMapping(ctx, f, cmd, source, o.explain)
 			}
-			return plan(ctx, f, cmd, source, o)
+			return runPlan(ctx, f, cmd, source, o)
 		}),
 	}
 	flags := c.Flags()
@@ -81,7 +82,7 @@ type planOptions struct {
 	approved                         *approvedPlan
 }
 
-func plan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o planOptions) error {
+func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o planOptions) error {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "plan"}
 	defer f.StartWindow()()
@@ -249,8 +250,8 @@ func showDecision(f *command.Factory, l event.Plan) {
 }
 
 // planner makes what makes a plan.
-func planner(f *command.Factory, s *endpoints, retryParked bool) *migrate.Planner {
-	p := migrate.NewPlanner(s.deps(f, f.Watch()), s.rules)
+func planner(f *command.Factory, s *endpoints, retryParked bool) *plan.Planner {
+	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, f.Settings.Concurrency, s.journal.FormerAlive()
 	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	return p

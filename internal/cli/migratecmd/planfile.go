@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/plan"
 	"assetferry/state/ownership"
 )
 
@@ -43,7 +44,7 @@ func prepareOutput(f *command.Factory, name string) error {
 }
 
 // writePlan writes a plan into a file, if one was named.
-func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *migrate.Planner, plan migrate.Plan, name string) error {
+func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *plan.Planner, plan migrate.Plan, name string) error {
 	if name == "" {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
 	"assetferry/state"
 )
 
@@ -17,8 +18,8 @@ import (
 // long to wait.
 func TestSettleTimes(t *testing.T) {
 	for _, tt := range []struct{ given, delay, settle, answer time.Duration }{
-		{0, 0, migrate.DefaultSettle, migrate.DefaultAnswer},
-		{0, 15 * time.Second, migrate.DefaultSettle + 30*time.Second, migrate.DefaultAnswer + 30*time.Second},
+		{0, 0, apply.DefaultSettle, migrate.DefaultAnswer},
+		{0, 15 * time.Second, apply.DefaultSettle + 30*time.Second, migrate.DefaultAnswer + 30*time.Second},
 		{time.Second, 15 * time.Second, time.Second, time.Second},
 	} {
 		if settle, answer := settleTimes(tt.given, tt.delay); settle != tt.settle || answer != tt.answer {
@@ -37,7 +38,7 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
 	d := &command.Destination{Profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
 	applier := applier(f, &endpoints{dest: d, journal: journal}, MigrateOptions{})
-	if want := migrate.DefaultSettle + 30*time.Second; applier.Settle != want {
+	if want := apply.DefaultSettle + 30*time.Second; applier.Settle != want {
 		t.Errorf("it waits %v, want %v", applier.Settle, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/plan"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -171,14 +172,14 @@ func printOvertaken(f *command.Factory, plan migrate.Plan) {
 }
 
 // guard gives a planner the limits of a sync.
-func guard(f *command.Factory, p *migrate.Planner, o SyncOptions) {
+func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
 	p.DriftShare, p.Guards = f.Settings.DriftShare, guards(f, o)
 }
 
 // guards are the limits of a sync.
-func guards(f *command.Factory, o SyncOptions) migrate.Guards {
+func guards(f *command.Factory, o SyncOptions) plan.Guards {
 	c := f.Settings
-	return migrate.Guards{
+	return plan.Guards{
 		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
 		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
 		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,

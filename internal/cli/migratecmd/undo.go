@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/undo"
 	"assetferry/state"
 	"assetferry/state/enrichment"
 )
@@ -69,7 +70,7 @@ to the service; what somebody takes out of it is adopted by the next migrate.
 			if err := checkUndo(f, cmd, o); err != nil {
 				return err
 			}
-			return undo(ctx, f, o)
+			return runUndo(ctx, f, o)
 		}),
 	}
 	flags := c.Flags()
@@ -98,7 +99,7 @@ func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	return cmdline.Together(cmd, "dry-run", "apply", "without either the plan is shown")
 }
 
-func undo(ctx context.Context, f *command.Factory, o undoOptions) error {
+func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "undo"}
 	defer f.StartWindow()()
@@ -125,7 +126,7 @@ func undo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, s.dest.Approver); err != nil {
 		return err
 	}
-	planner := migrate.NewUndoPlanner(s.deps(f, f.Watch()))
+	planner := undo.NewPlanner(s.deps(f, f.Watch()))
 	planner.Content, planner.Concurrency = o.content, f.Settings.Concurrency
 	plan, err := planner.Plan(ctx, run, undone)
 	f.Out.Progress().EndPhase()
@@ -190,15 +191,15 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	return undone, nil
 }
 
-func undoer(f *command.Factory, s *endpoints) *migrate.Undoer {
-	u := migrate.NewUndoer(s.deps(f, f.Watch()), s.dest.Client)
+func undoer(f *command.Factory, s *endpoints) *undo.Undoer {
+	u := undo.New(s.deps(f, f.Watch()), s.dest.Client)
 	u.Concurrency, u.Wait, u.Stop = f.Settings.Concurrency, f.Settings.Wait, f.Stop
 	return u
 }
 
 // beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
 // nothing to do.
-func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
+func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
 	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
 	if err != nil {
 		return run, err
@@ -249,7 +250,7 @@ func undoWaits(ctx context.Context, f *command.Factory, journal *state.Store, un
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
 // taken back stays, and the rest may have been changed meanwhile.
-func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
+func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
 	f.Out.Notef("Going on with undo %s.", open.ID)
 	if err := undoer.Settle(ctx, open); err != nil {
 		return open, err

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/verify"
 	"assetferry/state"
 )
 
@@ -42,7 +43,7 @@ lists. status and report show how many assets are not verified yet.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			level := migrate.LevelListing
+			level := verify.LevelListing
 			if err := cmdline.Together(cmd, "content", "sample", "--content reads everything already"); err != nil {
 				return err
 			}
@@ -50,11 +51,11 @@ lists. status and report show how many assets are not verified yet.
 			case cmd.Flags().Changed("sample") && sample < 1:
 				return exit.Usage(errors.New("--sample must be at least 1"), "")
 			case content:
-				level = migrate.LevelContent
+				level = verify.LevelContent
 			case sample > 0:
-				level = migrate.LevelSample
+				level = verify.LevelSample
 			}
-			return verify(ctx, f, level, sample)
+			return runVerify(ctx, f, level, sample)
 		}),
 	}
 	c.Flags().BoolVar(&content, "content", false, "read back the content of every asset")
@@ -63,14 +64,14 @@ lists. status and report show how many assets are not verified yet.
 	return c
 }
 
-func verify(ctx context.Context, f *command.Factory, level string, sample int) error {
+func runVerify(ctx context.Context, f *command.Factory, level string, sample int) error {
 	f.Summary = &event.Summary{Command: "verify"}
 	dest, journal, pairs, err := f.OpenRecorded(ctx)
 	if err != nil {
 		return err
 	}
-	v := migrate.NewVerifier(migrate.Deps{Dest: dest.Client, Journal: journal, Log: f.Out.Log(), Now: dest.Now}, level, sample)
-	v.Concurrency, v.Unlisted = f.Settings.Concurrency, migrate.DefaultUnlisted+2*dest.Profile.ListingDelay
+	v := verify.New(migrate.Deps{Dest: dest.Client, Journal: journal, Log: f.Out.Log(), Now: dest.Now}, level, sample)
+	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	verified, code := 0, exit.CodeDone
 	for _, p := range pairs {
 		run, err := journal.LastApplied(ctx, p.ID)
@@ -135,7 +136,7 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 }
 
 // verifyPair verifies one pair and gives the exit code for what it found.
-func verifyPair(ctx context.Context, f *command.Factory, v *migrate.Verifier, p state.Pair) (code int, err error) {
+func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p state.Pair) (code int, err error) {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "verify", Source: p.Source, Destination: p.Destination}
 	w := f.Watch()
@@ -165,7 +166,7 @@ func verifyPair(ctx context.Context, f *command.Factory, v *migrate.Verifier, p 
 
 func verdict(v state.Verification, took time.Duration) string {
 	s := fmt.Sprintf("Verified %s by listing", ui.Counted(v.Receipts, "asset"))
-	if v.Level != migrate.LevelListing {
+	if v.Level != verify.LevelListing {
 		s += fmt.Sprintf(", %s of them by content", ui.Count(v.Contents))
 	}
 	return s + fmt.Sprintf(": %s. It took %s.", outcome.Differences(v), ui.Duration(took))

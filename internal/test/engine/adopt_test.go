@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/state"
+)
+
+func TestAdoptOnly(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "mine", "c.jpg", "c", "dir/d.jpg", "d", "e.odd", "e")
+	w.upload(w.images, "", "a.jpg", "a")
+	w.upload(w.images, "", "b.jpg", "theirs")
+	w.upload(w.images, w.folder(w.images, "", "dir"), "d.jpg", "d")
+	r := migrate.DefaultRules()
+	r.AdoptOnly = true
+	r.Unmatched = "create" // whatever else is wanted
+	r.OnExisting = "duplicate"
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.migrate(r) })
+	if sent := writes(asked); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+	if len(plan.Categories) > 0 {
+		t.Errorf("wants categories %v", plan.Categories)
+	}
+	w.wantStates(plan, map[string]int64{"adopt done": 2, "conflict conflict": 1, "skip skipped": 2})
+
+	next := w.migrate(func() migrate.Rules { r := migrate.DefaultRules(); r.Unmatched = "skip"; return r }())
+	w.wantStates(next, map[string]int64{"create done": 1, "conflict conflict": 1, "skip skipped": 1, "unchanged skipped": 2})
+}
+
+// provenance has the applier mark what it sends.
+func provenance(a *apply.Applier) { a.Provenance = "always" }
+
+func TestProvenance(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "dir/b.jpg", "b")
+	asked := w.during(func() {
+		_, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
+		must(t, err)
+	})
+	if asked["PATCH /assets/{id}"] != 2 || asked["POST /assets"] != 2 || asked["GET /assets/{id}"] != 0 {
+		t.Errorf("asked %v, want two uploads and two descriptions", asked)
+	}
+	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/b.jpg")
+	must(t, err)
+	a, err := w.other.Asset(t.Context(), r.Asset)
+	must(t, err)
+	mark, _ := a.Metadata.CustomAttributes["assetferry"].(string)
+	if !strings.HasSuffix(mark, "."+r.Asset) || strings.Contains(mark, "dir") || strings.Contains(mark, "memory") {
+		t.Errorf("the asset says %q", mark)
+	}
+
+	// Without the journal the mark is enough: no content is read.
+	w.loseJournal()
+	asked = w.during(func() { w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 2}) })
+	for what := range asked {
+		if strings.Contains(what, "file") || strings.HasPrefix(what, "P") {
+			t.Errorf("asked %s", what)
+		}
+	}
+}
+
+// A mark that is of other content, or of another asset, is worth nothing.
+func TestProvenanceOfSomethingElse(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	_, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
+	must(t, err)
+	w.put("a.jpg", "b") // of the same length
+	w.loseJournal()
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"conflict conflict": 1})
+}
+
+// Whoever dies between sending and describing leaves that to the next process,
+// which does not send again.
+func TestKilledBeforeDescribing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	plan := w.die(migrate.DefaultRules(), "a.jpg")
+	asked := w.during(func() {
+		_, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
+		must(t, err)
+	})
+	if asked["PATCH /assets/{id}"] != 2 || asked["POST /assets"] != 1 {
+		t.Errorf("asked %v, want one upload and two descriptions", asked)
+	}
+	w.wantStates(plan, map[string]int64{"create done": 2})
+}
+
+// An asset that cannot be described is there all the same: it is never sent again.
+func TestDescribingFails(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=422 once=1"))
+	w.put("a.jpg", "a")
+	planned, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
+	must(t, err)
+	w.wantStates(planned, map[string]int64{"create failed": 1})
+	if n := w.requests()["POST /assets"]; n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+	if i := w.item(planned, "a.jpg"); !strings.Contains(i.Error, "not described") || i.Asset == "" {
+		t.Errorf("got error %q, asset %q", i.Error, i.Asset)
+	}
+	w.wantStates(w.syncWith(w.silent(), migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1})
+
+	// A later run that describes makes up for it, and the one after that need not.
+	describe := func() migrate.Plan {
+		run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+		must(t, err)
+		p := plan.New(w.deps(), migrate.DefaultRules())
+		p.Describes = true
+		planned, err := p.Plan(t.Context(), run)
+		must(t, err)
+		must(t, w.applier(w.deps(), provenance).Apply(t.Context(), planned.Run))
+		return planned
+	}
+	w.wantStates(describe(), map[string]int64{"describe done": 1})
+	if n := w.requests()["POST /assets"]; n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+	w.wantStates(describe(), map[string]int64{"unchanged skipped": 1})
+}
+
+// A folder that a former process asked for may show up yet: it is waited for, and
+// not made twice.
+func TestFolderOfAFormerProcess(t *testing.T) {
+	t.Parallel()
+	const late = 200 * time.Millisecond
+	w := newWorld(t)
+	w.put("dir/a.jpg", "a")
+	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
+	made := w.atLast(late, func() { w.folder(w.images, "", "dir") })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Answer = late })
+	made()
+	must(t, err)
+	if n := w.folders()["Images/dir"]; n != 1 {
+		t.Errorf("the folder is there %d times", n)
+	}
+	if left, err := w.journal.Intents(t.Context(), w.pair.Destination); err != nil || len(left) != 0 {
+		t.Errorf("intents left: %v (%v)", left, err)
+	}
+}
+
+// What a process that died long ago asked for is there by now or does not come
+// any more: nobody waits for it.
+func TestFolderOfALongDeadProcess(t *testing.T) {
+	w := newWorld(t)
+	w.put("dir/a.jpg", "a")
+	death := time.Now().Add(-2 * time.Hour)
+	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, death))
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
+		a.Answer, a.FormerAlive = time.Hour, death
+	})
+	must(t, err)
+	if n := w.folders()["Images/dir"]; n != 1 {
+		t.Errorf("the folder is there %d times", n)
+	}
+}
+
+// A folder whose answers are all lost and that is never made fails its items for
+// now; it does not put them in doubt.
+func TestFolderThatIsNeverMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, faults(t, "POST /folders status=500"))
+	w.put("dir/a.jpg", "a")
+	plan, err := w.try(t.Context(), migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create failed": 1})
+	if i := w.item(plan, "dir/a.jpg"); !strings.Contains(i.Error, "it is not there") || errors.Is(err, migrate.ErrStopped) {
+		t.Errorf("got %q", i.Error)
+	}
+}

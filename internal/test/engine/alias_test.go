@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// joining are rules under which equal objects share an asset.
+func joining(changes ...func(*migrate.SyncRules)) migrate.Rules {
+	r := syncing(changes...)
+	r.Duplicates = "one-asset"
+	return r
+}
+
+// leadTo tells whose asset each key leads to.
+func (w *world) leadTo(keys ...string) map[string]string {
+	w.Helper()
+	owners := map[string]string{}
+	for _, key := range keys {
+		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, key)
+		if errors.Is(err, state.ErrNotFound) {
+			continue
+		}
+		must(w, err)
+		owners[key] = a.Key
+	}
+	return owners
+}
+
+func (w *world) wantLeadTo(want map[string]string) {
+	w.Helper()
+	if got := w.leadTo("a.jpg", "b.jpg", "c.jpg", "d.jpg", "dir/e.jpg"); !maps.Equal(got, want) {
+		w.Errorf("keys lead to %v, want %v", got, want)
+	}
+}
+
+// wantContents compares what is at the destination with a count of each content.
+func (w *world) wantContents(want map[string]int) {
+	w.Helper()
+	got := map[string]int{}
+	for _, a := range w.assetsAt() {
+		got[a.Digest]++
+	}
+	digests := map[string]int{}
+	for content, n := range want {
+		digests[digest(content)] = n
+	}
+	if !maps.Equal(got, digests) {
+		w.Errorf("there are %v, want %v", got, digests)
+	}
+}
+
+// threeCopies is a library in which an object is there three times.
+func threeCopies(t *testing.T) *world {
+	w := newWorld(t)
+	w.put("a.jpg", "same", "b.jpg", "else", "c.jpg", "same", "dir/e.jpg", "same")
+	return w
+}
+
+func TestEqualObjectsShareAnAsset(t *testing.T) {
+	w := threeCopies(t)
+	w.put("a.png", "same", "empty1.jpg", "", "empty2.jpg", "")
+	asked := w.during(func() {
+		w.wantStates(w.syncs(joining()), map[string]int64{"create done": 5, "adopt done": 2})
+	})
+	if n := asked["POST /assets"]; n != 5 {
+		t.Errorf("%d were sent, want 5: %v", n, asked)
+	}
+	w.wantContents(map[string]int{"same": 2, "else": 1, "": 2})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg", "dir/e.jpg": "a.jpg"})
+
+	asked = w.during(func() { w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 7}) })
+	if len(asked) > 0 {
+		t.Errorf("a quiet night asked %v", asked)
+	}
+	w.put("d.jpg", "same") // finds the asset that is there
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 7, "adopt done": 1})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg", "d.jpg": "a.jpg", "dir/e.jpg": "a.jpg"})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}) // what is joined stays so
+	w.wantSound()
+}
+
+// What is written down of a copy has no asset to go to, and people hear of that.
+func TestWhatDescribesAnAliasIsTold(t *testing.T) {
+	w := threeCopies(t)
+	w.put("c.jpg.json", saying("of c"))
+	plan := w.syncWith(w.describing(says("dir/e.jpg", "of e")), joining())
+	for key, told := range map[string]bool{"a.jpg": false, "c.jpg": true, "dir/e.jpg": true} {
+		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "described as a.jpg is") != told {
+			t.Errorf("the item is %+v", i)
+		}
+	}
+}
+
+func TestWithoutTheRuleEachHasItsAsset(t *testing.T) {
+	w := threeCopies(t)
+	w.wantStates(w.syncs(syncing()), map[string]int64{"create done": 4})
+	w.wantContents(map[string]int{"same": 3, "else": 1})
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4}) // what has an asset keeps it
+}
+
+// What the aliases lead to never changes under them.
+func TestAliasesPartFromAnOwnerThatChanges(t *testing.T) {
+	w := threeCopies(t)
+	w.syncs(joining())
+	w.put("a.jpg", "news")
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 1, "replace done": 1, "create done": 1, "adopt done": 1})
+	w.wantContents(map[string]int{"same": 1, "else": 1, "news": 1})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "c.jpg"})
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4})
+	w.wantSound()
+}
+
+// An asset stays as long as one of its objects does.
+func TestAliasTakesOverFromAnOwnerThatIsGone(t *testing.T) {
+	w := threeCopies(t)
+	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	w.source.Delete("a.jpg")
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 2, "move done": 1})
+	for range 3 {
+		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 3})
+	}
+	w.wantContents(map[string]int{"same": 1, "else": 1})
+	w.wantLeadTo(map[string]string{"a.jpg": "c.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "c.jpg"})
+	w.source.Delete("c.jpg")
+	w.source.Delete("dir/e.jpg")
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1})
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "trash done": 1})
+	w.wantSound()
+}
+
+// An asset is not trashed that an object has which is only left out.
+func TestAliasThatIsLeftOutHoldsTheAsset(t *testing.T) {
+	w := threeCopies(t)
+	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing.Exclude = []string{"nothing"}
+	w.syncs(removing)
+	w.source.Delete("a.jpg")
+	w.source.Delete("dir/e.jpg")
+	removing.Exclude = []string{"c.jpg"}
+	for range 3 {
+		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 2})
+	}
+	w.wantContents(map[string]int{"same": 1, "else": 1})
+}
+
+func TestAliasThatChanges(t *testing.T) {
+	w := threeCopies(t)
+	w.syncs(joining())
+	w.put("c.jpg", "same") // touched: it is compared once
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3, "adopt done": 1})
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4})
+	w.put("c.jpg", "mine")
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3, "create done": 1})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
+	w.wantContents(map[string]int{"same": 1, "else": 1, "mine": 1})
+
+	w.source.Delete("dir/e.jpg") // its old address stays known
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
+	w.put("dir/e.jpg", "same")
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3, "adopt done": 1})
+	w.wantSound()
+}
+
+func TestUndoOfAliases(t *testing.T) {
+	w := threeCopies(t)
+	first := w.syncs(joining())
+	w.put("d.jpg", "same")
+	second := w.syncs(joining())
+	undo := w.undo(first)
+	w.wantStates(undo, map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg holds the asset of a.jpg
+	if got, want := w.item(undo, "a.jpg").Error, string(migrate.ReasonSharedLater)+": "+second.Run.ID; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	w.undo(second)
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg"})
+	w.wantStates(w.undo(first), map[string]int64{"trash done": 1})
+	w.wantContents(map[string]int{})
+	w.wantLeadTo(map[string]string{})
+	w.wantStates(w.syncs(joining()), map[string]int64{"create done": 2, "adopt done": 3})
+	w.wantSound()
+}
+
+// An owner that does not arrive leaves its aliases waiting for the next run, which makes one
+// of them the owner if need be.
+func TestAliasOfWhatDidNotArrive(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=400 once=1"))
+	w.put("a.jpg", "same", "b.jpg", "same")
+	plan := w.syncs(joining())
+	w.wantStates(plan, map[string]int64{"create failed": 1, "adopt failed": 1})
+	w.wantLeadTo(map[string]string{})
+	want := "its content is that of a.jpg, which has not arrived as it was planned; the next run looks again"
+	if got := w.item(plan, "b.jpg").Error; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	w.wantStates(w.syncs(joining()), map[string]int64{"create done": 1, "adopt done": 1})
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "a.jpg"})
+	w.wantSound()
+}
+
+// Whatever call to the journal goes wrong, the night after knows what is shared, and nothing
+// is there twice.
+func TestAliasesSurviveABrokenJournal(t *testing.T) {
+	t.Parallel()
+	step := 7 * slowdown
+	if sweepsAll() {
+		step = 1
+	}
+	random := seedtest.Rand(t)
+	for _, b := range blows() {
+		if b.side != "journal" {
+			continue
+		}
+		for n := 1 + random.IntN(step); strikesAliases(t, b, n); n += step {
+		}
+	}
+}
+
+// strikesAliases has the call with a number go wrong, and reports whether there was one.
+func strikesAliases(t *testing.T, b blow, call int) bool {
+	t.Helper()
+	w := threeCopies(t)
+	defer w.close()
+	w.put("b.jpg", "twin", "d.jpg", "twin")
+	w.syncs(joining())
+	w.put("a.jpg", "news", "f.jpg", "twin")
+	w.source.Delete("b.jpg")
+	at := inject.At(call)
+	d := w.deps()
+	b.strike(w, &d, at)
+	_, err := w.tryWith(w.Context(), d, joining())
+	w.unhook()
+	if err != nil && !at.Came() {
+		t.Errorf("%v %d: ended with %v", b, call, err)
+	}
+	for range 2 {
+		w.syncs(joining())
+	}
+	w.wantContents(map[string]int{"same": 1, "news": 1, "twin": 1})
+	owners := w.leadTo("a.jpg", "b.jpg", "c.jpg", "d.jpg", "dir/e.jpg", "f.jpg")
+	if owners["c.jpg"] != "c.jpg" || owners["dir/e.jpg"] != "c.jpg" || owners["a.jpg"] != "a.jpg" || owners["d.jpg"] != owners["b.jpg"] || owners["f.jpg"] != owners["b.jpg"] {
+		t.Errorf("%v %d: keys lead to %v", b, call, owners)
+	}
+	w.wantSound()
+	return at.Came()
+}
+
+// Who reads all again reads aliases, too, whether or not objects are to share assets by now:
+// those that are what they were stay aliases, the others part.
+func TestAliasesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, duplicates := range []string{"keep", "one-asset"} {
+		t.Run(duplicates, func(t *testing.T) {
+			w := threeCopies(t)
+			w.syncs(joining())
+			w.sameTime("c.jpg", "mine")
+			checking := syncing(func(s *migrate.SyncRules) { s.Checksum = true })
+			checking.Duplicates = duplicates
+			w.wantStates(w.syncs(checking), map[string]int64{"unchanged skipped": 2, "create done": 1, "adopt done": 1})
+			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
+			w.wantContents(map[string]int{"same": 1, "else": 1, "mine": 1})
+			w.put("f.jpg", "same") // which has nothing to join where copies are kept
+			w.syncs(checking)
+			w.wantContents(map[string]int{"same": map[string]int{"keep": 2, "one-asset": 1}[duplicates], "else": 1, "mine": 1})
+			w.wantSound()
+		})
+	}
+}

@@ -1,0 +1,614 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// approve makes a plan and approves it.
+func (w *world) approve(r migrate.Rules) *plan.Approval {
+	w.Helper()
+	return w.approval(w.plan(r))
+}
+
+func (w *world) approval(planned migrate.Plan) *plan.Approval {
+	w.Helper()
+	var items []state.Item
+	for i, err := range w.journal.Items(w.Context(), planned.Run.Num) {
+		must(w, err)
+		items = append(items, i)
+	}
+	return &plan.Approval{Hash: planned.Run.PlanHash, Categories: planned.Categories, Items: sequence(items, nil)}
+}
+
+// sequence gives items, and then an error if there is one.
+func sequence(items []state.Item, err error) iter.Seq2[state.Item, error] {
+	return func(yield func(state.Item, error) bool) {
+		for _, i := range items {
+			if !yield(i, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(state.Item{}, err)
+		}
+	}
+}
+
+// tryApproved carries out an approved plan, or goes on with it.
+func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approval, r migrate.Rules, changes ...change) (migrate.Plan, error) {
+	w.Helper()
+	rules, err := json.Marshal(r)
+	must(w, err)
+	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		if run, err = w.journal.Begin(w.Context(), w.pair, "apply", rules); err == nil {
+			err = w.journal.SetApprovedPlan(w.Context(), run.Num, a.Hash)
+		}
+	}
+	if err != nil {
+		return migrate.Plan{}, err
+	}
+	applier, planner := w.applier(d, changes...), plan.New(d, r)
+	planner.Approval, planner.Answer, planner.Describes = a, applier.Answer, applier.Provenance == "always"
+	plan, err := planner.Plan(ctx, run)
+	if err != nil {
+		return plan, err
+	}
+	return plan, applier.Apply(ctx, plan.Run)
+}
+
+// apply carries out an approved plan to the end of the run.
+func (w *world) apply(a *plan.Approval, r migrate.Rules, changes ...change) migrate.Plan {
+	w.Helper()
+	plan, err := w.tryApproved(w.Context(), w.deps(), a, r, changes...)
+	must(w, err)
+	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished || run.PlanHash != a.Hash {
+		w.Fatalf("the run is %s with hash %s (%v), want finished with %s", run.State, run.PlanHash, err, a.Hash)
+	}
+	return plan
+}
+
+// An approved plan is carried out as it is. To do so again sends nothing.
+func TestApprovedPlanIsWhatHappens(t *testing.T) {
+	w := newWorld(t)
+	w.varied()
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	dry := w.plan(r)
+	approval := w.approval(dry)
+	real := w.apply(approval, r)
+	if diff := gocmp.Diff(dry.Tallies, real.Tallies); diff != "" {
+		t.Errorf("what is carried out differs from the plan:\n%s", diff)
+	}
+	w.wantStates(real, map[string]int64{"create done": 12, "adopt done": 2})
+	there := w.assetsAt()
+	var again migrate.Plan
+	if sent := writes(w.during(func() { again = w.apply(approval, r) })); len(sent) > 0 {
+		t.Errorf("to apply it again sent %v", sent)
+	}
+	w.wantStates(again, map[string]int64{"unchanged skipped": 14})
+	w.wantAssets(there)
+}
+
+// What has changed since the plan was approved is left alone, with the reason, and
+// everything else arrives.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	created := func(r *migrate.Rules) { r.Unmatched = "create" }
+	for name, c := range map[string]struct {
+		before func(*world)
+		rules  func(*migrate.Rules)
+		drift  func(*world)
+		want   string // of the object a.jpg
+	}{
+		"size": {drift: func(w *world) {
+			w.source.PutObject(sources.Object{Key: "a.jpg", Time: time.Unix(1, 0)}, []byte("longer"))
+		}, want: "its size was 1, is 6; its time was "},
+		"time":        {drift: func(w *world) { w.put("a.jpg", "b") }, want: `its time was 2026-01-01T00:00:02Z, is 2026-01-01T00:00:03Z; its version tag was "2", is "3"`},
+		"version":     {drift: func(w *world) { w.sameTime("a.jpg", "b") }, want: `its version tag was "2", is "3"`},
+		"gone":        {drift: func(w *world) { w.source.Delete("a.jpg") }, want: "it is not at the source any more"},
+		"not allowed": {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, nil) }, want: "its content cannot be taken: cannot be read"},
+		"a link":      {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, nil) }, want: "its content cannot be taken: symbolic link"},
+		"a folder that cannot be read": {drift: func(w *world) {
+			w.source.Delete("a.jpg")
+			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
+		}, want: "its content cannot be taken: directory cannot be read"},
+		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
+			want: "was create, is conflict (another asset of that name is there, see --on-existing)"},
+		"another asset of about that name": {drift: func(w *world) { w.upload(w.images, "", "A.JPG", "other") },
+			want: "was create, is conflict (another asset of that name is there, see --on-existing)"},
+		"an equal asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
+			want: "was create, is adopt (an equal asset is there already)"},
+		"duplicates": {rules: func(r *migrate.Rules) { r.OnExisting = "duplicate" }, drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
+			want: "was create (not at the destination yet), is create (another asset of that name is there; sent beside it)"},
+		"adopted no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: (*world).trashAll,
+			want: "was adopt, is create (not at the destination yet)"},
+		"adopted by adopt no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
+			rules: func(r *migrate.Rules) { r.AdoptOnly = true }, drift: (*world).trashAll,
+			want: "was adopt, is skip (not at the destination, and adopt sends nothing)"},
+		"another asset to adopt": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: func(w *world) {
+			w.trashAll()
+			w.upload(w.images, "", "a.jpg", "a")
+		}, want: `its asset was "`},
+		"no category any more": {rules: func(r *migrate.Rules) { r.Unmatched = "skip" }, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
+			want: "was create, is skip (no category allows its extension)"},
+		"a category to be made": {rules: created, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
+			want: `its category was "`},
+		"another category": {drift: func(w *world) {
+			w.delete("/admin/categories/" + w.images)
+			w.category("Images", "jpg")
+		}, want: `its category was "`},
+		"it has come with another content": {drift: func(w *world) {
+			w.put("a.jpg", "b")
+			w.migrate(only("a.jpg"))
+			w.sameTime("a.jpg", "a")
+		}, want: `its time was `},
+		"its name is taken": {drift: func(w *world) {
+			w.put("A.jpg", "of the same name")
+			w.migrate(only("A.jpg"))
+		}, want: "was create (not at the destination yet), is create (not at the destination yet; renamed, the name is taken)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("always.txt", "always", "a.jpg", "a")
+			r := migrate.DefaultRules()
+			if c.before != nil {
+				c.before(w)
+			}
+			if c.rules != nil {
+				c.rules(&r)
+			}
+			approval := w.approve(r)
+			c.drift(w)
+			there := w.assetsAt()
+			plan := w.apply(approval, r)
+			i := w.item(plan, "a.jpg")
+			if i.State != state.ItemChanged || i.Action != state.Skip || i.Reason != string(migrate.ReasonDrifted) ||
+				!strings.HasPrefix(i.Error, "drifted since the plan was approved: "+c.want) {
+				t.Errorf("%s, %s (%s): %s\nwant %s", i.State, i.Action, i.Reason, i.Error, c.want)
+			}
+			if !r.AdoptOnly {
+				there = append(there, placed{"Texts", "", "always.txt", digest("always")})
+				sortPlaced(there)
+			}
+			w.wantAssets(there)
+		})
+	}
+}
+
+// sameTime changes an object and has it keep its time, as tools may.
+func (w *world) sameTime(key sources.Key, content string) {
+	w.Helper()
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if o.Key == key {
+			w.source.PutObject(sources.Object{Key: key, Time: o.Time}, []byte(content))
+		}
+	}
+}
+
+// trashAll moves all assets to the trash.
+func (w *world) trashAll() {
+	w.Helper()
+	for c, err := range w.other.Categories(w.Context()) {
+		must(w, err)
+		for a, err := range w.other.List(w.Context(), assets.ListOptions{CategoryID: c.ID}) {
+			must(w, err)
+			must(w, w.other.Trash(w.Context(), a.ID))
+		}
+	}
+}
+
+func only(key string) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.FilesFrom = migrate.NewKeyList([]sources.Key{sources.Key(key)})
+	return r
+}
+
+// What the approved plan leaves alone stays alone for the reason it had, and what is
+// not in it is not touched, whatever is true by now.
+func TestLeftAloneStaysAlone(t *testing.T) {
+	w := newWorld(t)
+	w.put("1.jpg", "1", "conflict.jpg", "c", "filtered.jpg", "f", "limit.jpg", "l", "odd.odd", "o", "was there.jpg", "w")
+	w.migrate(only("was there.jpg"))
+	foreign := w.upload(w.images, "", "conflict.jpg", "other")
+	r := migrate.DefaultRules()
+	r.Exclude, r.Limit, r.Unmatched = []string{"filtered*"}, 2, "skip"
+	approval := w.approve(r)
+
+	must(t, w.other.Trash(t.Context(), foreign.ID))
+	w.category("Odd", "odd")
+	w.put("0 new.jpg", "n", "filtered.jpg", "changed", "odd.odd", "changed", "was there.jpg", "changed")
+	w.source.Delete("limit.jpg")
+	plan := w.apply(approval, r)
+	got := map[string]string{}
+	for i, err := range w.journal.Items(t.Context(), plan.Run.Num) {
+		must(t, err)
+		got[string(i.Key)] = fmt.Sprintf("%s, %s: %s", i.State, i.Action, i.Reason)
+	}
+	want := map[string]string{
+		"0 new.jpg":     "skipped, skip: not in the approved plan",
+		"1.jpg":         "done, create: not at the destination yet",
+		"conflict.jpg":  "conflict, conflict: another asset of that name is there, see --on-existing",
+		"filtered.jpg":  "skipped, skip: left out by --include or --exclude",
+		"odd.odd":       "skipped, skip: no category allows its extension",
+		"was there.jpg": "skipped, skip: not in the approved plan",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	w.wantAssets([]placed{{"Images", "", "1.jpg", digest("1")}, {"Images", "", "was there.jpg", digest("w")}})
+}
+
+// Where approved objects drift, others do not get their places: neither within a limit
+// nor among names.
+func TestApprovedPlanGoverns(t *testing.T) {
+	w := newWorld(t)
+	w.put("A.jpg", "1", "B.jpg", "2", "a.jpg", "3", "b.jpg", "4", "c.jpg", "5")
+	r := migrate.DefaultRules()
+	r.Limit = 4
+	approval := w.approve(r)
+	w.source.Delete("A.jpg")
+	w.put("B.jpg", "changed")
+	plan := w.apply(approval, r)
+	w.wantStates(plan, map[string]int64{"create done": 2, "skip changed": 2, "skip skipped": 1})
+	var names []string
+	for _, p := range w.assetsAt() {
+		names = append(names, p.Name)
+	}
+	if want := []string{"a~" + digest("a.jpg")[:6] + ".jpg", "b~" + digest("b.jpg")[:6] + ".jpg"}; !slices.Equal(names, want) {
+		t.Errorf("%q have arrived, want %q", names, want)
+	}
+}
+
+// The keys in --files-from are not kept; the approved plan stands in for them.
+func TestApprovedFilesFrom(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	r := migrate.DefaultRules()
+	r.FilesFrom = migrate.NewKeyList([]sources.Key{"a.jpg", "missing.jpg"})
+	approval := w.approve(r)
+	r.FilesFrom = &migrate.KeyList{Digest: r.FilesFrom.Digest}
+	plan := w.apply(approval, r)
+	w.wantStates(plan, map[string]int64{"create done": 1, "skip failed": 1, "skip skipped": 1})
+	if i := w.item(plan, "missing.jpg"); i.Reason != string(migrate.ReasonMissing) {
+		t.Errorf("what is missing: %s", i.Reason)
+	}
+}
+
+// What other runs brought since is unchanged, also if it is gone by now.
+func TestArrivedSinceApproval(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	approval := w.approve(migrate.DefaultRules())
+	w.migrate(migrate.DefaultRules())
+	there := w.assetsAt()
+	w.source.Delete("b.jpg")
+	var plan migrate.Plan
+	if sent := writes(w.during(func() { plan = w.apply(approval, migrate.DefaultRules()) })); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+	w.wantStates(plan, map[string]int64{"unchanged skipped": 2})
+	if plan.Gone != 1 {
+		t.Errorf("%d gone, want 1", plan.Gone)
+	}
+	w.wantAssets(there)
+}
+
+// A category that the plan makes for a folder takes no other objects, though it allows
+// their extension and is there by now, since a first try of the plan has made it.
+func TestApprovedCategoriesDrawNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.odd", "a", "new/b.odd", "b")
+	r := migrate.DefaultRules()
+	r.CategoryBy, r.Unmatched = "folder", "create"
+	approval := w.approve(r)
+	w.category("new", "odd")
+	w.wantStates(w.apply(approval, r), map[string]int64{"create done": 2})
+	w.wantAssets([]placed{{"Other files", "", "a.odd", digest("a")}, {"new", "", "b.odd", digest("b")}})
+}
+
+// Only the categories are made that something goes to.
+func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
+	w := newWorld(t)
+	w.put("odd/a.odd", "a", "odd/b.even", "b", "rare/a.rare", "r")
+	r := migrate.DefaultRules()
+	r.CategoryBy = "folder"
+	approval := w.approve(r)
+	w.source.Delete("rare/a.rare")
+	w.source.Delete("odd/b.even")
+	w.apply(approval, r)
+	w.wantAssets([]placed{{"odd", "", "a.odd", digest("a")}})
+	for c, err := range w.other.Categories(t.Context()) {
+		must(t, err)
+		if c.Name == "rare" || c.Name == "odd" && !slices.Equal(c.Extensions, []string{"odd", "even"}) {
+			t.Errorf("there is a category %s for %v", c.Name, c.Extensions)
+		}
+	}
+}
+
+// A failed object is tried again by the next run of the same plan, until it is parked.
+func TestApprovedPlanParks(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=400 rate=1"))
+	w.put("a.jpg", "a")
+	approval := w.approve(migrate.DefaultRules())
+	for range 5 {
+		w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create failed": 1})
+	}
+	w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create parked": 1})
+}
+
+// Nothing is carried out of a plan that turns out not to be the approved one, wherever
+// that is noticed.
+func TestApprovalThatBreaksOff(t *testing.T) {
+	broken := errors.New("not the approved plan")
+	for bad := range 3 { // of the times that it is read: to list, to decide, to compare
+		w := newWorld(t)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		good := w.approve(migrate.DefaultRules())
+		read := -1
+		a := &plan.Approval{Hash: good.Hash, Items: func(yield func(state.Item, error) bool) {
+			for i := range good.Items {
+				if !yield(i, nil) {
+					return
+				}
+			}
+			if read++; read == bad {
+				yield(state.Item{}, broken)
+			}
+		}}
+		if _, err := w.tryApproved(t.Context(), w.deps(), a, migrate.DefaultRules()); !errors.Is(err, broken) {
+			t.Errorf("when it is read for the time %d: %v", bad, err)
+		}
+		w.wantAssets(nil)
+	}
+}
+
+// A listing that breaks off goes on where it was, next to the approved plan.
+func TestListingGoesOnBesideApproval(t *testing.T) {
+	t.Parallel()
+	const all, pulled = 2500, 1700
+	w := newWorld(t)
+	for n := range all {
+		w.put(fmt.Sprintf("%04d.jpg", n), "x")
+	}
+	r := migrate.DefaultRules()
+	approval := w.approve(r)
+	for n := 0; n < all; n += 10 {
+		w.source.Delete(sources.Key(fmt.Sprintf("%04d.jpg", n)))
+		w.put(fmt.Sprintf("%04d new.jpg", n), "new")
+	}
+	rules, err := json.Marshal(r)
+	must(t, err)
+	run, err := w.journal.Begin(t.Context(), w.pair, "apply", rules)
+	must(t, err)
+	plan := func(s sources.Source) (migrate.Plan, error) {
+		d := w.deps()
+		d.Source = s
+		planner := plan.New(d, r)
+		planner.Approval = approval
+		return planner.Plan(t.Context(), run)
+	}
+	if _, err := plan(breaksOff{w.source, pulled}); !errors.Is(err, errPulled) {
+		t.Fatalf("a listing that breaks off: %v", err)
+	}
+	done, err := plan(w.source)
+	must(t, err)
+	w.wantStates(done, map[string]int64{"create planned": all - all/10, "skip changed": all / 10, "skip skipped": all / 10})
+}
+
+// breaksOff is a source whose listing ends early.
+type breaksOff struct {
+	sources.Source
+	after int
+}
+
+func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		n := 0
+		for o, err := range s.Source.Objects(ctx, after) {
+			if n++; n > s.after {
+				yield(sources.Object{}, errPulled)
+				return
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// A library whose approved plan is carried out after anything has happened to it or to
+// its destination: exactly what did not drift arrives, where it was approved to go, and
+// nothing else is touched. To do it again changes nothing.
+func TestApprovedOrLeftAlone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		defer w.close()
+		r, provenance := drawStrictRules(rt), drawProvenance(rt)
+		r.Duplicates = "" // what an owner drifts to is told of who would share its asset
+		r.OnCollision = rapid.SampledFrom([]string{"rename", "conflict"}).Draw(rt, "on collision")
+		library := drawLibrary(rt)
+		w.source.Replace(library)
+		w.put("always.jpg", "there")
+		for _, key := range slices.Sorted(maps.Keys(library)) {
+			if rapid.IntRange(0, 3).Draw(rt, "there already") == 0 {
+				w.uploadAtTop(string(key), string(library[key]))
+			}
+		}
+		approval := w.approve(r)
+		objects := w.objects()
+		drifted := w.drift(rt, approval)
+		want, acted := w.assetsAt(), 0
+		names := w.categoryNames()
+		for i, err := range approval.Items {
+			must(w, err)
+			if i.Action != state.Create && i.Action != state.Adopt {
+				continue
+			}
+			o, there := w.objects()[string(i.Key)]
+			switch {
+			case drifted[string(i.Key)] || !there || o != objects[string(i.Key)]:
+				drifted[string(i.Key)] = true
+				continue
+			case i.Action == state.Create:
+				content := library[i.Key]
+				if i.Key == "always.jpg" {
+					content = []byte("there")
+				}
+				want = append(want, placed{cmp.Or(names[i.Category], strings.TrimPrefix(i.Category, "new:")), i.Folder, i.Name, digest(string(content))})
+			}
+			acted++
+		}
+		sortPlaced(want)
+		for attempt := range rapid.IntRange(0, 2).Draw(rt, "interruptions") {
+			w.applyInterrupted(rt, attempt, approval, r, provenance)
+		}
+		plan := w.apply(approval, r, provenance)
+		if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
+			rt.Errorf("at the destination (-want +got):\n%s", diff)
+		}
+		states, listed := w.states(plan)
+		// An interruption may come too late, and then this is a run of its own.
+		if done := states["create done"] + states["adopt done"] + states["unchanged skipped"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
+			rt.Errorf("%v, want %d done and changed: %v", states, acted, drifted)
+		}
+		gone := 0
+		for key := range drifted {
+			if _, there := w.objects()[key]; !there {
+				gone++
+			}
+		}
+		if listed != w.listed()+int64(gone) {
+			rt.Errorf("the run accounts for %d objects, want %d and %d that are gone", listed, w.listed(), gone)
+		}
+		if sent := writes(w.during(func() { w.apply(approval, r, provenance) })); len(sent) > 0 {
+			rt.Errorf("to apply it again sent %v", sent)
+		}
+	})
+}
+
+// applyInterrupted begins or goes on to apply, and is cut short at some request unless
+// it is done before; now and then the source is listed anew.
+func (w *world) applyInterrupted(t *rapid.T, attempt int, a *plan.Approval, r migrate.Rules, provenance change) {
+	w.Helper()
+	ctx, cancel := context.WithCancelCause(w.Context())
+	defer cancel(nil)
+	defer w.gate.on(nil)
+	at := rapid.IntRange(1, 30).Draw(t, "interrupted at request")
+	w.gate.on(func(n int, _ *http.Request) error {
+		if n >= at {
+			cancel(errPulled)
+		}
+		return nil
+	})
+	if attempt > 0 && rapid.Bool().Draw(t, "list anew") {
+		w.relist(w.deps(), provenance)
+	}
+	if _, err := w.tryApproved(ctx, w.deps(), a, r, provenance); err != nil && !errors.Is(err, errPulled) {
+		t.Fatal(err)
+	}
+}
+
+// objects gives what identifies the version of each object.
+func (w *world) objects() map[string]sources.Object {
+	w.Helper()
+	all := map[string]sources.Object{}
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		all[string(o.Key)] = o
+	}
+	return all
+}
+
+// categoryNames gives the names of categories by their ids.
+func (w *world) categoryNames() map[string]string {
+	w.Helper()
+	names := map[string]string{}
+	for c, err := range w.other.Categories(w.Context()) {
+		must(w, err)
+		names[c.ID] = c.Name
+	}
+	return names
+}
+
+// uploadAtTop puts an asset directly into the category that its name belongs to, if
+// there is one.
+func (w *world) uploadAtTop(name, content string) {
+	w.Helper()
+	category := map[string]string{".jpg": w.images, ".png": w.images, ".txt": w.texts}[strings.ToLower(path.Ext(name))]
+	if category != "" && isClean(name) && !strings.Contains(name, "/") && !tooLong(name) && name[0] != '.' {
+		w.upload(category, "", name, content)
+	}
+}
+
+// namesakes are the items that adopt assets called like that of one of them, which is one, too.
+// If only some of these assets were gone, what is left of them would stand for other objects.
+func (w *world) namesakes(a *plan.Approval, of state.Item) (all []state.Item) {
+	w.Helper()
+	called := func(i state.Item) string { return strings.ToLower(norm.NFC.String(string(i.Key))) }
+	for i, err := range a.Items {
+		must(w, err)
+		if of.Action == state.Adopt && i.Action == state.Adopt && called(i) == called(of) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// drift has something happen to a source and a destination, and tells which items of an
+// approved plan are not as they were because of the destination.
+func (w *world) drift(t *rapid.T, a *plan.Approval) map[string]bool {
+	w.Helper()
+	drifted := map[string]bool{}
+	for i, err := range a.Items {
+		must(w, err)
+		switch key := i.Key; rapid.IntRange(0, 9).Draw(t, "drift") {
+		case 0:
+			w.source.Delete(key)
+		case 1:
+			w.source.PutObject(sources.Object{Key: key, Obstacle: sources.Unreadable}, nil)
+		case 2:
+			w.source.Put(key, drawContent(t))
+		case 3:
+			if i.Action == state.Create && i.Folder == "" && !strings.HasPrefix(i.Category, "new:") {
+				w.upload(i.Category, "", i.Name, rapid.SampledFrom([]string{"x", "", "foreign"}).Draw(t, "foreign"))
+				drifted[string(i.Key)] = true
+			}
+		case 4:
+			for _, n := range w.namesakes(a, i) {
+				if !drifted[string(n.Key)] {
+					must(w, w.other.Trash(w.Context(), n.Asset))
+					drifted[string(n.Key)] = true
+				}
+			}
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "new objects") {
+		w.source.Put(drawKey(t), drawContent(t))
+	}
+	return drifted
+}

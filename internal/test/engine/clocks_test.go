@@ -1,0 +1,340 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/test/seedtest"
+	"assetferry/internal/token"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+)
+
+// A steppedClock is a clock that is set while it runs.
+type steppedClock struct{ ahead atomic.Int64 }
+
+func (c *steppedClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *steppedClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
+
+// withClock has the service live by a clock.
+func withClock(c *steppedClock) func(*sandbox.Options) {
+	return func(o *sandbox.Options) { o.Now, o.TokenAge = c.now, 72*time.Hour }
+}
+
+// steps are by how much a clock is set: more than two clocks may differ, and a day.
+var steps = []time.Duration{-24 * time.Hour, -8 * time.Minute, 0, 8 * time.Minute, 24 * time.Hour}
+
+// liveBy has the client of the engine live by a clock.
+func (w *world) liveBy(c *steppedClock) migrate.Deps {
+	w.Helper()
+	tokens := w.mint()
+	tokens.Now = c.now
+	w.client = w.clientOf(tokens, c.now)
+	d := w.deps()
+	d.Now = func() time.Time { return serverTime(w.client, c.now()) }
+	return d
+}
+
+// serverTime is the server's clock as far as a client knows it.
+func serverTime(client *assets.Client, ours time.Time) time.Time {
+	skew, _ := client.Skew()
+	return ours.Add(skew)
+}
+
+// clientOf makes a client for the engine that lives by a clock, with tokens of its own.
+func (w *world) clientOf(tokens *token.Minter, now func() time.Time) *assets.Client {
+	w.Helper()
+	client, err := assets.New(assets.Options{
+		BaseURL: w.url, Tokens: tokens, Transport: w.gate, Now: now, CompensateClock: true,
+		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
+	})
+	must(w, err)
+	return client
+}
+
+// Whichever clock is set in mid-run, in either direction, and set right again or not: what
+// was sent and whose answer was lost is found, and not sent again.
+func TestClocksStepInMidRun(t *testing.T) {
+	t.Parallel()
+	const objects, setAt, rightAt = 24, 8, 16
+	random := seedtest.Rand(t)
+	for _, lose := range []string{"POST /assets drop=after nth=3", "POST /assets status=503 commit=after nth=2"} {
+		for _, service := range steps {
+			for _, ours := range steps {
+				if service.Abs() != ours.Abs() && service != 0 && ours != 0 {
+					continue
+				}
+				for _, back := range []bool{false, true} {
+					if leftOut(random) {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s/service %v/ours %v/set right %v", lose[13:], service, ours, back), func(t *testing.T) {
+						t.Parallel()
+						var theirs, mine steppedClock
+						w := newWorld(t, faults(t, lose), withClock(&theirs))
+						w.putMany(objects)
+						d := w.liveBy(&mine)
+						uploads := 0
+						w.gate.on(func(_ int, r *http.Request) error {
+							if r.Method == http.MethodPost && r.URL.Path == "/assets" {
+								switch uploads++; {
+								case uploads == setAt:
+									theirs.set(service)
+									mine.set(ours)
+								case uploads == rightAt && back:
+									theirs.set(0)
+									mine.set(0)
+								}
+							}
+							return nil
+						})
+						_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *apply.Applier) { a.Concurrency = 1 })
+						must(t, err)
+						theirs.set(0)
+						w.wantOnce(objects)
+					})
+				}
+			}
+		}
+	}
+}
+
+// wantOnce reports objects of putMany that are not at the destination exactly once.
+func (w *world) wantOnce(objects int) {
+	w.Helper()
+	count := map[string]int{}
+	for _, a := range w.assetsAt() {
+		count[a.Name]++
+	}
+	for n := range objects {
+		if name := fmt.Sprintf("%03d.jpg", n); count[name] != 1 {
+			w.Errorf("%s is there %d times", name, count[name])
+		}
+	}
+	if len(count) != objects {
+		w.Errorf("%d names are there, want %d", len(count), objects)
+	}
+}
+
+// Two nodes of a service, whose clocks differ, answer in turns.
+func TestNodesOfDifferentTime(t *testing.T) {
+	t.Parallel()
+	const objects = 60
+	for _, behind := range []time.Duration{8 * time.Minute, 24 * time.Hour} {
+		var requests atomic.Int64
+		nodes := func(o *sandbox.Options) {
+			o.TokenAge = 72 * time.Hour
+			o.Now = func() time.Time { return time.Now().Add(-time.Duration(requests.Load()/3%2) * behind) }
+		}
+		w := newWorld(t, faults(t, "POST /assets drop=after nth=5"), nodes)
+		w.putMany(objects)
+		w.tokens.Now, w.tokens.Life = func() time.Time { return time.Now().Add(-36 * time.Hour) }, 96*time.Hour // good for both
+		d := w.deps()
+		d.Now = func() time.Time { return serverTime(w.client, time.Now()) }
+		w.gate.on(func(int, *http.Request) error { requests.Add(1); return nil })
+		_, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
+		must(t, err)
+		w.wantOnce(objects)
+		w.close()
+	}
+}
+
+// A process is killed while it sends, and clocks are set before that, between, and after
+// it. The next one knows nothing of where they were: it looks at all that came last.
+func TestClocksStepAroundAKill(t *testing.T) {
+	t.Parallel()
+	random := seedtest.Rand(t)
+	for _, before := range steps {
+		for _, after := range steps {
+			for _, ours := range steps[1:4] {
+				if leftOut(random) {
+					continue
+				}
+				t.Run(fmt.Sprintf("service %v then %v/ours %v", before, after, ours), func(t *testing.T) {
+					t.Parallel()
+					var theirs, mine steppedClock
+					w := newWorld(t, withClock(&theirs))
+					w.put("000.jpg", "0", "001.jpg", "1", "002.jpg", "2")
+					w.tokens.Now = theirs.now // somebody else's
+					d := w.liveBy(&mine)
+					alive := time.Now()
+					run := w.dieBy(&theirs, before, "001.jpg")
+					theirs.set(after)
+					mine.set(ours)
+					_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *apply.Applier) { a.FormerAlive = alive.Add(-time.Minute) })
+					must(t, err)
+					w.wantStates(run, map[string]int64{"create done": 3})
+					theirs.set(0)
+					w.wantOnce(3)
+				})
+			}
+		}
+	}
+}
+
+// dieBy is die for a service whose clock is set once the intents are noted, before
+// anything arrives.
+func (w *world) dieBy(theirs *steppedClock, set time.Duration, arrived string) migrate.Plan {
+	w.Helper()
+	plan := w.die(migrate.DefaultRules())
+	theirs.set(set)
+	item := w.item(plan, arrived)
+	if item.Attempts == 0 {
+		w.Fatal(errors.New("nothing was being sent"))
+	}
+	w.upload(w.images, "", arrived, fmt.Sprint(int(arrived[2]-'0')))
+	return plan
+}
+
+// What is older than the upload by the service's clock may have been there before. It is
+// taken for the upload all the same, since what is sent beside it might be there twice, but
+// nothing that we ever trash.
+func TestLostUploadOlderThanItsIntent(t *testing.T) {
+	t.Parallel()
+	var theirs steppedClock
+	w := newWorld(t, withClock(&theirs))
+	w.put("000.jpg", "0", "001.jpg", "1", "002.jpg", "2")
+	w.tokens.Now = theirs.now
+	plan := w.dieBy(&theirs, -time.Hour, "001.jpg")
+	theirs.set(0)
+	w.migrate(migrate.DefaultRules())
+	w.wantOnce(3)
+	if i := w.item(plan, "001.jpg"); !strings.Contains(i.Error, "undo leaves it there") {
+		t.Errorf("the remark is %q", i.Error)
+	}
+	for key, adopted := range map[string]bool{"000.jpg": false, "001.jpg": true, "002.jpg": false} {
+		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); err != nil || r.Adopted != adopted {
+			t.Errorf("%s: adopted %v, want %v (%v)", key, r.Adopted, adopted, err)
+		}
+	}
+}
+
+// An object that is sent beside an asset of its name, by order, becomes an asset of its own,
+// and only one, also where its upload is lost and the clock set back.
+func TestLostUploadBesideAnother(t *testing.T) {
+	t.Parallel()
+	for _, set := range steps {
+		var theirs, mine steppedClock
+		w := newWorld(t, faults(t, "POST /assets drop=after nth=2"), withClock(&theirs)) // the second is the first of ours
+		w.put("a.jpg", "1")
+		w.upload(w.images, "", "a.jpg", "2") // as long, but not equal
+		w.gate.on(atUpload(1, func() error { theirs.set(set); return nil }))
+		r := migrate.DefaultRules()
+		r.OnExisting = "duplicate"
+		_, err := w.tryWith(t.Context(), w.liveBy(&mine), r)
+		must(t, err)
+		theirs.set(0)
+		w.wantAssets([]placed{{"Images", "", "a.jpg", digest("1")}, {"Images", "", "a.jpg", digest("2")}})
+		w.close()
+	}
+}
+
+// A losing transport answers 503 to the first uploads, each of another length, and once to
+// each of them. They do not arrive.
+type losing struct {
+	next http.RoundTripper
+	most int
+	mu   sync.Mutex
+	lost map[int64]bool
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	loses := r.Method == http.MethodPost && r.URL.Path == "/assets" && len(l.lost) < l.most && !l.lost[r.ContentLength]
+	if loses {
+		l.lost[r.ContentLength] = true
+	}
+	l.mu.Unlock()
+	if !loses {
+		return l.next.RoundTrip(r)
+	}
+	_, err := io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusServiceUnavailable, Proto: "HTTP/1.1", Header: http.Header{}, Body: http.NoBody, Request: r},
+		errors.Join(err, r.Body.Close())
+}
+
+// A large container is not listed as a whole for each upload that is lost in it, but once for
+// as many of them as that takes requests.
+func TestWholeContainersAreListedSeldom(t *testing.T) {
+	t.Parallel()
+	var theirs steppedClock
+	const others, objects, lost = 300, 40, 15
+	w := newWorld(t, withClock(&theirs))
+	theirs.set(-time.Hour)
+	w.tokens.Now = theirs.now
+	for range others {
+		w.upload(w.texts, "", "old.txt", "x")
+	}
+	theirs.set(0)
+	for n := range objects {
+		w.put(fmt.Sprintf("%03d.txt", n), strings.Repeat("y", n+1))
+	}
+	l := &losing{next: w.gate.next, most: lost, lost: map[int64]bool{}}
+	w.gate.next = l
+	var whole atomic.Int64
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodGet && r.URL.Path == "/assets" && r.URL.Query().Get("offset") == "250" { // all lists of all get there
+			whole.Add(1)
+		}
+		return nil
+	})
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Concurrency = 1 })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create done": objects})
+	if n := len(w.assetsAt()); n != others+objects || len(l.lost) != lost {
+		t.Errorf("%d assets are there, and %d uploads were lost", n, len(l.lost))
+	}
+	// One for the plan, one for the first, one for each seven of the rest, and one at the end.
+	if n := whole.Load(); n < 1 || n > 6 {
+		t.Errorf("for %d lost uploads, all was listed %d times", lost, n)
+	}
+}
+
+// An item that is due later than anything is ever put off was put off before our clock was
+// set back, and holds no run up for as long.
+func TestOurClockSetBackHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	var down atomic.Bool
+	down.Store(true)
+	w.gate.on(cutOff(&down))
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{25 * time.Hour}, time.Minute })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create waiting": 1})
+	down.Store(false)
+	_, err = w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, time.Minute })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create done": 1})
+}
+
+// Where our clock was set forward since a process was killed, that seems to be long ago. What
+// it sent may still be under way, so it has its time all the same.
+func TestOurClockSetForwardLeavesTimeToArrive(t *testing.T) {
+	t.Parallel()
+	const answer = 200 * time.Millisecond
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.die(migrate.DefaultRules())
+	began := time.Now()
+	var after time.Duration
+	w.gate.on(atUpload(1, func() error { after = time.Since(began); return nil }))
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Answer, a.FormerAlive = answer, began.Add(-24*time.Hour) })
+	must(t, err)
+	if after < answer/2 {
+		t.Errorf("sent again after %v", after)
+	}
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+}

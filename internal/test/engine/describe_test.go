@@ -1,0 +1,565 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
+	"assetferry/internal/sandbox"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A said describes objects by key.
+type said struct {
+	mu  sync.Mutex
+	of  map[string]metadata.Metadata
+	err error
+}
+
+func (*said) AsksForDigests() bool { return false }
+
+func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.of[o.Key]
+	return m.Fields(), ok, s.err
+}
+
+func (s *said) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// says makes a describer; every other argument is a key, followed by its description.
+func says(keysAndDescriptions ...string) *said {
+	s := &said{of: map[string]metadata.Metadata{}}
+	for n := 0; n < len(keysAndDescriptions); n += 2 {
+		s.of[keysAndDescriptions[n]] = metadata.Metadata{Description: keysAndDescriptions[n+1]}
+	}
+	return s
+}
+
+// syncRules are those of a sync, with a policy for what people did at the destination.
+func syncRules(policy string) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Sync = migrate.DefaultSyncRules()
+	r.Sync.OnDestinationChange = policy
+	return r
+}
+
+// describing is w.deps with a describer.
+func (w *world) describing(s migrate.Describer) migrate.Deps {
+	d := w.deps()
+	d.Describer = s
+	return d
+}
+
+// silent is w.deps where nothing describes objects.
+func (w *world) silent() migrate.Deps {
+	d := w.deps()
+	d.Mapping = mapping.New(nil, mapping.Options{Precedence: []metadata.Origin{}})
+	return d
+}
+
+// sync plans and applies with a describer, and must come to the end of the run.
+func (w *world) sync(s migrate.Describer, r migrate.Rules, changes ...change) migrate.Plan {
+	w.Helper()
+	return w.syncWith(w.describing(s), r, changes...)
+}
+
+func (w *world) syncWith(d migrate.Deps, r migrate.Rules, changes ...change) migrate.Plan {
+	w.Helper()
+	plan, err := w.tryWith(w.Context(), d, r, changes...)
+	must(w, err)
+	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		w.Fatalf("the run is %s (%v), want finished", run.State, err)
+	}
+	return plan
+}
+
+// edit changes the asset of an object as people do.
+func (w *world) edit(key string, c assets.Changes) {
+	w.Helper()
+	_, err := w.other.Update(w.Context(), w.assetOf(key).ID, c)
+	must(w, err)
+}
+
+func TestWhatIsCreatedIsDescribed(t *testing.T) {
+	for provenance, marked := range map[string]bool{"always": true, "auto": true, "never": false} {
+		w := newWorld(t)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		s := says()
+		s.of["a.jpg"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay", "sea"}, Attributes: map[string]string{"place": "Oslo"}}
+		var plan migrate.Plan
+		asked := w.during(func() {
+			plan = w.sync(s, migrate.DefaultRules(), func(a *apply.Applier) { a.Provenance = provenance })
+		})
+		patches := 1
+		if provenance == "always" {
+			patches = 2
+		}
+		if asked["PATCH /assets/{id}"] != patches || asked["GET /assets/{id}"] != 0 || asked["POST /assets"] != 2 {
+			t.Errorf("%s: it asked %v", provenance, asked)
+		}
+		a := w.assetOf("a.jpg")
+		if a.Metadata.Description != "A quay" || !slices.Equal(a.Tags, []string{"quay", "sea"}) || a.Metadata.CustomAttributes["place"] != "Oslo" {
+			t.Errorf("%s: the asset is %+v", provenance, a)
+		}
+		if _, has := a.Metadata.CustomAttributes["assetferry"]; has != marked {
+			t.Errorf("%s: where it comes from is in the asset: %v", provenance, has)
+		}
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != s.of["a.jpg"].Encode() {
+			t.Errorf("%s: the journal has %q (%v)", provenance, kept, err)
+		}
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept.Metadata != "" {
+			t.Errorf("%s: the journal has %q (%v) of what nobody described", provenance, kept, err)
+		}
+		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || r.Undescribed || !r.Modified.Equal(a.LastModifiedAt) {
+			t.Errorf("%s: the receipt is %+v (%v)", provenance, r, err)
+		}
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != "" {
+			t.Errorf("%s: the item is %+v", provenance, i)
+		}
+		w.close()
+	}
+}
+
+// A countingSource counts the objects that are opened.
+type countingSource struct {
+	sources.Source
+	opened atomic.Int64
+}
+
+func (s *countingSource) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	s.opened.Add(1)
+	return s.Source.Open(ctx, o, offset)
+}
+
+// A night in which nothing but metadata changed: one request that writes for each asset,
+// and nothing is read of any content.
+func TestOnlyMetadataChanged(t *testing.T) {
+	t.Parallel()
+	n := 10_000
+	if slowdown > 1 {
+		n = 500
+	}
+	w := newWorld(t)
+	s := says()
+	for n := range n {
+		key := fmt.Sprintf("%05d.jpg", n)
+		w.put(key, key)
+		s.of[key] = metadata.Metadata{Description: "Number " + key, Attributes: map[string]string{"place": "Oslo"}}
+	}
+	w.sync(s, syncRules("keep"))
+	w.quiet(s)
+	for key, m := range s.of {
+		m.Tags = []string{"quay"}
+		s.of[key] = m
+	}
+	d, source := w.describing(s), &countingSource{Source: w.source}
+	d.Source = source
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.syncWith(d, syncRules("keep")) })
+	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"describe done": int64(n)}) {
+		t.Errorf("the plan is %v", count)
+	}
+	if sent := writes(asked); !maps.Equal(sent, map[string]int{"PATCH /assets/{id}": n}) {
+		t.Errorf("it wrote %v", sent)
+	}
+	if opened := source.opened.Load(); opened != 0 || asked["GET /{workspaceId}/assets/{id}/file"] != 0 {
+		t.Errorf("content was read: %d objects, %v", opened, asked)
+	}
+	if reason := w.item(plan, "00000.jpg").Reason; reason != string(migrate.ReasonMetadata) {
+		t.Errorf("the reason is %q", reason)
+	}
+	if a := w.assetOf("00007.jpg"); a.Metadata.Description != "Number 00007.jpg" || !slices.Equal(a.Tags, []string{"quay"}) {
+		t.Errorf("the asset is %+v", a)
+	}
+	w.quiet(s)
+}
+
+// quiet is a night without news, in which the destination is not asked for any asset.
+func (w *world) quiet(s *said) {
+	w.Helper()
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.sync(s, syncRules("keep")) })
+	if count, listed := w.states(plan); count["unchanged skipped"] != listed || asked["PATCH /assets/{id}"]+asked["GET /assets/{id}"] > 0 {
+		w.Errorf("a night without news: %v, and it asked %v", count, asked)
+	}
+}
+
+func TestPeoplesEditsStay(t *testing.T) {
+	for _, test := range []struct {
+		policy, description, place string
+		tags                       []string
+		remark                     string
+	}{
+		{"keep", "by people", "Bergen", []string{"people", "new"}, "what people wrote at the destination stays: description"},
+		{"overwrite", "from the source", "Bergen", []string{"people", "new", "old"}, ""},
+	} {
+		w := newWorld(t)
+		w.put("a.jpg", "a")
+		s := says()
+		s.of["a.jpg"] = metadata.Metadata{Description: "before", Tags: []string{"old"}, Attributes: map[string]string{"place": "Oslo"}}
+		w.sync(s, syncRules(test.policy))
+		text := "by people"
+		w.edit("a.jpg", assets.Changes{Description: &text, Tags: &[]string{"people"}, CustomAttributes: map[string]any{"place": "Oslo", "rights": json.Number("9007199254740993")}})
+		s.of["a.jpg"] = metadata.Metadata{Description: "from the source", Tags: []string{"new", "old"}, Attributes: map[string]string{"place": "Bergen"}}
+		plan := w.sync(s, syncRules(test.policy))
+		a := w.assetOf("a.jpg")
+		if a.Metadata.Description != test.description || !slices.Equal(a.Tags, test.tags) || a.Metadata.CustomAttributes["place"] != test.place || a.Metadata.CustomAttributes["rights"] != json.Number("9007199254740993") {
+			t.Errorf("%s: the asset is %+v", test.policy, a)
+		}
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != test.remark {
+			t.Errorf("%s: the item is %+v", test.policy, i)
+		}
+		w.quiet(s)
+		w.close()
+	}
+}
+
+// An object that the source says nothing of any more, or less than before, keeps what it
+// has, and that is not news each night.
+func TestAnEmptySourceErasesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says("b.jpg", "B")
+	s.of["a.jpg"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}, Attributes: map[string]string{"place": "Oslo"}}
+	w.sync(s, syncRules("overwrite"))
+	s.of = map[string]metadata.Metadata{"a.jpg": {Tags: []string{"quay"}}}
+	w.quiet(s)
+	s.of["a.jpg"] = metadata.Metadata{Description: "A quay in Oslo"}
+	w.sync(s, syncRules("keep"))
+	a := w.assetOf("a.jpg")
+	if a.Metadata.Description != "A quay in Oslo" || !slices.Equal(a.Tags, []string{"quay"}) || a.Metadata.CustomAttributes["place"] != "Oslo" {
+		t.Errorf("the asset is %+v", a)
+	}
+	if b := w.assetOf("b.jpg"); b.Metadata.Description != "B" {
+		t.Errorf("the other asset is %+v", b)
+	}
+}
+
+// A library that was migrated without a table is described by the first sync with one, and
+// what people wrote meanwhile stays.
+func TestALibraryIsDescribedLater(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	text := "by people"
+	w.edit("b.jpg", assets.Changes{Description: &text})
+	plan := w.sync(says("a.jpg", "A", "b.jpg", "B"), syncRules("keep"))
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "A" || b.Metadata.Description != "by people" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+	if i := w.item(plan, "b.jpg"); !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// A migrate leaves alone what it has brought before.
+func TestMigrateDescribesOnlyWhatIsNew(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.sync(says("a.jpg", "before"), migrate.DefaultRules())
+	w.put("b.jpg", "b")
+	w.sync(says("a.jpg", "after", "b.jpg", "B"), migrate.DefaultRules())
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "before" || b.Metadata.Description != "B" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+}
+
+// What was to be described and is deleted is not the run's fault.
+func TestAnAssetIsDeletedBeforeItIsDescribed(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.sync(says("a.jpg", "before"), syncRules("keep"))
+	id := w.assetOf("a.jpg").ID
+	asked := 0 // when it is planned, and when it is done
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method != http.MethodGet || r.URL.Path != "/assets/"+id {
+			return nil
+		}
+		if asked++; asked == 2 {
+			return w.other.Trash(context.WithoutCancel(r.Context()), id)
+		}
+		return nil
+	})
+	plan := w.sync(says("a.jpg", "after"), syncRules("keep"))
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone && i.State != state.ItemSkipped || !strings.Contains(i.Error+i.Reason, string(migrate.ReasonDeleted)) {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// A run that ends between the writing and the record of it writes nothing twice.
+func TestDescribingIsRepeated(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(20)
+	s := says()
+	for n := range 20 {
+		s.of[fmt.Sprintf("%03d.jpg", n)] = metadata.Metadata{Description: "before"}
+	}
+	w.sync(s, syncRules("keep"))
+	for n := range 20 {
+		s.of[fmt.Sprintf("%03d.jpg", n)] = metadata.Metadata{Description: "after", Tags: []string{"quay"}}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	patched := 0
+	var mu sync.Mutex
+	w.gate.on(func(_ int, r *http.Request) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPatch {
+			return nil
+		}
+		if patched++; patched == 7 { // its answer is lost
+			cancel(errKilled)
+		}
+		return nil
+	})
+	asked := w.during(func() {
+		if _, err := w.tryWith(ctx, w.describing(s), syncRules("keep")); !errors.Is(err, errKilled) {
+			t.Fatalf("got %v", err)
+		}
+		w.gate.on(nil)
+		w.openJournal(w.path)
+		w.sync(s, syncRules("keep"))
+	})
+	for n := range 20 {
+		if a := w.assetOf(fmt.Sprintf("%03d.jpg", n)); a.Metadata.Description != "after" || !slices.Equal(a.Tags, []string{"quay"}) {
+			t.Errorf("the asset is %+v", a)
+		}
+	}
+	if sent := asked["PATCH /assets/{id}"]; sent < 20 || sent > 24 {
+		t.Errorf("%d requests wrote into 20 assets", sent)
+	}
+	w.quiet(s)
+}
+
+var errKilled = errors.New("killed")
+
+// An asset whose description failed is described by the next run, with what the source
+// says then.
+func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400 once=1"))
+	w.put("a.jpg", "a")
+	plan, err := w.tryWith(t.Context(), w.describing(says("a.jpg", "before")), migrate.DefaultRules())
+	must(t, err)
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "not described") {
+		t.Fatalf("the item is %+v", i)
+	}
+	plan = w.sync(says("a.jpg", "after"), migrate.DefaultRules())
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonUndescribed) || w.assetOf("a.jpg").Metadata.Description != "after" {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// Whatever tells the metadata must be whole; half of a library described is worse than a
+// run that says why it stops.
+func TestMetadataThatCannotBeReadStopsTheRun(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	s, broken := says("a.jpg", "before"), errors.New("the table is broken")
+	w.sync(s, syncRules("keep"))
+	s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+	s.fail(broken)
+	if _, err := w.tryWith(t.Context(), w.describing(s), syncRules("keep")); !errors.Is(err, broken) {
+		t.Errorf("while planning: %v", err)
+	}
+	s.fail(nil)
+	breaks := func(a *apply.Applier) { a.Describer = &said{err: broken} }
+	if _, err := w.tryWith(t.Context(), w.describing(s), syncRules("keep"), breaks); !errors.Is(err, broken) {
+		t.Errorf("while applying: %v", err)
+	}
+	w.sync(s, syncRules("keep"))
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "after" {
+		t.Errorf("the asset is %+v", a)
+	}
+}
+
+// What a run described is as it left it, and can be taken back; what people edited stays.
+func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says()
+	for _, key := range []string{"a.jpg", "b.jpg"} {
+		s.of[key] = metadata.Metadata{Description: key, Tags: []string{"quay"}, Attributes: map[string]string{"place": "Oslo"}}
+	}
+	made := w.sync(s, migrate.DefaultRules())
+	w.edit("b.jpg", assets.Changes{Tags: &[]string{"quay", "people"}})
+	plan, err := w.takeBack(t.Context(), w.deps(), made.Run.ID, false)
+	must(t, err)
+	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"trash done": 1, "conflict conflict": 1}) {
+		t.Errorf("the undo is %v", count)
+	}
+	if i := w.item(plan, "b.jpg"); !strings.Contains(i.Error, "tags") {
+		t.Errorf("the item is %+v", i)
+	}
+	if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != "" {
+		t.Errorf("the journal has %q (%v) of what was taken back", kept, err)
+	}
+	w.sync(s, migrate.DefaultRules())
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "a.jpg" {
+		t.Errorf("brought again, the asset is %+v", a)
+	}
+}
+
+// Where somebody has to decide, nothing is written until that is done, and it is told each
+// night.
+func TestSomebodyHasToDecide(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says("a.jpg", "before", "b.jpg", "before")
+	w.sync(s, syncRules("report"))
+	text := "by people"
+	w.edit("a.jpg", assets.Changes{Description: &text})
+	s.of["a.jpg"] = metadata.Metadata{Description: "after", Tags: []string{"quay"}}
+	s.of["b.jpg"] = metadata.Metadata{Description: "after"}
+	for range 2 {
+		plan := w.sync(s, syncRules("report"))
+		want := string(migrate.ReasonOtherwise)
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemConflict || i.Reason != want || i.Error != want+": description" {
+			t.Errorf("the item is %+v", i)
+		}
+	}
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != text || len(a.Tags) > 0 || b.Metadata.Description != "after" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+	w.sync(s, syncRules("overwrite"))
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "after" || !slices.Equal(a.Tags, []string{"quay"}) {
+		t.Errorf("decided for the source, the asset is %+v", a)
+	}
+	w.quiet(s)
+}
+
+// What people write between the plan and its being carried out stays, and is not taken for
+// settled.
+func TestSomebodyDescribesMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	s := says("a.jpg", "before")
+	w.sync(s, syncRules("report"))
+	s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+	text, id := "by people", w.assetOf("a.jpg").ID
+	asked := 0
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method != http.MethodGet || r.URL.Path != "/assets/"+id {
+			return nil
+		}
+		if asked++; asked == 2 { // the first is of the plan
+			_, err := w.other.Update(context.WithoutCancel(r.Context()), id, assets.Changes{Description: &text})
+			return err
+		}
+		return nil
+	})
+	plan := w.sync(s, syncRules("report"))
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+		t.Errorf("the item is %+v", i)
+	}
+	if plan = w.sync(s, syncRules("report")); w.item(plan, "a.jpg").State != state.ItemConflict || w.assetOf("a.jpg").Metadata.Description != text {
+		t.Errorf("the next night: %+v", w.item(plan, "a.jpg"))
+	}
+}
+
+// Content and metadata that change in the same night are one night's work, and a new asset
+// for what the service does not replace is described as if it were the first.
+func TestContentAndMetadataChange(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		var options []func(*sandbox.Options)
+		rules := syncRules("keep")
+		if refused {
+			options = append(options, faults(t, "POST /assets/{id} status=501"))
+			rules.Sync.OnReplaceRefused = "new-asset"
+		}
+		w := newWorld(t, options...)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		s := says("a.jpg", "before", "b.jpg", "the same")
+		w.sync(s, rules)
+		w.put("a.jpg", "another content", "b.jpg", "another one")
+		s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+		plan := w.sync(s, rules)
+		if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"replace done": 2}) {
+			t.Errorf("refused %v: the plan is %v", refused, count)
+		}
+		if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "after" || b.Metadata.Description != "the same" {
+			t.Errorf("refused %v: the assets are %+v and %+v", refused, a, b)
+		}
+		w.quiet(s)
+		w.close()
+	}
+}
+
+// A flickering source fails once when an object is opened for the n-th time.
+type flickering struct {
+	sources.Source
+	key   sources.Key
+	opens atomic.Int32
+	at    int32
+	fails func() error
+}
+
+func (f *flickering) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == f.key && f.opens.Add(1) == f.at {
+		if err := f.fails(); err != nil {
+			return nil, err
+		}
+	}
+	return f.Source.Open(ctx, o, offset)
+}
+
+// captioned is a TIFF in which somebody wrote a caption.
+func captioned(caption string) string {
+	return "II*\x00\x08\x00\x00\x00" + "\x01\x00" + "\x0e\x01\x02\x00" + string(rune(len(caption))) + "\x00\x00\x00" + "\x1a\x00\x00\x00" + "\x00\x00\x00\x00" + caption
+}
+
+// What is embedded and did not pass by is looked at once more, right after the content was
+// sent. If that fails for a while, or the run ends just then, it is looked at another time.
+func TestContentIsLookedAtAnotherTime(t *testing.T) {
+	for name, ends := range map[string]bool{"a fault": false, "the end": true} {
+		w := newWorld(t)
+		w.put("a.png", captioned("A quay at dawn"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		d := w.deps()
+		d.Source = &flickering{Source: w.source, key: "a.png", at: 2, fails: func() error {
+			if ends {
+				cancel(errBlocked)
+				return context.Cause(ctx)
+			}
+			return errBroken
+		}}
+		if _, err := w.tryWith(ctx, d, migrate.DefaultRules()); ends != errors.Is(err, errBlocked) {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		w.migrate(migrate.DefaultRules())
+		if a := w.assetOf("a.png"); a.Metadata.CustomAttributes["caption"] != "A quay at dawn" {
+			t.Errorf("%s: described as %+v", name, a.Metadata)
+		}
+	}
+}
+
+// A column that goes by another name may have old addresses, too.
+func TestAddressesInColumns(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
+	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())
+	got, err := w.journal.GivenAddresses(t.Context(), w.pair.ID, "a.jpg")
+	if want := []string{"https://cms.example/7"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}

@@ -1,0 +1,271 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An editing is a world whose service has a clock, and a source that says of its objects
+// what it is told to say.
+type editing struct {
+	*world
+	now   *clock
+	words *said
+	rules migrate.Rules
+}
+
+func newEditing(t *testing.T) *editing {
+	t.Helper()
+	e := &editing{now: &clock{}, words: says(), rules: syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })}
+	e.world = newWorld(t, e.now.of)
+	return e
+}
+
+// night passes some time before a sync.
+func (e *editing) night() migrate.Plan {
+	e.Helper()
+	e.now.passes(time.Minute)
+	return e.syncWith(e.depsWith(), e.rules)
+}
+
+func (e *editing) depsWith() migrate.Deps {
+	d := e.depsAt(e.now)
+	d.Describer = e.words
+	return d
+}
+
+// people give an asset other content of the same size.
+func (e *editing) people(key, content string) {
+	e.Helper()
+	e.now.passes(time.Minute)
+	e.replace(key, content)
+}
+
+func (e *editing) wantConflict(p migrate.Plan, key, after string) {
+	e.Helper()
+	if i := e.item(p, key); i.State != state.ItemConflict || i.Reason != string(migrate.ReasonEditedThere) {
+		e.Errorf("%s: %s is %s %s: %s", after, key, i.Action, i.State, i.Reason)
+	}
+}
+
+// What we do to an asset that people gave other content of the same size does not hide that:
+// neither a later change of its object nor its end go over it.
+func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
+	t.Parallel()
+	const theirs = "A"
+	for _, tt := range []struct {
+		what string
+		do   func(e *editing) (key string)
+	}{
+		{"described", func(e *editing) string {
+			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
+			e.night()
+			return "a.txt"
+		}},
+		{"described as it is", func(e *editing) string { // which writes nothing
+			said := "A pier"
+			e.edit("a.txt", assets.Changes{Description: &said})
+			e.words.of["a.txt"] = metadata.Metadata{Description: said}
+			e.night()
+			return "a.txt"
+		}},
+		{"moved", func(e *editing) string {
+			e.source.Delete("a.txt")
+			e.put("dir/b.txt", "a")
+			e.night()
+			return "dir/b.txt"
+		}},
+		{"moved and described", func(e *editing) string {
+			e.source.Delete("a.txt")
+			e.put("dir/b.txt", "a")
+			e.words.of["dir/b.txt"] = metadata.Metadata{Description: "A pier"}
+			e.night()
+			return "dir/b.txt"
+		}},
+		{"described, which is taken back", func(e *editing) string {
+			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
+			night := e.night()
+			e.now.passes(time.Minute)
+			e.undoAt(e.now, night)
+			e.words.of["a.txt"] = metadata.Metadata{Description: "A quay"}
+			return "a.txt"
+		}},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			e := newEditing(t)
+			e.put("a.txt", "a", "stays.txt", "s")
+			e.words.of["a.txt"] = metadata.Metadata{Description: "A quay"}
+			e.night()
+			e.people("a.txt", theirs)
+			key := tt.do(e)
+			e.put(key, "changed")
+			e.wantConflict(e.night(), key, "its object changed")
+			e.source.Delete("a.txt")
+			e.source.Delete(sources.Key(key))
+			e.night()
+			e.wantConflict(e.night(), key, "its object is gone")
+			if got := e.content(e.assetOf(key)); got != theirs {
+				t.Errorf("the asset has %q", got)
+			}
+		})
+	}
+}
+
+// Nor does it hide what they do while a plan is carried out.
+func TestEditsBetweenAPlanAndItsEnd(t *testing.T) {
+	e := newEditing(t)
+	e.put("a.txt", "a")
+	e.night()
+	e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
+	e.now.passes(time.Minute)
+	deps := e.depsWith()
+	deps.Watch = &editor{witness: e.watch, edit: func() { e.people("a.txt", "A") }}
+	e.syncWith(deps, e.rules)
+	e.put("a.txt", "changed")
+	e.wantConflict(e.night(), "a.txt", "its object changed")
+}
+
+// What people did between a run and its undo is not hidden by that.
+func TestEditsBeforeAnUndo(t *testing.T) {
+	t.Parallel()
+	for _, moved := range []bool{false, true} {
+		e := newEditing(t)
+		e.put("a.txt", "a", "stays.txt", "s")
+		e.night()
+		if moved {
+			e.source.Delete("a.txt")
+			e.put("dir/b.txt", "a")
+		} else {
+			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
+		}
+		night := e.night()
+		if moved {
+			e.people("dir/b.txt", "A")
+			e.source.Delete("dir/b.txt")
+		} else {
+			e.people("a.txt", "A")
+		}
+		e.now.passes(time.Minute)
+		e.undoAt(e.now, night)
+		e.put("a.txt", "changed")
+		e.wantConflict(e.night(), "a.txt", "its object changed")
+		e.close()
+	}
+}
+
+// Where the source wins, an edit that was described meanwhile is found and taken back, and
+// the asset is then as any other.
+func TestEditsThatAreOverwritten(t *testing.T) {
+	e := newEditing(t)
+	e.rules.Sync.OnDestinationChange = "overwrite"
+	e.put("a.txt", "a", "stays.txt", "s")
+	e.night()
+	e.people("a.txt", "A")
+	e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
+	e.night()
+	e.put("a.txt", "changed")
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
+	e.rules.Sync.OnDestinationChange = "keep"
+	e.put("a.txt", "changed again")
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
+}
+
+// An editor has people edit something once a plan is made and is about to be carried out.
+type editor struct {
+	*witness
+	edit func()
+}
+
+func (w *editor) Phase(p migrate.Phase, _, _ int64) {
+	if p == migrate.PhaseApply {
+		w.edit()
+	}
+}
+
+// Nor does what we do to an asset hide what people said of it: it does not go to the trash with
+// that, whether its content was replaced since, or given back.
+func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
+	t.Parallel()
+	theirs := "By hand"
+	for name, words := range map[string]assets.Changes{
+		"a description": {Description: &theirs},
+		"an attribute":  {CustomAttributes: map[string]any{"owner": "Ada"}},
+		"nothing":       {},
+	} {
+		for _, takesBack := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, taken back %v", name, takesBack), func(t *testing.T) {
+				e := newEditing(t)
+				e.words.of["a.txt"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}}
+				e.put("a.txt", "a", "b.txt", "b", "stays.txt", "s")
+				e.night()
+				e.now.passes(time.Minute)
+				if name != "nothing" {
+					e.edit("a.txt", words)
+					e.edit("b.txt", words)
+				}
+				e.put("a.txt", "changed", "b.txt", "changed, too")
+				night := e.night()
+				if takesBack {
+					e.now.passes(time.Minute)
+					e.undoAt(e.now, night)
+				}
+				e.source.Delete("a.txt")
+				e.source.Delete("b.txt")
+				e.night()
+				last := e.night()
+				if name == "nothing" {
+					e.wantStates(last, map[string]int64{"unchanged skipped": 1, "trash done": 2})
+					return
+				}
+				e.wantConflict(last, "a.txt", "its object is gone")
+				e.wantConflict(last, "b.txt", "its object is gone")
+			})
+		}
+	}
+}
+
+// That an asset was only moved by people is no edit once it is where the source has it.
+func TestMovesThatAreOverwritten(t *testing.T) {
+	e := newEditing(t)
+	e.rules.Sync.OnDestinationChange = "overwrite"
+	e.put("a.txt", "a", "stays.txt", "s")
+	e.night()
+	e.now.passes(time.Minute)
+	must(t, e.other.Move(t.Context(), targetOf(e.folder(e.texts, "", "by people")), transferOf(e.assetOf("a.txt").ID)))
+	e.source.Delete("a.txt")
+	e.put("b.txt", "a")
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "move done": 1})
+	e.rules.Sync.OnDestinationChange = "keep"
+	e.source.Delete("b.txt")
+	e.night()
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
+}
+
+// A night that went over an edit and was taken back leaves a revision that is no edit: to take
+// back another such night brings the edit back.
+func TestEditsThatAreOverwrittenTwice(t *testing.T) {
+	e := newEditing(t)
+	e.rules.Sync.OnDestinationChange = "overwrite"
+	e.put("a.txt", "a", "stays.txt", "s")
+	e.night()
+	e.people("a.txt", "A")
+	for _, content := range []string{"b", "c", "d"} {
+		e.put("a.txt", content)
+		night := e.night()
+		if got := e.content(e.assetOf("a.txt")); got != content {
+			t.Errorf("the asset has %q, want %q", got, content)
+		}
+		e.now.passes(time.Minute)
+		e.undoAt(e.now, night)
+		if got := e.content(e.assetOf("a.txt")); got != "A" {
+			t.Errorf("the asset has %q again, want what people made of it", got)
+		}
+	}
+}

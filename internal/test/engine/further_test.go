@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/migrate"
+	"assetferry/migrate/plan"
+	"assetferry/migrate/verify"
+	"assetferry/state"
+)
+
+// withAnotherJournal is the same world for somebody with a journal of their own.
+func (w *world) withAnotherJournal() *world {
+	w.Helper()
+	other := *w
+	other.journal, other.watch = nil, &witness{}
+	other.openJournal(filepath.Join(w.TempDir(), "another.db"))
+	w.Cleanup(func() { must(w, other.journal.Close()) })
+	return &other
+}
+
+// migrateBoth has two journals plan before either sends anything.
+func migrateBoth(w, other *world, r migrate.Rules) {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
+	must(w, err)
+	plan, err := plan.New(w.deps(), r).Plan(w.Context(), run)
+	must(w, err)
+	other.migrate(r)
+	must(w, w.applier(w.deps()).Apply(w.Context(), plan.Run))
+}
+
+// withoutIDs leaves out the IDs that messages end with.
+func withoutIDs(found []string) []string {
+	for n, s := range found {
+		before, _, _ := strings.Cut(s, ": ")
+		found[n] = before
+	}
+	return found
+}
+
+const oneFurther = " has 1 further asset of its name and size in the same place"
+
+func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "dir/b.jpg", "b", "c.txt", "c")
+	other := w.withAnotherJournal()
+	migrateBoth(w, other, migrate.DefaultRules())
+	if n := len(w.assetsAt()); n != 6 {
+		t.Fatalf("%d assets are there, want each of 3 twice", n)
+	}
+	want := []string{"a.jpg" + oneFurther, "c.txt" + oneFurther, "dir/b.jpg" + oneFurther}
+	for name, w := range map[string]*world{"first": w, "second": other} {
+		var v state.Verification
+		var found []string
+		asked := w.during(func() { v, found = w.verify(w.deps(), verify.LevelListing, 0) })
+		if diff := gocmp.Diff(want, withoutIDs(found)); diff != "" || v.Differences != 3 || v.Receipts != 3 {
+			t.Errorf("%s: got %+v; found (-want +got):\n%s", name, v, diff)
+		}
+		if sent := writes(asked); len(sent) > 0 {
+			t.Errorf("%s: sent %v", name, sent)
+		}
+		last, err := w.journal.LastVerification(t.Context(), w.pair.ID)
+		must(t, err)
+		for d, err := range w.journal.Differences(t.Context(), last.ID) {
+			must(t, err)
+			if d.Field != migrate.FieldFurther {
+				t.Errorf("%s: the journal has a difference of %q", name, d.Field)
+			}
+		}
+	}
+}
+
+// Only the same name, size and place makes one of two assets superfluous.
+func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "u\u0308.jpg", "u")
+	w.migrate(migrate.DefaultRules())
+	w.upload(w.images, "", "b.jpg", "a")
+	w.upload(w.images, "", "A.jpg", "a")
+	w.upload(w.images, "", "a.png", "a")
+	w.upload(w.images, "", "a.jpg", "more")
+	w.upload(w.images, w.folder(w.images, "", "dir"), "a.jpg", "a")
+	if v, found := w.verify(w.deps(), verify.LevelListing, 0); v.Differences != 0 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+	one, two := w.upload(w.images, "", "a.JPG", "b"), w.upload(w.images, "", "a.jpg", "c")
+	three := w.upload(w.images, "", "\u00fc.jpg", "v")
+	_, found := w.verify(w.deps(), verify.LevelListing, 0)
+	ids := []string{one.ID, two.ID}
+	if one.ID > two.ID {
+		ids = []string{two.ID, one.ID}
+	}
+	want := []string{
+		"a.jpg has 2 further assets of its name and size in the same place: " + strings.Join(ids, ", "),
+		"u\u0308.jpg has 1 further asset of its name and size in the same place: " + three.ID,
+	}
+	if diff := gocmp.Diff(want, found); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+}
+
+// An asset that was there when ours was planned is no difference, whatever becomes of the
+// items of that run; neither is one of another source in the same journal.
+func TestVerifyNotesWhatWasThereBefore(t *testing.T) {
+	duplicate := migrate.DefaultRules()
+	duplicate.OnExisting = "duplicate"
+	for name, tc := range map[string]struct {
+		there []string
+		rules migrate.Rules
+	}{
+		"sent beside it":         {[]string{"x"}, duplicate},
+		"one of two was adopted": {[]string{"a", "a"}, migrate.DefaultRules()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, content := range tc.there {
+				w.upload(w.texts, "", "a.txt", content)
+			}
+			w.put("a.txt", "a")
+			w.migrate(tc.rules)
+			v, found := w.verify(w.deps(), verify.LevelListing, 0)
+			if v.Differences != 0 || len(found) > 0 {
+				t.Errorf("got %+v, %q", v, found)
+			}
+			want := []string{"a.txt" + oneFurther + ", which was there before"}
+			if diff := gocmp.Diff(want, withoutIDs(w.watch.found(true))); diff != "" {
+				t.Errorf("noted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVerifyKnowsAssetsOfOtherSources(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	first := w.pair
+	var err error
+	w.pair, err = w.journal.Pair(t.Context(), "another", w.pair.Destination, w.url)
+	must(t, err)
+	w.put("a.jpg", "b")
+	r := migrate.DefaultRules()
+	r.OnExisting = "duplicate"
+	w.migrate(r)
+	for _, pair := range []state.Pair{first, w.pair} {
+		w.pair = pair
+		if v, found := w.verify(w.deps(), verify.LevelListing, 0); v.Differences != 0 || len(found) > 0 {
+			t.Errorf("%s: got %+v, %q", pair.Source, v, found)
+		}
+	}
+}
+
+func TestPlanCountsNamesThatAreThereTwice(t *testing.T) {
+	w := newWorld(t)
+	r := migrate.DefaultRules()
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	migrateBoth(w, w.withAnotherJournal(), r)
+	w.put("new.jpg", "new")
+	var plan migrate.Plan
+	usual := w.during(func() { plan = w.plan(r) })
+	if plan.Doubled != 3 {
+		t.Errorf("%d names are there more than once, want 3", plan.Doubled)
+	}
+	if sent := writes(usual); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+// Names are counted across the pages of a listing, which overlap.
+func TestPlanCountsNamesOfManyPages(t *testing.T) {
+	w := newWorld(t)
+	for range 2 {
+		for n := range 60 {
+			w.upload(w.images, "", fmt.Sprintf("%d.jpg", n), "x")
+		}
+	}
+	w.put("new.jpg", "new")
+	if plan := w.plan(migrate.DefaultRules()); plan.Doubled != 60 {
+		t.Errorf("%d names are there more than once, want 60", plan.Doubled)
+	}
+}
+
+// What was sent beside another asset on purpose is not told again in every plan.
+func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.images, "", "a.jpg", "x")
+	w.put("a.jpg", "a")
+	r := migrate.DefaultRules()
+	r.OnExisting = "duplicate"
+	if plan := w.migrate(r); plan.Doubled != 0 {
+		t.Errorf("%d names are there more than once before anything was sent", plan.Doubled)
+	}
+	w.put("new.jpg", "new")
+	if plan := w.plan(r); plan.Doubled != 0 {
+		t.Errorf("%d names are there more than once, want none but the one that was sent beside another", plan.Doubled)
+	}
+}
+
+// The former asset of an object that got a new one is ours as well.
+func TestVerifyNotesWhatGaveWayToANewAsset(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "a")
+	w.migrate(migrate.DefaultRules())
+	former := w.receipt("a.txt").Asset
+	r := syncRules("keep")
+	r.Sync.OnReplaceRefused, r.Sync.Delete = "new-asset", "never"
+	plan := w.planSync(r, w.changesTo("a.txt", "A"))
+	w.gate.next = refusing{w.gate.next, 405}
+	w.completes(plan)
+	if v, found := w.verify(w.deps(), verify.LevelContent, 0); v.Differences != 0 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+	want := []string{"a.txt has 1 further asset of its name and size in the same place, which was there before: " + former}
+	if diff := gocmp.Diff(want, w.watch.found(true)); diff != "" {
+		t.Errorf("noted (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+// A knowing source has something to say of its objects.
+type knowing struct {
+	*memory.Source
+	say func(key sources.Key) (sources.Description, error)
+}
+
+func (k knowing) Traits() sources.Traits {
+	t := k.Source.Traits()
+	t.Describes = true
+	return t
+}
+
+func (k knowing) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	r, err := k.Source.Open(ctx, o, offset)
+	if err != nil {
+		return nil, err
+	}
+	return speaking{r, func() (sources.Description, error) { return k.say(o.Key) }}, nil
+}
+
+type speaking struct {
+	io.ReadCloser
+	say func() (sources.Description, error)
+}
+
+func (s speaking) Describe(context.Context) (sources.Description, error) { return s.say() }
+
+// knowing has a source that says these things.
+func (w *world) knowing(say func(sources.Key) (sources.Description, error)) migrate.Deps {
+	d := w.deps()
+	d.Source = knowing{w.source, say}
+	return d
+}
+
+func by(author string) sources.Description {
+	return sources.Description{ContentType: "image/jpeg", Metadata: map[string]string{"author": author}, Tags: map[string]string{"place": "Oslo"}}
+}
+
+func authored(key sources.Key) (sources.Description, error) {
+	return by("author of " + string(key)), nil
+}
+
+// wantKept compares what the journal keeps with an object; nil is nothing.
+func (w *world) wantKept(key string, want *state.Description) {
+	w.Helper()
+	var got *state.Description
+	d, err := w.journal.Description(w.Context(), w.pair.ID, sources.Key(key))
+	if err == nil {
+		got = &d
+	} else if !errors.Is(err, state.ErrNotFound) {
+		w.Error(err)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		w.Errorf("kept with %s (-want +got):\n%s", key, diff)
+	}
+}
+
+func keptBy(author string) *state.Description {
+	d := by(author)
+	return &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
+}
+
+// What the source has with an object is in the journal and in the outcome, whether the
+// asset is described afterwards or not.
+func TestWhatTheSourceHasIsKept(t *testing.T) {
+	for _, provenance := range []string{"auto", "always"} {
+		t.Run(provenance, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.jpg", "a", "b.jpg", "", "c.jpg", "c")
+			w.upload(w.images, "", "c.jpg", "c") // to be adopted
+			r := migrate.DefaultRules()
+			r.OnExisting = "adopt"
+			plan, err := w.tryWith(t.Context(), w.knowing(func(key sources.Key) (sources.Description, error) {
+				if key == "b.jpg" {
+					return sources.Description{}, nil
+				}
+				return authored(key)
+			}), r, func(a *apply.Applier) { a.Provenance = provenance })
+			must(t, err)
+			w.wantStates(plan, map[string]int64{"create done": 2, "adopt done": 1})
+			w.wantKept("a.jpg", keptBy("author of a.jpg"))
+			w.wantKept("b.jpg", nil)
+			w.wantKept("c.jpg", nil)
+			if o := w.watch.items["a.jpg"]; o.Error != "" || !gocmp.Equal(o.Receipt.Description, keptBy("author of a.jpg")) {
+				t.Errorf("told %+v", o)
+			}
+		})
+	}
+}
+
+// An object is not sent without what the user wants to be kept with it.
+func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
+	refused := errors.New("403; leave out --tags")
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+		says string
+	}{
+		"refused": {errors.Join(refused, fs.ErrPermission), "create failed", "read tags: 403; leave out --tags"},
+		"changed": {sources.ErrChanged, "create changed", "changed since it was listed"},
+		"gone":    {fs.ErrNotExist, "create changed", "gone since it was listed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.jpg", "a", "b.jpg", "b")
+			plan, err := w.tryWith(t.Context(), w.knowing(func(key sources.Key) (sources.Description, error) {
+				if key == "a.jpg" {
+					return sources.Description{}, &sources.Error{Op: "read tags", Source: "memory", Key: key, Err: tc.err}
+				}
+				return authored(key)
+			}), migrate.DefaultRules())
+			must(t, err)
+			w.wantStates(plan, map[string]int64{tc.want: 1, "create done": 1})
+			w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}})
+			if o := w.watch.items["a.jpg"]; !strings.Contains(o.Error, tc.says) {
+				t.Errorf("told %q", o.Error)
+			}
+			w.wantKept("a.jpg", nil)
+			w.wantKept("b.jpg", keptBy("author of b.jpg"))
+
+			_, err = w.tryWith(t.Context(), w.knowing(authored), migrate.DefaultRules()) // and next time all is well
+			must(t, err)
+			w.wantKept("a.jpg", keptBy("author of a.jpg"))
+		})
+	}
+}
+
+// What is too large for the journal is left out, and that is told.
+func TestTooMuchToKeep(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	almost := strings.Repeat("x", 16<<10-len("image/jpeg"+"author"+"place"+"Oslo"))
+	_, err := w.tryWith(t.Context(), w.knowing(func(key sources.Key) (sources.Description, error) {
+		if key == "a.jpg" {
+			return by(almost), nil
+		}
+		return by(almost + "x"), nil
+	}), migrate.DefaultRules())
+	must(t, err)
+	w.wantKept("a.jpg", keptBy(almost))
+	w.wantKept("b.jpg", nil)
+	o := w.watch.items["b.jpg"]
+	if want := fmt.Sprintf("%d bytes, at most %d are", 16<<10+1, 16<<10); o.State != state.ItemDone || o.Receipt.Description != nil || !strings.Contains(o.Error, want) {
+		t.Errorf("told %+v, want %q", o, want)
+	}
+}
+
+// Whoever finds out that an item in doubt has arrived asks the source once more.
+func TestKeptWithWhatWasInDoubt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		say  func(sources.Key) (sources.Description, error)
+		want *state.Description
+		says string
+	}{
+		"known":   {authored, keptBy("author of b.jpg"), ""},
+		"changed": {func(sources.Key) (sources.Description, error) { return by(""), sources.ErrChanged }, nil, "was not kept: changed since it was listed"},
+		"refused": {func(sources.Key) (sources.Description, error) { return by(""), permanent{"403"} }, nil, "was not kept: 403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("b.jpg", "b")
+			plan := w.die(migrate.DefaultRules(), "b.jpg")
+			must(t, w.applier(w.knowing(tc.say)).Apply(t.Context(), plan.Run))
+			w.wantStates(plan, map[string]int64{"create done": 1})
+			w.wantKept("b.jpg", tc.want)
+			if o := w.watch.items["b.jpg"]; !strings.Contains(o.Error, tc.says) || tc.says == "" && o.Error != "" {
+				t.Errorf("told %q", o.Error)
+			}
+		})
+	}
+}
+
+// A source that cannot say it now leaves the item in doubt, for a while.
+func TestKeptWithWhatWasInDoubtLater(t *testing.T) {
+	w := newWorld(t)
+	w.put("b.jpg", "b")
+	plan := w.die(migrate.DefaultRules(), "b.jpg")
+	asked := 0
+	must(t, w.applier(w.knowing(func(key sources.Key) (sources.Description, error) {
+		if asked++; asked == 1 {
+			return sources.Description{}, errors.New("not now")
+		}
+		return authored(key)
+	})).Apply(t.Context(), plan.Run))
+	w.wantStates(plan, map[string]int64{"create done": 1})
+	w.wantKept("b.jpg", keptBy("author of b.jpg"))
+	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}})
+}
+
+// A permanent error comes again on every try.
+type permanent struct{ text string }
+
+func (p permanent) Error() string      { return p.text }
+func (p permanent) Class() retry.Class { return retry.Permanent }
+
+// A deaf Writer takes no description.
+type deaf struct{ migrate.Writer }
+
+func (deaf) Update(context.Context, string, assets.Changes) (assets.Asset, error) {
+	return assets.Asset{}, refusal{retry.Permanent}
+}
+
+// What a source keeps otherwise arrives another night if it cannot be written in the one that
+// finds it.
+func TestTouchedAndNotDescribed(t *testing.T) {
+	w := newWorld(t)
+	author := "Ida"
+	d := w.knowing(func(sources.Key) (sources.Description, error) { return by(author), nil })
+	w.put("a.jpg", "a")
+	w.syncWith(d, syncRules("keep"))
+	author = "Olga"
+	w.put("a.jpg", "a")
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Write = deaf{a.Write} }), map[string]int64{"describe failed": 1})
+	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"describe done": 1})
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
+		t.Errorf("got %+v", a.Metadata)
+	}
+}
+
+// A source that cannot be asked about one object for a moment keeps nothing else from
+// arriving, and what it keeps with that one arrives, too.
+func TestTouchedAndNotAsked(t *testing.T) {
+	w := newWorld(t)
+	author, busy := "Ida", false
+	d := w.knowing(func(sources.Key) (sources.Description, error) {
+		if busy {
+			busy = false
+			return sources.Description{}, errors.New("busy")
+		}
+		return by(author), nil
+	})
+	w.put("a.jpg", "a")
+	w.syncWith(d, syncRules("keep"))
+	author, busy = "Olga", true
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Concurrency = 1 }), map[string]int64{"describe done": 1, "create done": 1})
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
+		t.Errorf("got %+v", a.Metadata)
+	}
+}

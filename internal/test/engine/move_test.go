@@ -1,0 +1,409 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/undo"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// What goes by another key is moved and renamed where it is, with one request for each
+// place and one for each new name, and is known by its new key.
+func TestMoves(t *testing.T) {
+	for _, provenance := range []string{"never", "always"} {
+		t.Run("provenance "+provenance, func(t *testing.T) {
+			now := &clock{}
+			w := newWorld(t, now.of)
+			r := syncRules("keep")
+			w.put("a.jpg", "a", "old/b.jpg", "b", "old/c.jpg", "c", "old/d.jpg", "d", "e.txt", "e", "stays.jpg", "stays")
+			always := func(a *apply.Applier) { a.Provenance, a.Now = provenance, now.now }
+			_, err := w.try(t.Context(), migrate.DefaultRules(), always)
+			must(t, err)
+			was := map[string]string{}
+			for _, key := range []string{"a.jpg", "old/b.jpg", "old/c.jpg", "old/d.jpg", "e.txt"} {
+				was[key] = w.receipt(key).Asset
+			}
+			now.passes(20 * time.Minute)
+			plan := w.planSync(r,
+				w.renames("a.jpg", "A.jpg", w.images, "", "A.jpg"),
+				w.renames("old/b.jpg", "new/deep/b.jpg", w.images, "new/deep", "b.jpg"),
+				w.renames("old/c.jpg", "new/deep/see.png", w.images, "new/deep", "see.png"),
+				w.renames("old/d.jpg", "d.jpg", w.images, "", "d.jpg"),
+				w.renames("e.txt", "e.bin", w.texts, "", "e.bin"),
+			)
+			asked := w.during(func() { w.completes(plan, always) })
+			if provenance == "never" {
+				want := map[string]int{"POST /folders": 2, "POST /assets/move": 2, "PATCH /assets/{id}": 3}
+				if diff := gocmp.Diff(want, writes(asked)); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+			}
+			if asked["POST /assets"] > 0 {
+				t.Errorf("sent %d", asked["POST /assets"])
+			}
+			w.wantStates(plan, map[string]int64{"move done": 5})
+			w.wantAssets([]placed{
+				{"Images", "", "A.jpg", digest("a")}, {"Images", "", "d.jpg", digest("d")}, {"Images", "", "stays.jpg", digest("stays")},
+				{"Images", "new/deep", "b.jpg", digest("b")}, {"Images", "new/deep", "see.png", digest("c")}, {"Texts", "", "e.bin", digest("e")},
+			})
+			for from, to := range map[string]string{"a.jpg": "A.jpg", "old/b.jpg": "new/deep/b.jpg", "old/c.jpg": "new/deep/see.png", "old/d.jpg": "d.jpg", "e.txt": "e.bin"} {
+				if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(from)); err == nil {
+					t.Errorf("%s still has a receipt", from)
+				}
+				if got := w.receipt(to); got.Asset != was[from] || got.Run != plan.Run.Num {
+					t.Errorf("%s has %+v, want asset %s of run %d", to, got, was[from], plan.Run.Num)
+				}
+			}
+			w.verifies()
+			again, err := w.try(t.Context(), migrate.DefaultRules(), always)
+			must(t, err)
+			w.wantStates(again, map[string]int64{"unchanged skipped": 6})
+			w.wantAsLeft()
+		})
+	}
+}
+
+// wantAsLeft holds every asset against its receipt as an undo does, which leaves alone
+// whatever people have changed.
+func (w *world) wantAsLeft(but ...string) {
+	w.Helper()
+	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		if slices.Contains(but, string(r.Key)) {
+			continue
+		}
+		a, err := w.other.Asset(w.Context(), r.Asset)
+		must(w, err)
+		if what := undo.Changes(r, metadata.Metadata{}, a); len(what) > 0 {
+			w.Errorf("%s is not as it was left: %q", r.Key, what)
+		}
+	}
+}
+
+// A folder that is renamed goes with one request for a hundred of its assets, and no byte
+// is sent; when the service says they were changed last is read from a page of each list.
+func TestMoveOfAFolder(t *testing.T) {
+	t.Parallel()
+	n := 10_000
+	if slowdown > 1 {
+		n = 500
+	}
+	for _, bumps := range []bool{false, true} {
+		t.Run(fmt.Sprint("moving is changing: ", bumps), func(t *testing.T) {
+			now := &clock{}
+			w := newWorld(t, now.of)
+			for n := range n {
+				w.put(fmt.Sprintf("old/%05d.jpg", n), fmt.Sprint(n))
+			}
+			w.migrateAt(now)
+			var items []state.Item
+			for r, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+				must(t, err)
+				name := strings.TrimPrefix(string(r.Key), "old/")
+				w.source.Delete(r.Key)
+				o := w.source.Put(sources.Key("new/"+name), []byte(strings.TrimLeft(strings.TrimSuffix(name, ".jpg"), "0")))
+				items = append(items, state.Item{Object: sources.Object{Key: sources.Key("new/" + name), Size: r.Size, Time: o.Time, VersionTag: o.VersionTag}, Action: state.Move,
+					Reason: string(migrate.ReasonMoved), State: state.ItemPlanned, Category: w.images, Folder: "new", Name: name, Origin: r.Key, Asset: r.Asset})
+			}
+			now.passes(20 * time.Minute)
+			if bumps {
+				defer w.bumps(now)()
+			}
+			plan := w.planSync(syncRules("keep"), items...)
+			asked := w.during(func() { w.completes(plan, func(a *apply.Applier) { a.Now = now.now }) })
+			want := map[string]int{"POST /assets/move": n / 100, "GET /assets": n / 100, "POST /folders": 1}
+			for what, n := range want {
+				if asked[what] != n {
+					t.Errorf("%d times %s, want %d, of %v", asked[what], what, n, asked)
+				}
+			}
+			if asked["POST /assets"]+asked["GET /assets/{id}"] > 0 || !bumps && asked["PATCH /assets/{id}"] > 0 {
+				t.Errorf("asked for %v", asked)
+			}
+			w.wantStates(plan, map[string]int64{"move done": int64(n)})
+			if n > 500 {
+				return
+			}
+			w.wantAsLeft()
+		})
+	}
+}
+
+// bumps has the service take a move for a change of the asset, until the function that it
+// gives is called.
+func (w *world) bumps(now *clock) (stop func()) {
+	return w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		for _, part := range strings.Split(body, `"assetId":"`)[1:] {
+			id, _, _ := strings.Cut(part, `"`)
+			if _, err := w.other.Update(w.Context(), id, assets.Changes{Tags: &[]string{}}); err != nil {
+				return nil, err
+			}
+		}
+		return next.RoundTrip(withBody(r, body))
+	})
+}
+
+// Where somebody has put an asset elsewhere under another name, back it goes.
+func TestMoveBack(t *testing.T) {
+	w := newWorld(t)
+	w.put("dir/a.jpg", "a", "dir/b.jpg", "b", "gone.jpg", "gone")
+	w.migrate(migrate.DefaultRules())
+	mine := "mine"
+	_, err := w.other.Update(t.Context(), w.assetOf("dir/a.jpg").ID, assets.Changes{Name: &mine})
+	must(t, err)
+	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.folder(w.images, "", "elsewhere")},
+		assets.Transfer{AssetID: w.assetOf("dir/a.jpg").ID}, assets.Transfer{AssetID: w.assetOf("dir/b.jpg").ID}))
+	var items []state.Item
+	for _, key := range []string{"dir/a.jpg", "dir/b.jpg", "gone.jpg"} {
+		dir, name := sources.Key(key).Split()
+		i := w.wants(state.Move, key, w.images, dir, name)
+		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
+		items = append(items, i)
+	}
+	w.trash("gone.jpg")
+	plan := w.planSync(syncRules("keep"), items...)
+	w.completes(plan)
+	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 1})
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
+	if i := w.item(plan, "gone.jpg"); !strings.Contains(i.Error, "was deleted at the destination") {
+		t.Errorf("it failed with %q", i.Error)
+	}
+	w.wantAsLeft("gone.jpg")
+}
+
+// A name that is taken where an asset goes keeps only that one from going there, and its
+// new name counts, not the former one.
+func TestMoveWhereANameIsTaken(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/a.jpg", "a", "old/b.jpg", "b", "old/c.jpg", "c", "old/d.jpg", "d")
+	w.migrate(migrate.DefaultRules())
+	theirs := w.folder(w.images, "", "new")
+	w.upload(w.images, theirs, "a.jpg", "theirs")
+	w.upload(w.images, theirs, "b.jpg", "theirs, too")
+	w.upload(w.images, theirs, "new d.jpg", "theirs as well")
+	w.upload(w.images, theirs, "d.jpg", "and that")
+	plan := w.planSync(syncRules("keep"),
+		w.renames("old/a.jpg", "new/a.jpg", w.images, "new", "a.jpg"),
+		w.renames("old/b.jpg", "new/other.jpg", w.images, "new", "other.jpg"), // is taken under its former name only
+		w.renames("old/c.jpg", "new/c.jpg", w.images, "new", "c.jpg"),
+		w.renames("old/d.jpg", "new/new d.jpg", w.images, "new", "new d.jpg"), // under both
+	)
+	w.completes(plan)
+	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 2})
+	w.wantAssets([]placed{
+		{"Images", "new", "a.jpg", digest("theirs")}, {"Images", "new", "b.jpg", digest("theirs, too")}, {"Images", "new", "c.jpg", digest("c")},
+		{"Images", "new", "d.jpg", digest("and that")}, {"Images", "new", "new d.jpg", digest("theirs as well")}, {"Images", "new", "other.jpg", digest("b")},
+		{"Images", "old", "a.jpg", digest("a")}, {"Images", "old", "d.jpg", digest("d")},
+	})
+	if i := w.item(plan, "new/a.jpg"); !strings.Contains(i.Error, "something there may have its name") || !strings.Contains(i.Error, "409") {
+		t.Errorf("it failed with %q", i.Error)
+	}
+	if r := w.receipt("old/a.jpg"); r.Name != "a" {
+		t.Errorf("its receipt is %+v", r)
+	}
+}
+
+// An asset that is in its place and is refused its name keeps the one it has, and the
+// journal knows.
+func TestMoveWithoutANewName(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400"))
+	w.put("old/a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	plan := w.planSync(syncRules("keep"), w.renames("old/a.jpg", "new/b.jpg", w.images, "new", "b.jpg"))
+	w.completes(plan)
+	w.wantStates(plan, map[string]int64{"move failed": 1})
+	if i := w.item(plan, "new/b.jpg"); !strings.Contains(i.Error, `keeps the name "a.jpg"`) {
+		t.Errorf("it failed with %q", i.Error)
+	}
+	if r := w.receipt("new/b.jpg"); r.Filename() != "a.jpg" {
+		t.Errorf("its receipt is %+v", r)
+	}
+}
+
+// A folder that somebody deleted is made again.
+func TestMoveIntoAFolderThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/a.jpg", "a", "new/b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	w.delete("/folders/" + w.receipt("new/b.jpg").Folder)
+	w.completes(w.planSync(syncRules("keep"), w.renames("old/a.jpg", "new/a.jpg", w.images, "new", "a.jpg")))
+	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "new", "a.jpg", digest("a")}})
+}
+
+// What is moved comes before what is sent, and what is trashed after all of it.
+func TestOrderOfASync(t *testing.T) {
+	w := newWorld(t)
+	plan := w.planSome()
+	var order []string
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPost {
+			order = append(order, r.URL.Path)
+		}
+		return nil
+	})
+	w.completes(plan)
+	if diff := gocmp.Diff([]string{"/folders", "/assets/move", "/assets", "/assets/trash"}, order); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.wantStates(plan, map[string]int64{"move done": 1, "create done": 1, "trash done": 1})
+	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "gone.jpg"); err == nil {
+		t.Error("what was trashed has a receipt")
+	}
+}
+
+// planSome plans a sync that moves, sends and trashes.
+func (w *world) planSome() migrate.Plan {
+	w.put("a.jpg", "a", "gone.jpg", "gone", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	move := w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg")
+	w.put("new.jpg", "new")
+	return w.planSync(syncRules("keep"), move, w.wants(state.Create, "new.jpg", w.images, "", "new.jpg"), w.loses("gone.jpg"))
+}
+
+// loses has an object vanish, and gives the item that trashes its asset.
+func (w *world) loses(key string) state.Item {
+	w.Helper()
+	r := w.receipt(key)
+	w.source.Delete(sources.Key(key))
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: "not at the source any more"},
+		Action: state.Trash, Reason: string(migrate.ReasonExpired), State: state.ItemPlanned, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
+}
+
+// As long as an item is in doubt or waits, nothing is trashed and the run stays open; but
+// one that failed for good is no reason to wait.
+func TestTrashWaitsForTheRest(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ answer, left string }{{"cut", "in_doubt"}, {"429", "waiting"}, {"400", "failed"}} {
+		w := newWorld(t)
+		plan := w.planSome()
+		w.gate.on(func(_ int, r *http.Request) error {
+			switch {
+			case isLook(r):
+				return errors.New("the service is down")
+			case r.Method == http.MethodPost && r.URL.Path == "/assets" && tc.answer == "cut":
+				_, err := io.Copy(io.Discard, r.Body)
+				return errors.Join(err, errors.New("cut"))
+			}
+			return nil
+		})
+		restore := func() {}
+		if status, err := strconv.Atoi(tc.answer); err == nil {
+			restore = w.answers("/assets", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+				return reply(r, status, `{"statusCode":`+tc.answer+`,"message":"no","data":null,"traceId":"t"}`), nil
+			})
+		}
+		must(t, w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Wait, a.Again = 0, []time.Duration{time.Hour} }))
+		restore()
+		w.gate.on(nil)
+		if tc.left == "failed" {
+			w.wantFinished(plan)
+			w.wantStates(plan, map[string]int64{"move done": 1, "create failed": 1, "trash done": 1})
+		} else {
+			w.wantStates(plan, map[string]int64{"move done": 1, "create " + tc.left: 1, "trash planned": 1})
+		}
+		if tc.left == "in_doubt" {
+			w.completes(plan)
+			w.wantStates(plan, map[string]int64{"move done": 1, "create done": 1, "trash done": 1})
+		}
+		w.close()
+	}
+}
+
+// Told to stop, a sync finishes the batch that it moves, and goes on later.
+func TestMovesAreStopped(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(150)
+	w.migrate(migrate.DefaultRules())
+	var items []state.Item
+	for n := range 150 {
+		name := fmt.Sprintf("%03d.jpg", n)
+		items = append(items, w.renames(name, "dir/"+name, w.images, "dir", name))
+	}
+	plan := w.planSync(syncRules("keep"), items...)
+	stop := make(chan struct{})
+	restore := w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		close(stop)
+		return next.RoundTrip(withBody(r, body))
+	})
+	err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Stop = stop })
+	restore()
+	if err != migrate.ErrStopped {
+		t.Errorf("it ended with %v", err)
+	}
+	w.wantStates(plan, map[string]int64{"move done": 100, "move planned": 50})
+	w.completes(plan)
+	w.wantStates(plan, map[string]int64{"move done": 150})
+}
+
+// A move whose answer is lost is looked at, and where the journal fails meanwhile the run
+// says so.
+func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"))
+	restore := w.answers("/assets/move", func(http.RoundTripper, *http.Request, string) (*http.Response, error) {
+		w.before(failing(errNoDisk), "find receipt")
+		return nil, errors.New("connection lost")
+	})
+	err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Again = nil })
+	restore()
+	w.unhook()
+	if !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.completes(plan)
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}})
+}
+
+// An asset that the service tells nothing about fails by itself, and the others go back.
+func TestMoveBackWhatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	elsewhere := w.folder(w.images, "", "elsewhere")
+	var items []state.Item
+	for _, key := range []string{"a.jpg", "b.jpg"} {
+		must(t, w.other.Move(t.Context(), assets.Target{FolderID: elsewhere}, assets.Transfer{AssetID: w.assetOf(key).ID}))
+		i := w.wants(state.Move, key, w.images, "", key)
+		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
+		items = append(items, i)
+	}
+	plan := w.planSync(syncRules("keep"), items...)
+	d := w.deps()
+	d.Dest = unreadable{w.client, w.receipt("a.jpg").Asset}
+	must(t, w.applySync(t.Context(), d, plan))
+	w.wantFinished(plan)
+	w.wantStates(plan, map[string]int64{"move done": 1, "move failed": 1})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "elsewhere", "a.jpg", digest("a")}})
+}
+
+// An unreadable Reader says nothing of one asset.
+type unreadable struct {
+	migrate.Reader
+	asset string
+}
+
+func (u unreadable) Asset(ctx context.Context, id string) (assets.Asset, error) {
+	if id == u.asset {
+		return assets.Asset{}, refusal{retry.Permanent}
+	}
+	return u.Reader.Asset(ctx, id)
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// breaksOff syncs until the nth content is about to be sent, and gives the run, which is
+// listed again as the command has it done before it goes on.
+func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	must(w, err)
+	ctx, cancel := context.WithCancel(w.Context())
+	defer cancel()
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method != http.MethodPost || r.URL.Path != "/assets" {
+			return nil
+		}
+		if nth--; nth <= 0 {
+			cancel()
+			return context.Canceled
+		}
+		return nil
+	})
+	if _, err := w.tryWith(ctx, d, r, func(a *apply.Applier) { a.Concurrency = 1 }); !errors.Is(err, context.Canceled) {
+		w.Fatalf("the run was not broken off: %v", err)
+	}
+	w.gate.on(nil)
+	must(w, w.applier(w.deps()).SettleDoubts(w.Context(), run))
+	must(w, w.journal.Relist(w.Context(), run.Num))
+	return run
+}
+
+// A sync that is continued follows what has changed since it sent it, too: at its end the
+// destination has what the source has, and what was renamed is renamed and not sent again.
+func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
+	t.Parallel()
+	removing := func(changes ...func(*migrate.SyncRules)) migrate.Rules {
+		return syncing(append(changes, func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })...)
+	}
+	for name, tc := range map[string]struct {
+		since func(w *world) // what happens to what was sent
+		as    string         // the key by which its asset is known then
+		want  map[string]string
+	}{
+		"changed": {func(w *world) { w.put("a.jpg", "other content") }, "a.jpg",
+			map[string]string{"a.jpg": decided(state.Replace, migrate.ReasonContent)}},
+		"renamed": {func(w *world) { w.renamed("a.jpg", "dir/b.jpg") }, "dir/b.jpg",
+			map[string]string{"dir/b.jpg": decided(state.Move, migrate.ReasonMoved) + " from a.jpg"}},
+		"renamed in case only": {func(w *world) { w.renamed("a.jpg", "A.jpg") }, "A.jpg",
+			map[string]string{"A.jpg": decided(state.Move, migrate.ReasonMoved) + " from a.jpg"}},
+		"renamed in case only with new content": {func(w *world) { w.source.Delete("a.jpg"); w.put("A.jpg", "other content") }, "A.jpg",
+			map[string]string{"A.jpg": decided(state.Replace, migrate.ReasonRecased) + " from a.jpg"}},
+		"deleted": {func(w *world) { w.source.Delete("a.jpg") }, "a.jpg",
+			map[string]string{"a.jpg": decided(state.Skip, migrate.ReasonQuarantine)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.jpg", "content", "m.jpg", "m", "z.jpg", "z")
+			broken := w.breaksOff(w.deps(), removing(), 3)
+			id := w.receipt("a.jpg").Asset
+			tc.since(w)
+			sent := w.requests()["POST /assets"]
+			plan := w.syncs(removing())
+			tc.want["z.jpg"] = decided(state.Create, migrate.ReasonNew)
+			w.wantDecisions(plan, tc.want)
+			if n := w.requests()["POST /assets"] - sent; n != 1 {
+				t.Errorf("sent %d new contents, want 1", n)
+			}
+			if plan.Overtaken == nil || plan.Overtaken.Run != broken.ID || plan.Overtaken.Key != "a.jpg" || plan.Run.ID == broken.ID {
+				t.Errorf("run %s after %s, overtaken %+v", plan.Run.ID, broken.ID, plan.Overtaken)
+			}
+			if run, err := w.journal.Run(t.Context(), broken.ID); err != nil || run.State != state.Superseded {
+				t.Errorf("the run that was continued is %s (%v)", run.State, err)
+			}
+			if got := w.receipt(tc.as).Asset; got != id {
+				t.Errorf("%s has asset %s, want %s", tc.as, got, id)
+			}
+			w.wantSound()
+			w.verifies()
+		})
+	}
+}
+
+// So it is where an object is described otherwise than when it was sent.
+func TestContinuedSyncFollowsDescriptions(t *testing.T) {
+	w := newWorld(t)
+	before, after := says("a.jpg", "before"), says("a.jpg", "after")
+	d := w.deps()
+	d.Describer = before
+	w.put("a.jpg", "a", "m.jpg", "m", "z.jpg", "z")
+	w.breaksOff(d, syncing(), 3)
+	d.Describer = after
+	plan := w.syncWith(d, syncing())
+	if plan.Overtaken == nil || plan.Overtaken.Key != "a.jpg" {
+		t.Errorf("overtaken by %+v", plan.Overtaken)
+	}
+	w.wantDecisions(plan, map[string]string{
+		"a.jpg": decided(state.Describe, migrate.ReasonMetadata), "z.jpg": decided(state.Create, migrate.ReasonNew),
+	})
+}
+
+// An object that is there again after its asset was trashed is sent again at once.
+func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
+	removing := trashing()
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "z.jpg", "z")
+	w.syncs(removing)
+	w.source.Delete("a.jpg")
+	w.syncs(removing)
+	run, err := w.journal.Begin(t.Context(), w.pair, "sync", marshal(w, removing))
+	must(t, err)
+	w.before(failing(errAborted), "finish run")
+	if _, err := w.try(t.Context(), removing); !errors.Is(err, errAborted) {
+		t.Fatalf("the run was not broken off: %v", err)
+	}
+	w.unhook()
+	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), run))
+	must(t, w.journal.Relist(t.Context(), run.Num))
+	w.put("a.jpg", "a")
+	plan := w.syncs(removing)
+	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Create, migrate.ReasonNew)})
+	w.wantSound()
+}
+
+// Where nothing of what a sync did has changed since, it stays the run that it was, however
+// it looks at objects.
+func TestContinuedSyncStaysTheSameRun(t *testing.T) {
+	t.Parallel()
+	sharing := syncing()
+	sharing.Duplicates = "one-asset"
+	sharing.Sync.Checksum = true
+	for name, r := range map[string]migrate.Rules{
+		"as usual":       syncing(),
+		"checksum":       syncing(func(s *migrate.SyncRules) { s.Checksum = true }),
+		"describe again": syncing(func(s *migrate.SyncRules) { s.DescribeAgain = true }),
+		"delete":         trashing(),
+		"one asset":      sharing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.jpg", "content", "b.jpg", "content", "c.jpg", "c", "c.jpg.json", saying("beside it"), "m.jpg", "m", "z.jpg", "z")
+			d := w.deps()
+			d.Describer = says("a.jpg", "in a table")
+			run := w.breaksOff(d, r, 4)
+			w.put("m2.jpg", "new")
+			w.source.PutObject(sources.Object{Key: "locked/", Obstacle: sources.UnreadableDirectory}, nil)
+			plan := w.syncWith(d, r)
+			if plan.Run.ID != run.ID || plan.Overtaken != nil {
+				t.Errorf("run %s went on as %s: %+v", run.ID, plan.Run.ID, plan.Overtaken)
+			}
+			w.wantSound()
+		})
+	}
+}

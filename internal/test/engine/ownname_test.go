@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// An asset of ours that holds the name of an object, and has its content, is taken for it
+// if its own object is gone: nothing is sent beside it. So it is where a bit of a stored key
+// has flipped, and where a file got another name that people would take for the same.
+func TestOurAssetHoldsTheName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		then func(w *world)
+		want map[string]int64
+		gone int64
+		have []placed
+	}{
+		"its object is gone": {
+			func(w *world) { w.source.Delete("A.jpg"); w.put("a.jpg", "content") },
+			map[string]int64{"move done": 1}, 0, []placed{{"Images", "", "a.jpg", digest("content")}},
+		},
+		"its content is other": {
+			func(w *world) { w.source.Delete("A.jpg"); w.put("a.jpg", "another") },
+			map[string]int64{"create done": 1}, 1,
+			[]placed{{"Images", "", "A.jpg", digest("content")}, {"Images", "", "a~" + digest("a.jpg")[:6] + ".jpg", digest("another")}},
+		},
+		"its object is there": {
+			func(w *world) { w.put("a.jpg", "content") },
+			map[string]int64{"unchanged skipped": 1, "create done": 1}, 0,
+			[]placed{{"Images", "", "A.jpg", digest("content")}, {"Images", "", "a~" + digest("a.jpg")[:6] + ".jpg", digest("content")}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("A.jpg", "content")
+			w.migrate(migrate.DefaultRules())
+			tc.then(w)
+			plan := w.migrate(migrate.DefaultRules())
+			w.wantStates(plan, tc.want)
+			w.wantAssets(tc.have)
+			if plan.Gone != tc.gone {
+				t.Errorf("tells that %d objects are gone, want %d", plan.Gone, tc.gone)
+			}
+		})
+	}
+}
+
+// To adopt changes nothing at the destination, so no name either.
+func TestAdoptOnlyRenamesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("A.jpg", "content")
+	w.migrate(migrate.DefaultRules())
+	w.source.Delete("A.jpg")
+	w.put("a.jpg", "content")
+	r := migrate.DefaultRules()
+	r.AdoptOnly = true
+	if sent := writes(w.during(func() { w.wantStates(w.migrate(r), map[string]int64{"skip skipped": 1}) })); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+// An asset of ours that people deleted, renamed or edited does not stand for another object:
+// that is sent, and theirs stays as it is.
+func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
+	suffixed := "a~" + digest("a.jpg")[:6] + ".jpg"
+	for what, tc := range map[string]struct {
+		change func(w *world, asset string) error
+		stays  []placed
+	}{
+		"deleted": {func(w *world, asset string) error { return w.other.Trash(w.Context(), asset) }, nil},
+		"renamed": {func(w *world, asset string) error {
+			_, err := w.other.Update(w.Context(), asset, changesOf("theirs"))
+			return err
+		}, []placed{{"Images", "", "theirs.jpg", digest("content")}}},
+		"edited": {func(w *world, asset string) error {
+			_, err := w.other.Replace(w.Context(), asset, replacement("A.jpg", "content of theirs"))
+			return err
+		}, []placed{{"Images", "", "A.jpg", digest("content of theirs")}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("A.jpg", "content")
+			w.migrate(migrate.DefaultRules())
+			w.source.Delete("A.jpg")
+			w.put("a.jpg", "content")
+			must(t, tc.change(w, w.assetOf("A.jpg").ID))
+			w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
+			want := append(tc.stays, placed{"Images", "", suffixed, digest("content")})
+			sortPlaced(want)
+			w.wantAssets(want)
+		})
+	}
+}
+
+// That an asset of ours was taken for another object is undone, with those that share it.
+func TestUndoOfAnAssetTakenOver(t *testing.T) {
+	w := newWorld(t)
+	r := migrate.DefaultRules()
+	r.Duplicates = "one-asset"
+	w.put("A.jpg", "content", "m.jpg", "content")
+	w.migrate(r)
+	evening := w.evening()
+	w.source.Delete("A.jpg")
+	w.put("a.jpg", "content", "z.jpg", "content")
+	want := map[string]int64{"move done": 1, "adopt done": 1, "unchanged skipped": 1}
+	plan := w.migrate(r)
+	w.wantStates(plan, want)
+	w.wantStates(w.undo(plan), map[string]int64{"move done": 1})
+	w.wantEvening(evening, "undone")
+	w.wantStates(w.migrate(r), want)
+	w.wantSound()
+}
+
+// Where people have the asset that was to get another name, its name is not free.
+func TestConflictKeepsTheName(t *testing.T) {
+	w := newWorld(t)
+	w.put("Photo.jpg", "before")
+	w.syncs(syncing())
+	_, err := w.other.Replace(w.Context(), w.assetOf("Photo.jpg").ID, replacement("Photo.jpg", "content of theirs"))
+	must(t, err)
+	w.source.Delete("Photo.jpg")
+	w.put("PHOTO.jpg", "one", "photo.jpg", "another")
+	plan := w.syncs(syncing())
+	if i := w.item(plan, "PHOTO.jpg"); i.State != state.ItemConflict {
+		t.Errorf("got %+v", i)
+	}
+	w.wantAssets([]placed{{"Images", "", "Photo.jpg", digest("content of theirs")}, {"Images", "", "photo~" + digest("photo.jpg")[:6] + ".jpg", digest("another")}})
+	w.wantSound()
+}

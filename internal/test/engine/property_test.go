@@ -1,0 +1,552 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// pieces are what odd names are made of: what file systems, forms, addresses or
+// Unicode give a meaning of their own.
+var pieces = []string{
+	"a", "A", " ", ".", "..", "", "~", "%", "%41", "%2F", "+", "&", "=", "#", "?", "*", ":", ";", "'", "\"", `b\`, "|", "<", "$",
+	"\t", "\x01", "\x7f", "\u0085", "\u00a0", "\u200d", "\u202e", "\ufeff", "\xff", "\xc3", "\U0001f600", "\u65e5\u672c",
+	"\u00e9", "e\u0301", "\u00df", "ss", "\u1e9e", "\u212a", "k", "\u0130", "i\u0307", "\ufb01", "fi", "\u03c3", "\u03c2",
+	strings.Repeat("m", 128), strings.Repeat("\u00e9", 255), strings.Repeat("n", 256), strings.Repeat("o", 257),
+}
+
+// drawSegment draws a part of a key. Of the usual ones many differ in no more than
+// case and Unicode form.
+func drawSegment(t *rapid.T, usual ...string) string {
+	if rapid.IntRange(0, 3).Draw(t, "odd") > 0 {
+		return rapid.SampledFrom(usual).Draw(t, "segment")
+	}
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 3).Draw(t, "pieces"), "")
+}
+
+func drawKey(t *rapid.T) sources.Key {
+	var b strings.Builder
+	for range rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 30}).Draw(t, "depth") {
+		b.WriteString(drawSegment(t, "d", "D", "e", "\u00e9", "e\u0301") + "/")
+	}
+	b.WriteString(drawSegment(t, "a", "A", "\u00e9", "e\u0301", "\u00c9", "b"))
+	b.WriteString(rapid.SampledFrom([]string{".jpg", ".JPG", ".png", ".txt", ".Txt", ".odd", ".\u00d6", ".longestextension", ".", "", ".j g"}).Draw(t, "extension"))
+	key := b.String()
+	if strings.Contains(key, `\`) {
+		key = strings.ReplaceAll(key, `"`, "'") // which of them is escaped how, services do not agree
+	}
+	return sources.Key(key)
+}
+
+func drawContent(t *rapid.T) []byte {
+	contents := map[string][]byte{"none": {}, "x": []byte("x"), "y": []byte("y"), "64 KiB": make([]byte, 64<<10)}
+	return contents[rapid.SampledFrom([]string{"none", "x", "y", "64 KiB"}).Draw(t, "content")]
+}
+
+// drawLibrary draws a small tree.
+func drawLibrary(t *rapid.T) map[sources.Key][]byte {
+	library := map[sources.Key][]byte{}
+	for range rapid.IntRange(0, 14).Draw(t, "objects") {
+		library[drawKey(t)] = drawContent(t)
+	}
+	return library
+}
+
+// drawRules draws rules under which everything is sent that can be.
+func drawRules(t *rapid.T) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(t, "on collision")
+	r.Duplicates = rapid.SampledFrom([]string{"", "one-asset"}).Draw(t, "duplicates")
+	return r
+}
+
+// drawReading draws how the service reads what is not documented: with the flag -reading, as
+// that says.
+func drawReading(t *rapid.T) string {
+	return rapid.SampledFrom(sandboxtest.Readings()).Draw(t, "reading")
+}
+
+// drawStrictRules draws rules that leave things out, too.
+func drawStrictRules(t *rapid.T) migrate.Rules {
+	r := drawRules(t)
+	r.Unmatched = rapid.SampledFrom([]string{"skip", "create"}).Draw(t, "unmatched")
+	r.CategoryBy = rapid.SampledFrom([]string{"extension", "folder"}).Draw(t, "category by")
+	r.Category = rapid.SampledFrom([]string{"", "", "Images", "New"}).Draw(t, "category")
+	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "d", "/e/**", "[A-Z]*", "%*"}), 0, 2).Draw(t, "exclude")
+	r.Limit = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "limit")
+	return r
+}
+
+func drawProvenance(t *rapid.T) change {
+	mode := rapid.SampledFrom([]string{"never", "always"}).Draw(t, "provenance")
+	return func(a *apply.Applier) { a.Provenance = mode }
+}
+
+// oracle says where everything has to end up with the rules of the test; what is
+// not in it must stay away, with a reason. It is written from the documentation,
+// not from the engine.
+func oracle(library map[sources.Key][]byte, onCollision string) map[string]placed {
+	categories := map[string]string{"jpg": "Images", "png": "Images", "txt": "Texts"}
+	taken := map[string]bool{}
+	all := map[string]placed{}
+	for _, key := range slices.Sorted(maps.Keys(library)) {
+		dir, name := path.Split(norm.NFC.String(string(key)))
+		extension := path.Ext(name)
+		base := strings.TrimSuffix(name, extension)
+		if isLeftBehind(string(key)) || !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
+			continue
+		}
+		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, digest(string(library[key]))}
+		slot := p.Category + "\x00" + p.Folder + "\x00" + norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))
+		if taken[slot] && onCollision == "conflict" {
+			continue
+		}
+		if taken[slot] && onCollision == "rename" {
+			sum := sha256.Sum256([]byte(key))
+			runes := []rune(base)
+			p.Name = string(runes[:min(len(runes), 256-7)]) + "~" + hex.EncodeToString(sum[:3]) + extension
+		}
+		taken[slot] = true
+		all[string(key)] = p
+	}
+	return all
+}
+
+// shared takes out of what an oracle says the objects that share an asset of another one, the
+// first that is as they are, and gives the keys of both.
+func shared(all map[string]placed) map[string]string {
+	owners, aliases := map[[3]string]string{}, map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		p := all[key]
+		alike := [3]string{p.Category, strings.ToLower(path.Ext(key)), p.Digest}
+		if owner, isAlias := owners[alike]; isAlias && p.Digest != digest("") {
+			aliases[key] = owner
+			delete(all, key)
+		} else {
+			owners[alike] = key
+		}
+	}
+	return aliases
+}
+
+// without gives a library without some keys.
+func without(library map[sources.Key][]byte, keys map[string]string) map[sources.Key][]byte {
+	rest := maps.Clone(library)
+	maps.DeleteFunc(rest, func(key sources.Key, _ []byte) bool { return keys[string(key)] != "" })
+	return rest
+}
+
+// isLeftBehind reports whether a key is one that office programs leave behind; of
+// what is left out, nothing else can be drawn.
+func isLeftBehind(key string) bool {
+	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return strings.HasPrefix(name, "~$") })
+}
+
+func tooLong(name string) bool { return utf8.RuneCountInString(name) > 256 }
+
+// isClean reports whether a key is text that makes folders and a name.
+func isClean(key string) bool {
+	return key != "" && utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
+		path.Clean("/"+key) == "/"+key
+}
+
+func isExtension(e string) bool {
+	return len(e) > 1 && utf8.RuneCountInString(e) <= 10 && !strings.ContainsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '\\' })
+}
+
+// A run that is cut short anywhere, and continued until it is finished, ends as
+// one that was not, and accounts for every object. Then there is nothing more to
+// do, and without the journal everything is found again.
+func TestInterruptedAnywhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		library, r := drawLibrary(rt), drawRules(rt)
+		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
+		defer w.close()
+		w.source.Replace(library)
+		want, aliases := oracle(library, r.OnCollision), map[string]string{}
+		if r.Duplicates != "" {
+			aliases = shared(want)
+		}
+		if got := actions(w.plan(r)); got[state.Create] != int64(len(want)) || got[state.Adopt] != int64(len(aliases)) {
+			rt.Errorf("the plan is to %v, want %d created and %d joined", got, len(want), len(aliases))
+		}
+		w.finish(rt, w.deps(), r, func(int) {}, drawProvenance(rt))
+		w.wantLibrary(rt, want)
+		if diff := gocmp.Diff(aliases, w.aliases(), cmpopts.EquateEmpty()); diff != "" {
+			rt.Errorf("aliases (-want +got):\n%s", diff)
+		}
+		if apart := without(library, aliases); len(oracle(apart, r.OnCollision)) > len(want) {
+			return // what was in the way of an object shares an asset now, so the next run has something to do
+		}
+		second := func() { insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
+		if sent := writes(w.during(second)); len(sent) > 0 {
+			rt.Errorf("a second run sent %v", sent)
+		}
+		w.loseJournal()
+		planned := actions(insist(rt, func() (migrate.Plan, error) { return w.dryRun(r) }))
+		var found migrate.Plan
+		again := func() { found = insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
+		if sent := writes(w.during(again)); len(sent) > 0 {
+			rt.Errorf("without the journal it sent %v", sent)
+		}
+		if states, _ := w.states(found); states["adopt done"] != int64(len(want)+len(aliases)) {
+			rt.Errorf("without the journal: %v, want %d adopted and %d joined", states, len(want), len(aliases))
+		}
+		if diff := gocmp.Diff(planned, actions(found)); diff != "" {
+			rt.Errorf("actions (-planned +carried out):\n%s", diff)
+		}
+	})
+}
+
+// aliases gives the keys of objects that share an asset, and of those whose asset it is.
+func (w *world) aliases() map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for a, err := range w.journal.AllAliases(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		all[string(a.Key)] = string(a.Owner)
+	}
+	return all
+}
+
+// actions counts the objects of a plan by what happens to them.
+func actions(p migrate.Plan) map[state.Action]int64 {
+	count := map[state.Action]int64{}
+	for _, t := range p.Tallies {
+		count[t.Action] += t.Objects
+	}
+	return count
+}
+
+// finish runs until all is done that can be. It is interrupted now and then at
+// first; before each attempt a function is called.
+func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(attempt int), changes ...change) {
+	for attempt, failed := 0, 0; ; attempt++ {
+		before(attempt)
+		plan, err := w.tryInterrupted(t, d, r, attempt, changes...)
+		if err != nil && !errors.Is(err, errPulled) && !mayPass(err) {
+			t.Fatalf("attempt %d: %v", attempt, err)
+		}
+		if err != nil {
+			failed++
+		}
+		if attempt-failed == 20 || failed == 100 {
+			states, _ := w.states(plan)
+			for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+				must(w, err)
+				t.Logf("%q: %s, %s; %s %s", i.Key, i.Action, i.Reason, i.State, i.Error)
+			}
+			t.Fatalf("no end in sight: %d objects, and the run accounts for %v", w.listed(), states)
+		}
+		if err == nil && w.isDone(t, plan) {
+			return
+		}
+	}
+}
+
+// mayPass reports whether an error is one that the faults of a test may make: a call
+// that every other time fails can do so at each of its tries, beside other calls.
+func mayPass(err error) bool {
+	class, _ := retry.Classify(err)
+	_, service := errors.AsType[*assets.Error](err)
+	return service && class.Repeatable()
+}
+
+// insist does something until it comes to its end, as long as what keeps it from
+// that may pass.
+func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
+	for range 100 {
+		plan, err := do()
+		if err == nil {
+			return plan
+		}
+		if !mayPass(err) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no end in sight")
+	panic("not reached")
+}
+
+// isDone reports whether everything that is listed has arrived, or cannot. A run may also be left
+// open, with items in doubt, or be finished with some that failed; then another
+// one is due.
+func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
+	states, listed := w.states(plan)
+	run, err := w.journal.Run(w.Context(), plan.Run.ID)
+	must(w, err)
+	doubts := states["create in_doubt"]+states["adopt in_doubt"] > 0
+	if doubts != (run.State == state.Applying) || !doubts && run.State != state.Finished {
+		t.Fatalf("the run is %s with %v", run.State, states)
+	}
+	for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+		must(w, err)
+		if i.State != state.ItemDone && i.Reason == "" {
+			t.Fatalf("%q is %s without a reason", i.Key, i.State)
+		}
+	}
+	settled := int64(0)
+	for _, s := range []string{"create done", "adopt done", "unchanged skipped", "skip skipped", "skip failed", "conflict conflict"} {
+		settled += states[s]
+	}
+	return settled == listed && listed == w.listed()
+}
+
+// listed counts the objects of the source.
+func (w *world) listed() (n int64) {
+	for _, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		n++
+	}
+	return n
+}
+
+// wantLibrary wants these objects to have arrived, each once, and nothing else.
+func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
+	w.wantSound()
+	all := slices.SortedFunc(maps.Values(want), comparePlaced)
+	if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
+		t.Errorf("at the destination (-want +got):\n%s", diff)
+	}
+	for path, n := range w.folders() {
+		if n != 1 {
+			t.Errorf("%s is there %d times", path, n)
+		}
+	}
+	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		if p := want[string(receipt.Key)]; p.Name != receipt.Name+"."+receipt.Extension {
+			t.Errorf("%q has arrived as %q, want %q", receipt.Key, receipt.Name+"."+receipt.Extension, p.Name)
+		}
+	}
+}
+
+// A source that changes between any two attempts, whatever is in doubt by then,
+// costs nothing: what arrives is always some version of its object as a whole, once,
+// and in the end every object has arrived or is known not to.
+func TestSourceChangesAnytime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		r, provenance := drawStrictRules(rt), drawProvenance(rt)
+		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
+		defer w.close()
+		p := &past{versions: map[sources.Key][]string{}, lost: map[string]string{}}
+		p.put(w, "always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away
+		library := drawLibrary(rt)
+		for _, key := range slices.Sorted(maps.Keys(library)) {
+			p.put(w, key, library[key])
+		}
+		d := w.deps()
+		d.Watch = p
+		w.finish(rt, d, r, func(attempt int) {
+			switch {
+			case attempt > 0 && attempt < 6:
+				p.change(rt, w)
+			case attempt == 6:
+				p.heal(w)
+			}
+		}, provenance)
+		p.heal(w)
+		w.finish(rt, d, r, func(int) {}, provenance) // what was finished may have been listed before the last change
+		p.check(rt, w)
+	})
+}
+
+// A past knows what became of the objects of a source.
+type past struct {
+	migrate.Silent
+	versions map[sources.Key][]string // digests of all contents that an object ever had
+
+	mu   sync.Mutex
+	lost map[string]string // name -> key of what changed while it was in doubt, and may have arrived
+}
+
+// Item is told what becomes of an item.
+func (p *past) Item(i state.Item, o state.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.Contains(o.Error, "cannot be told whether asset") {
+		p.lost[i.Name] = string(i.Key)
+	}
+}
+
+func (p *past) put(w *world, key sources.Key, content []byte) {
+	w.source.Put(key, content)
+	p.versions[key] = append(p.versions[key], digest(string(content)))
+}
+
+// heal makes everything readable that is not.
+func (p *past) heal(w *world) {
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if o.Obstacle != "" {
+			p.put(w, o.Key, []byte("again"))
+		}
+	}
+}
+
+// change changes some objects in some way.
+func (p *past) change(t *rapid.T, w *world) {
+	for range rapid.IntRange(0, 4).Draw(t, "changes") {
+		key := drawKey(t)
+		if known := slices.Sorted(maps.Keys(p.versions)); rapid.Bool().Draw(t, "of a known object") {
+			key = rapid.SampledFrom(known).Draw(t, "key")
+		}
+		if key == "always.jpg" {
+			continue
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "change") {
+		case 0:
+			w.source.Delete(key)
+		case 1:
+			w.source.PutObject(sources.Object{Key: key, Obstacle: sources.Unreadable}, nil)
+		default:
+			p.put(w, key, drawContent(t))
+		}
+	}
+}
+
+// check wants each asset to be of one object, in one of its versions. Only of
+// those that were lost sight of may an asset be there that nobody owns.
+func (p *past) check(t *rapid.T, w *world) {
+	owners := map[string]string{}
+	var held []string
+	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		asset, err := w.other.Asset(w.Context(), receipt.Asset)
+		must(w, err)
+		content := digest(w.content(asset))
+		if !slices.Contains(p.versions[receipt.Key], content) {
+			t.Errorf("%q has arrived with a content that it never had", receipt.Key)
+		}
+		if other, taken := owners[receipt.Asset]; taken {
+			t.Errorf("%q and %q are the same asset", receipt.Key, other)
+		}
+		owners[receipt.Asset] = string(receipt.Key)
+		held = append(held, asset.Filename()+" "+content)
+		for _, alias := range w.aliasesOf(string(receipt.Key)) {
+			if !slices.Contains(p.versions[sources.Key(alias)], content) {
+				t.Errorf("%q shares the asset of %q, whose content it never had", alias, receipt.Key)
+			}
+		}
+	}
+	slices.Sort(held)
+	p.checkAll(t, w)
+	for _, a := range w.assetsAt() {
+		n := slices.Index(held, a.Name+" "+a.Digest)
+		if n >= 0 {
+			held = slices.Delete(held, n, n+1)
+			continue
+		}
+		if key, lost := p.lost[a.Name]; !lost || !slices.Contains(p.versions[sources.Key(key)], a.Digest) {
+			t.Errorf("nobody owns the asset %q", a.Name)
+		}
+	}
+}
+
+// checkAll wants every object that can be taken to have arrived, by itself or by another one.
+func (p *past) checkAll(t *rapid.T, w *world) {
+	aliases := w.aliases()
+	run, err := w.journal.LastFinished(w.Context(), w.pair.ID, "migrate")
+	must(w, err)
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if _, err := w.journal.Receipt(w.Context(), w.pair.ID, o.Key); err == nil || aliases[string(o.Key)] != "" {
+			continue
+		}
+		i, err := w.journal.Item(w.Context(), run.Num, o.Key)
+		if err != nil || i.Action != state.Skip && i.Action != state.Conflict {
+			t.Errorf("%q is nowhere: %+v, %v", o.Key, i, err)
+		}
+	}
+}
+
+// aliasesOf gives the keys of objects that share the asset of one.
+func (w *world) aliasesOf(owner string) (keys []string) {
+	w.Helper()
+	for a, err := range w.journal.AliasesOf(w.Context(), w.pair.ID, sources.Key(owner)) {
+		must(w, err)
+		keys = append(keys, string(a.Key))
+	}
+	return keys
+}
+
+var errPulled = errors.New("the plug was pulled")
+
+// tryInterrupted cancels at some request, and now and then lists anew; from a
+// certain attempt on it lets the run finish.
+func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, attempt int, changes ...change) (migrate.Plan, error) {
+	ctx, cancel := context.WithCancelCause(w.Context())
+	defer cancel(nil)
+	w.gate.on(nil)
+	if attempt < 4 {
+		at := rapid.IntRange(1, 40).Draw(t, "interrupted at request")
+		w.gate.on(func(n int, _ *http.Request) error {
+			if n >= at {
+				cancel(errPulled)
+			}
+			return nil
+		})
+		if attempt > 0 && rapid.IntRange(0, 3).Draw(t, "list anew") == 0 {
+			w.relist(d, changes...)
+		}
+	}
+	return w.tryWith(ctx, d, r, changes...)
+}
+
+// relist does what the command does with a run whose listing is old. It cannot while
+// something stays in doubt.
+func (w *world) relist(d migrate.Deps, changes ...change) {
+	w.Helper()
+	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return
+	}
+	must(w, err)
+	a := w.applier(d, changes...)
+	a.Dest, a.Write = w.other, w.other
+	must(w, a.SettleDoubts(w.Context(), run))
+	if err := w.journal.Relist(w.Context(), run.Num); !errors.Is(err, state.ErrConflict) {
+		must(w, err)
+	}
+}
+
+func drawFaults(t *rapid.T) []string {
+	all := []string{
+		"POST /assets drop=after nth=%d", "POST /assets drop=before nth=%d", "POST /assets status=503 commit=after nth=%d",
+		"POST /assets status=429 nth=%d", "POST /folders drop=after nth=%d", "GET /assets status=500 nth=%d",
+	}
+	var drawn []string
+	for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, 2, rapid.ID).Draw(t, "faults") {
+		drawn = append(drawn, fmt.Sprintf(f, rapid.IntRange(2, 6).Draw(t, "nth")))
+	}
+	return drawn
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/sandbox"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An object that got another name, in case or Unicode form only, and other content at once
+// keeps its asset, which gets both.
+func TestSyncOfARecasedName(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ before, after, name string }{
+		{"Photo.jpg", "photo.jpg", "photo.jpg"},
+		{"dir/a.JPG", "dir/a.jpg", "a.jpg"},
+		{"Re\u0301sume\u0301.jpg", "R\u00e9sum\u00e9.jpg", "R\u00e9sum\u00e9.jpg"},
+		{"r\u00c9sum\u00c9.jpg", "R\u00e9sum\u00e9.jpg", "R\u00e9sum\u00e9.jpg"},
+	} {
+		w := newWorld(t)
+		w.put(tc.before, "before", "z.jpg", "z")
+		w.syncs(syncing())
+		before, evening := w.receipt(tc.before), w.evening()
+		w.source.Delete(sources.Key(tc.before))
+		w.put(tc.after, "after, and more")
+		plan := w.syncs(syncing())
+		w.wantStates(plan, map[string]int64{"replace done": 1, "unchanged skipped": 1})
+		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonRecased) || string(i.Origin) != tc.before {
+			t.Errorf("%s: planned %+v", tc.after, i)
+		}
+		after := w.receipt(tc.after)
+		if after.Asset != before.Asset || after.URL != before.URL || after.Filename() != tc.name || after.Slot != before.Slot {
+			t.Errorf("%s: before %+v, after %+v", tc.after, before, after)
+		}
+		if a := w.assetOf(string(after.Key)); a.Filename() != tc.name || w.content(a) != "after, and more" {
+			t.Errorf("%s: the asset is %q with %q", tc.after, a.Filename(), w.content(a))
+		}
+		if asked := w.during(func() { w.syncs(syncing()) }); len(asked) > 0 {
+			t.Errorf("%s: the next run asked %v", tc.after, asked)
+		}
+		w.wantSound()
+		w.undo(plan)
+		w.wantEvening(evening, "undone")
+		w.wantSound()
+	}
+}
+
+// What is not certain about such a name is not done: two objects cannot have one asset, and
+// one that others share must keep its content.
+func TestSyncOfARecasedNameThatIsWantedTwice(t *testing.T) {
+	w := newWorld(t)
+	w.put("Photo.jpg", "before")
+	w.syncs(syncing())
+	before := w.receipt("Photo.jpg")
+	w.source.Delete("Photo.jpg")
+	w.put("PHOTO.jpg", "one", "photo.jpg", "another")
+	w.wantStates(w.syncs(syncing()), map[string]int64{"replace done": 1, "create done": 1})
+	if r := w.receipt("PHOTO.jpg"); r.Asset != before.Asset || r.Filename() != "PHOTO.jpg" {
+		t.Errorf("the first has %+v", r)
+	}
+	if r := w.receipt("photo.jpg"); r.Asset == before.Asset || r.Filename() == "photo.jpg" {
+		t.Errorf("the second has %+v", r)
+	}
+	w.wantSound()
+}
+
+// A name that could not be given at once is given by another attempt, without another asset.
+func TestRecasedNameAfterAFailure(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{
+		"POST /assets/{id} drop=after once=1", "POST /assets/{id} drop=before once=1",
+		"PATCH /assets/{id} drop=after once=1", "PATCH /assets/{id} drop=before once=1", "PATCH /assets/{id} status=500 once=1",
+	} {
+		w := newWorld(t, faults(t, fault))
+		w.put("Photo.jpg", "before")
+		w.syncs(syncing())
+		before := w.receipt("Photo.jpg")
+		w.source.Delete("Photo.jpg")
+		w.put("photo.jpg", "after")
+		w.syncs(syncing())
+		if r := w.receipt("photo.jpg"); r.Asset != before.Asset || r.Filename() != "photo.jpg" {
+			t.Errorf("%s: got %+v", fault, r)
+		}
+		if all := w.assetsAt(); len(all) != 1 || all[0].Name != "photo.jpg" || all[0].Digest != digest("after") {
+			t.Errorf("%s: at the destination is %v", fault, all)
+		}
+		w.wantSound()
+	}
+}
+
+// A name that was taken when an object arrived is given back once it is free.
+func TestSyncGivesAFreeNameBack(t *testing.T) {
+	w := newWorld(t)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.put("dir/Photo.jpg", "one", "dir/photo.jpg", "another", "z.jpg", "z")
+	w.syncs(removing)
+	before := w.receipt("dir/photo.jpg")
+	if before.Filename() == "photo.jpg" {
+		t.Fatalf("got %+v", before)
+	}
+	if asked := w.during(func() { w.syncs(removing) }); len(asked) > 0 {
+		t.Errorf("while the name was taken, a run asked %v", asked)
+	}
+	w.source.Delete("dir/Photo.jpg")
+	w.syncs(removing)
+	w.wantStates(w.syncs(removing), map[string]int64{"trash done": 1, "unchanged skipped": 2})
+	plan := w.syncs(removing)
+	w.wantStates(plan, map[string]int64{"move done": 1, "unchanged skipped": 1})
+	if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameFree) || i.State != state.ItemDone {
+		t.Errorf("got %+v", i)
+	}
+	after := w.receipt("dir/photo.jpg")
+	if after.Asset != before.Asset || after.Filename() != "photo.jpg" || w.assetOf(string(after.Key)).Filename() != "photo.jpg" {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if asked := w.during(func() { w.syncs(removing) }); len(asked) > 0 {
+		t.Errorf("the run after that asked %v", asked)
+	}
+	w.wantSound()
+}
+
+// Of several objects with one content that are gone, the one whose name differs in case only
+// is it: its content did not change, and none is sent.
+func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
+	w := newWorld(t)
+	w.put("Photo.jpg", "equal", "x/other.jpg", "equal", "z.jpg", "z")
+	w.syncs(syncing())
+	photo, other := w.receipt("Photo.jpg"), w.receipt("x/other.jpg")
+	w.source.Delete("Photo.jpg")
+	w.source.Delete("x/other.jpg")
+	w.put("photo.jpg", "equal", "y/another.jpg", "equal")
+	w.wantStates(w.syncs(syncing()), map[string]int64{"move done": 2, "unchanged skipped": 1})
+	if got := w.receipt("photo.jpg"); got.Asset != photo.Asset {
+		t.Errorf("photo.jpg has asset %s, want %s", got.Asset, photo.Asset)
+	}
+	if got := w.receipt("y/another.jpg"); got.Asset != other.Asset {
+		t.Errorf("y/another.jpg has asset %s, want %s", got.Asset, other.Asset)
+	}
+	w.wantSound()
+}
+
+// A name that an asset of others has, in another case than ours, is not taken: the object is a
+// conflict in each run until the name is free, and no asset is changed until then.
+func TestRecasedNameOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+		t.Run(content, func(t *testing.T) {
+			policies(t, func(w *world) {
+				w.put("dir/Photo.jpg", "before", "z.jpg", "z")
+				w.syncs(trashing())
+				r := w.receipt("dir/Photo.jpg")
+				theirs := w.upload(w.images, r.Folder, "photo.jpg", "theirs")
+				w.source.Delete("dir/Photo.jpg")
+				w.put("dir/photo.jpg", content)
+				for range 6 { // more than it takes to give a failure up
+					plan := w.syncs(trashing())
+					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
+					if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonExists) {
+						w.Errorf("got %+v", i)
+					}
+				}
+				if got, err := w.other.Asset(w.Context(), r.Asset); err != nil || got.Filename() != "Photo.jpg" || w.content(got) != "before" {
+					w.Errorf("its asset is %+v (%v)", got, err)
+				}
+				must(w, w.other.Trash(w.Context(), theirs.ID))
+				w.syncs(trashing())
+				if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != content {
+					w.Errorf("its asset is %+v", got)
+				}
+				w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
+				w.wantSound()
+			})
+		})
+	}
+}
+
+// A name that is taken between the plan and its run makes that run a failed one. The first run
+// for which it is free gives it, and no run in between fails.
+func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"rename", "refuse"} {
+		for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+			t.Run(policy+" "+content, func(t *testing.T) { isTakenMeanwhile(t, policy, content) })
+			untold := faults(t, "POST /assets/namesExist status=404")
+			t.Run(policy+" "+content+" untold", func(t *testing.T) { isTakenMeanwhile(t, policy, content, untold) })
+		}
+	}
+}
+
+// The same where the answer to the new content got lost.
+func TestRecasedNameThatIsTakenMeanwhileInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"rename", "refuse"} {
+		t.Run(policy, func(t *testing.T) {
+			isTakenMeanwhile(t, policy, "after", faults(t, "POST /assets/{id} drop=after once=1"))
+		})
+	}
+}
+
+func isTakenMeanwhile(t *testing.T, policy, content string, options ...func(*sandbox.Options)) {
+	w := newWorld(t, append(options, func(o *sandbox.Options) { o.Profile.EqualAssets = policy })...)
+	w.put("dir/Photo.jpg", "before", "z.jpg", "z")
+	w.syncs(trashing())
+	r := w.receipt("dir/Photo.jpg")
+	w.source.Delete("dir/Photo.jpg")
+	w.put("dir/photo.jpg", content)
+	var theirs assets.Asset
+	taken := sync.OnceFunc(func() { theirs = w.upload(w.images, r.Folder, "photo.jpg", "theirs") })
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPatch {
+			taken()
+		}
+		return nil
+	})
+	if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed != 1 {
+		t.Errorf("%d failed, want 1", failed)
+	}
+	w.gate.on(nil)
+	for range 4 {
+		if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed > 0 {
+			t.Errorf("%d failed", failed)
+		}
+	}
+	must(t, w.other.Trash(t.Context(), theirs.ID))
+	w.syncs(trashing())
+	if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != content {
+		t.Errorf("its asset is %+v", got)
+	}
+	w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
+	w.wantSound()
+}
+
+// statesOf counts the items of a run in a state.
+func (w *world) statesOf(p migrate.Plan, wanted state.ItemState) (n int64) {
+	w.Helper()
+	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	must(w, err)
+	for _, t := range tallies {
+		if t.State == wanted {
+			n += t.Objects
+		}
+	}
+	return n
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+)
+
+// ruled gives dependencies with a rule that describes every object, if a text is given, and
+// the rules of a sync with them.
+func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
+	w.Helper()
+	d := w.deps()
+	if description != "" {
+		d = w.by("- {description: " + description + "}")
+	}
+	r := syncRules("keep")
+	r.Mapping = d.Mapping.Digest()
+	return d, r
+}
+
+// refusing has the service refuse to describe an asset while f runs.
+func (w *world) refusing(key string, f func()) {
+	id := w.receipt(key).Asset
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, id) {
+			r.URL.Path = "/nowhere"
+		}
+		return nil
+	})
+	f()
+	w.gate.on(nil)
+}
+
+// Whatever kept assets from being described by other rules, a later night does it.
+func TestOtherRulesDescribeEveryAsset(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		what, before string
+		night        func(w *world, d migrate.Deps, r migrate.Rules)
+	}{
+		{"nothing", "one", func(*world, migrate.Deps, migrate.Rules) {}},
+		{"nothing, and nothing was said before", "", func(*world, migrate.Deps, migrate.Rules) {}},
+		{"a refusal", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			w.refusing("a.txt", func() {
+				w.wantStates(w.syncWith(d, r), map[string]int64{"describe done": 1, "describe failed": 1})
+			})
+		}},
+		{"a night for what failed", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			r.Sync.Failed = migrate.NewKeyList([]sources.Key{"b.txt"})
+			w.syncWith(d, r)
+		}},
+		{"a night for some", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			r.FilesFrom = migrate.NewKeyList([]sources.Key{"b.txt"})
+			w.syncWith(d, r)
+		}},
+		{"a filter", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			r.Exclude = []string{"a.txt"}
+			w.syncWith(d, r)
+		}},
+		{"a migrate", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			r.Sync = nil
+			_, err := w.tryWith(w.Context(), d, r)
+			must(w, err)
+		}},
+		{"an object that cannot be read", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			w.source.PutObject(sources.Object{Key: "a.txt", Size: 1, Obstacle: sources.Unreadable}, nil)
+			w.syncWith(d, r)
+			w.put("a.txt", "a")
+		}},
+		{"an undo", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			_, err := w.takeBack(w.Context(), w.deps(), w.syncWith(d, r).Run.ID, false)
+			must(w, err)
+		}},
+		{"a guard", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+			must(w, err)
+			planner := plan.New(d, r)
+			planner.Guards = plan.Guards{AcceptRules: true}
+			plan, err := planner.Plan(w.Context(), run)
+			must(w, err)
+			if len(plan.Guarded) == 0 {
+				w.Error("no guard stopped it")
+			}
+		}},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.txt", "a", "b.txt", "b")
+			w.syncWith(w.ruled(tt.before))
+			d, r := w.ruled("two")
+			tt.night(w, d, r)
+			w.syncWith(w.ruled("two"))
+			w.wantDescriptions(map[string]string{"a.txt": "two", "b.txt": "two"})
+			if asked := w.during(func() { w.wantStates(w.syncWith(w.ruled("two")), map[string]int64{"unchanged skipped": 2}) }); len(asked) > 0 {
+				t.Errorf("the night after asked %v", asked)
+			}
+		})
+	}
+}
+
+// What goes by another key in the night of other rules is described by these as well.
+func TestOtherRulesDescribeWhatMoves(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "a", "b.txt", "b")
+	w.syncWith(w.ruled("one"))
+	w.source.Delete("a.txt")
+	w.put("dir/c.txt", "a")
+	for range 2 {
+		w.syncWith(w.ruled("two"))
+	}
+	w.wantDescriptions(map[string]string{"b.txt": "two", "dir/c.txt": "two"})
+}
+
+// What was adopted keeps what people made of it, whatever rules say.
+func TestOtherRulesLeaveAloneWhatWasAdopted(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.texts, "", "a.txt", "a")
+	w.put("a.txt", "a")
+	w.syncWith(w.ruled(""))
+	for range 2 {
+		w.syncWith(w.ruled("two"))
+	}
+	w.wantDescriptions(map[string]string{"a.txt": ""})
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+)
+
+var errNoDisk = errors.New("input/output error")
+
+// A look is not the last one until the service has had its time, and ends the run as well.
+func TestNothingIsSettledLaterWithoutTheJournal(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+	w.put("a.jpg", "a")
+	w.before(nth(0, failing(errNoDisk)), "look up asset")
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Settle, a.Answer = time.Second, time.Second })
+	if !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.migrate(migrate.DefaultRules())
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+}
+
+// A run ends with the journal, also where that fails while it finds out about what is in
+// doubt, and however often: another look would not tell whose an asset is.
+func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
+	t.Parallel()
+	for n := range int64(2) { // whether it is one of ours, and then whether another source has it
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+			w.put("a.jpg", "a")
+			w.before(nth(n, failing(errNoDisk)), "look up asset")
+			if _, err := w.try(t.Context(), migrate.DefaultRules()); !errors.Is(err, errNoDisk) {
+				t.Errorf("got %v, want the error of the journal", err)
+			}
+			w.migrate(migrate.DefaultRules())
+			w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+		})
+	}
+}
+
+// What is sent beside an asset of somebody else by order is not taken for that one, however
+// new it is, when its request got lost on the way.
+func TestLostUploadBesideANewNamesake(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {
+		w := newWorld(t, faults(t, fault))
+		theirs := w.upload(w.images, "", "a.jpg", "equal") // the first
+		rules := migrate.DefaultRules()
+		rules.OnExisting = "duplicate"
+		w.put("a.jpg", "equal")
+		plan := w.migrate(rules)
+		if r := w.receipt("a.jpg"); r.Asset == theirs.ID {
+			t.Errorf("%s: the asset of somebody else stands for it", fault)
+		}
+		if i := w.item(plan, "a.jpg"); strings.Contains(i.Error, theirs.ID) {
+			t.Errorf("%s: people are told %q", fault, i.Error)
+		}
+		if n := len(w.assetsAt()); n != 2 {
+			t.Errorf("%s: there are %d assets, want 2", fault, n)
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"sync"
+	"testing"
+
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// putWithSidecars puts so many objects with sidecars.
+func (w *world) putWithSidecars(n int) {
+	for n := range n {
+		key := fmt.Sprintf("%03d.txt", n)
+		w.put(key, fmt.Sprint(n), key+".json", saying("of "+key))
+	}
+}
+
+// A part is a source of which only some objects are there.
+type part struct {
+	sources.Source
+	has func(key sources.Key) bool
+}
+
+func (p part) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		for o, err := range p.Source.Objects(ctx, after) {
+			if (err != nil || p.has(o.Key)) && !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// partly gives dependencies with a part of the source.
+func (w *world) partly(has func(key sources.Key) bool) migrate.Deps {
+	d := w.deps()
+	d.Source = part{w.source, has}
+	return d
+}
+
+// stopped plans a sync that guards must stop.
+func (w *world) stopped(d migrate.Deps, r migrate.Rules, g plan.Guards) {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	must(w, err)
+	planner := plan.New(d, r)
+	planner.Guards = g
+	plan, err := planner.Plan(w.Context(), run)
+	if _, guarded := errors.AsType[*migrate.GuardError](err); !guarded && (err != nil || len(plan.Guarded) == 0) {
+		w.Fatalf("no guard stopped it: %v", err)
+	}
+	must(w, w.journal.Supersede(w.Context(), run.Num))
+}
+
+// Sidecars that a night does not see, because it was stopped or its source is not whole, are
+// known all the same: the night after it has nothing to do.
+func TestSidecarsThatANightMisses(t *testing.T) {
+	t.Parallel()
+	half := func(key sources.Key) bool { return key < "002" }
+	for what, night := range map[string]func(w *world){
+		"stopped by the sentinel": func(w *world) {
+			g := wide()
+			g.Sentinel = "sentinel.txt"
+			w.stopped(w.partly(half), syncing(), g)
+		},
+		"stopped as too much would change": func(w *world) {
+			g := wide()
+			g.MaxChanges = 0
+			w.put("new.txt.json", saying("of another"))
+			w.stopped(w.partly(func(key sources.Key) bool { return half(key) || key >= "new.txt" }), syncing(), g)
+			w.put("new.txt.json", saying("of new.txt"))
+		},
+		"never carried out": func(w *world) {
+			d, r := w.partly(half), syncing()
+			run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, r))
+			must(w, err)
+			_, err = plan.New(d, r).Plan(w.Context(), run)
+			must(w, err)
+		},
+		"half of the source": func(w *world) {
+			w.syncWith(w.partly(half), syncing())
+		},
+		"half of the source, twice": func(w *world) {
+			w.syncWith(w.partly(half), syncing())
+			w.syncWith(w.partly(half), syncing())
+		},
+		"only the objects": func(w *world) {
+			r := syncing()
+			r.Exclude = []string{"*.json"}
+			w.syncWith(w.deps(), r)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("sentinel.txt", "whole", "new.txt", "new", "new.txt.json", saying("of new.txt"))
+			w.putWithSidecars(5)
+			w.syncs(syncing())
+			night(w)
+			plan := w.syncs(syncing())
+			for _, key := range []string{"000.txt", "001.txt", "002.txt", "003.txt", "004.txt"} {
+				if i, err := w.journal.Item(t.Context(), plan.Run.Num, sources.Key(key)); !errors.Is(err, state.ErrNotFound) {
+					t.Errorf("the night after has an item %+v (%v)", i, err)
+				}
+			}
+			w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 13})
+		})
+	}
+}
+
+// An asset that was described while a sidecar was missed is described anew once that is back.
+func TestDescribedWithoutAMissedSidecar(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "a", "a.txt.json", saying("of a"))
+	w.syncs(syncing())
+	d := w.partly(func(key sources.Key) bool { return key == "a.txt" })
+	w.syncWith(d, syncing())
+	w.put("a.txt", "changed")
+	w.syncWith(d, syncing())
+	w.wantStates(w.syncs(syncing()), map[string]int64{"describe done": 1, "skip skipped": 1})
+	w.wantDescriptions(map[string]string{"a.txt": "of a"})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2})
+}
+
+// What a night that was stopped was to describe another one does, even if what it was to be
+// described along with is as it was again.
+func TestAStoppedNightUsesUpNoSidecars(t *testing.T) {
+	w := newWorld(t)
+	w.putWithSidecars(2)
+	w.syncs(syncing())
+	w.put("000.txt", "changed", "000.txt.json", saying("otherwise"))
+	guards := wide()
+	guards.MaxChanges = 0
+	w.stopped(w.deps(), syncing(), guards)
+	w.put("000.txt", "0")
+	w.syncs(syncing()) // which finds that it only seems to have changed
+	w.syncs(syncing())
+	w.wantDescriptions(map[string]string{"000.txt": "otherwise", "001.txt": "of 001.txt"})
+}
+
+// A sidecar of two objects is not used up by a night that leaves out one of them.
+func TestASidecarOfTwoObjects(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.png", "b", "a.xmp", xmp("before"))
+	w.syncs(syncing())
+	w.put("a.xmp", xmp("after"))
+	r := syncing()
+	r.Exclude = []string{"*.png"}
+	w.syncWith(w.deps(), r)
+	w.syncs(syncing())
+	for _, key := range []string{"a.jpg", "a.png"} {
+		if caption := w.assetOf(key).Metadata.CustomAttributes["caption"]; caption != "after" {
+			t.Errorf("%s has the caption %v", key, caption)
+		}
+	}
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 3})
+}
+
+// Sidecars that describe what is created count as such, whatever was planned before.
+func TestSidecarsCountAfterAPlan(t *testing.T) {
+	w := newWorld(t)
+	w.putWithSidecars(3)
+	w.plan(migrate.DefaultRules())
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 3, "skip skipped": 3})
+	w.wantDescriptions(map[string]string{"000.txt": "of 000.txt", "001.txt": "of 001.txt", "002.txt": "of 002.txt"})
+	asked := w.during(func() {
+		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 6})
+	})
+	if len(asked) > 0 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// What was sent by a run that was given up is not described again by the sidecars that it had.
+func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.putWithSidecars(20) // so many that the run does not come to its end before it stops
+	stop := make(chan struct{})
+	end := sync.OnceFunc(func() { close(stop) })
+	w.gate.on(atUpload(2, func() error { end(); return nil }))
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Concurrency, a.Stop = 1, stop })
+	if w.gate.on(nil); !errors.Is(err, migrate.ErrStopped) {
+		t.Fatalf("got %v", err)
+	}
+	w.giveUp(plan)
+	if n := w.reasons(w.syncs(syncing()))[string(migrate.ReasonMetadata)]; n > 0 {
+		t.Errorf("%d assets were described again", n)
+	}
+	for key, description := range w.descriptions() {
+		if description != "of "+key {
+			t.Errorf("%s is described as %q", key, description)
+		}
+	}
+}
+
+// giveUp gives up the run of a plan, if it is not finished.
+func (w *world) giveUp(plan migrate.Plan) {
+	w.Helper()
+	run, err := w.journal.Run(w.Context(), plan.Run.ID)
+	must(w, err)
+	if !run.Open() {
+		return
+	}
+	if run.State == state.Applying {
+		must(w, w.applier(w.deps()).SettleDoubts(w.Context(), run))
+	}
+	must(w, w.journal.Supersede(w.Context(), run.Num))
+}
+
+// A locked source does not let one object be read.
+type locked struct {
+	sources.Source
+	key sources.Key
+}
+
+func (l *locked) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == l.key {
+		return nil, &sources.Error{Op: "open", Key: o.Key, Err: fs.ErrPermission}
+	}
+	return l.Source.Open(ctx, o, offset)
+}
+
+// A sidecar that may not be read is told every night, and nothing is written because of it; once
+// it may, it describes.
+func TestSidecarsThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, described := range []bool{false, true} {
+		w := newWorld(t)
+		w.put("a.txt", "a", "b.txt", "b", "b.txt.json", saying("of b"))
+		if described {
+			w.put("a.txt.json", saying("before"))
+			w.syncs(syncing())
+		}
+		w.put("a.txt.json", saying("of a"))
+		d := w.deps()
+		d.Source = &locked{w.source, "a.txt.json"}
+		plan := w.syncWith(d, syncing())
+		if i := w.item(plan, "a.txt"); i.State != state.ItemDone || i.Error == "" {
+			t.Errorf("the first night: %+v", i)
+		}
+		for range 2 {
+			asked := w.during(func() { plan = w.syncWith(d, syncing()) })
+			w.wantStates(plan, map[string]int64{"unchanged skipped": 3, "skip failed": 1})
+			if i := w.item(plan, "a.txt.json"); i.Reason != string(migrate.ReasonUnreadable) || i.Error == "" {
+				t.Errorf("got %+v", i)
+			}
+			if len(asked) > 0 {
+				t.Errorf("it asked %v", asked)
+			}
+		}
+		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2, "describe done": 1, "skip skipped": 1})
+		w.wantDescriptions(map[string]string{"a.txt": "of a", "b.txt": "of b"})
+		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4})
+		w.close()
+	}
+}
+
+// A night in which one asset could not be described does not have those described again that
+// could.
+func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
+	w := newWorld(t)
+	w.putWithSidecars(3)
+	w.syncs(syncing())
+	for _, key := range []string{"000.txt", "001.txt", "002.txt"} {
+		w.put(key+".json", saying("otherwise"))
+	}
+	w.refusing("001.txt", func() {
+		w.wantStates(w.syncs(syncing()), map[string]int64{"describe done": 2, "describe failed": 1, "skip skipped": 3})
+	})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4, "describe done": 1, "skip skipped": 1})
+	w.wantDescriptions(map[string]string{"000.txt": "otherwise", "001.txt": "otherwise", "002.txt": "otherwise"})
+}
+
+// Wherever a night dies, and whether it is gone on with or given up, what it was to describe by
+// sidecars is described in the end, and the night after has nothing to do.
+func TestSidecarsWhereverANightDies(t *testing.T) {
+	random, step := seedtest.Rand(t), 19*slowdown
+	if sweepsAll() {
+		step = 1
+	}
+	for _, kind := range inject.JournalKinds() {
+		for _, givesUp := range []bool{false, true} {
+			first := random.IntN(step)
+			t.Run(fmt.Sprintf("%s, gives up %v", kind.Name, givesUp), func(t *testing.T) {
+				t.Parallel()
+				n := first
+				for diesAt(t, kind, n, givesUp) {
+					n += step
+				}
+				t.Logf("died at calls %d to %d", first, n-1)
+			})
+		}
+	}
+}
+
+// diesAt has a night die at a call to the journal, and reports whether there is such a call.
+func diesAt(t *testing.T, kind inject.JournalKind, call int, givesUp bool) (died bool) {
+	t.Helper()
+	w := newWorld(t)
+	defer w.close()
+	w.putWithSidecars(3)
+	w.syncs(syncing())
+	w.put("000.txt.json", saying("otherwise"), "001.txt", "changed", "001.txt.json", saying("changed"), "new.txt", "new", "new.txt.json", saying("new"))
+	want := map[string]string{"000.txt": "otherwise", "001.txt": "changed", "002.txt": "of 002.txt", "new.txt": "new"}
+	if !givesUp { // after which nobody knows who moved an asset
+		w.source.Delete("002.txt")
+		w.source.Delete("002.txt.json")
+		w.put("moved.txt", "2", "moved.txt.json", saying("moved"))
+		delete(want, "002.txt")
+		want["moved.txt"] = "moved"
+	}
+	at := inject.At(call)
+	w.hook(kind.Hook(at))
+	_, err := w.try(t.Context(), syncing())
+	w.unhook()
+	if !at.Came() {
+		must(t, err)
+	}
+	if run, err := w.journal.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
+		w.giveUp(migrate.Plan{Run: run})
+	} else if err == nil {
+		w.syncs(syncing())
+	}
+	w.syncs(syncing())
+	if w.wantDescriptions(want); t.Failed() {
+		t.Fatalf("after a night that died at call %d", call)
+	}
+	if w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}); t.Failed() {
+		t.Fatalf("the night after one that died at call %d, and two others, was not quiet", call)
+	}
+	return at.Came()
+}

@@ -1,0 +1,548 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A model says what a sync has to make of a destination. It is written from what is
+// promised to people and shares no code with the engine.
+type model struct {
+	objects map[string]object      // at the source, by key
+	words   map[string]words       // what the source says of them
+	things  map[string]*thing      // at the destination, by id; what is in the trash, too
+	known   map[string]remembrance // what has arrived, by key
+	cursor  sources.Key            // how far assets were compared with what was left
+}
+
+// An object is one at the source.
+type object struct {
+	sources.Object
+	content string
+}
+
+// words are what somebody says of an object or an asset.
+type words struct {
+	Description string
+	Tags        []string
+}
+
+// A spot is where people find an asset.
+type spot struct{ Category, Folder, Name string }
+
+// A thing is an asset.
+type thing struct {
+	Content string
+	At      spot
+	Words   words
+	Trashed bool
+
+	rewritten bool      // by people, since a run left it
+	touched   bool      // in whatever way
+	modified  time.Time // when it was put into the trash
+}
+
+// A remembrance is what a run leaves of an object that has arrived.
+type remembrance struct {
+	asset, content string
+	version        sources.Object // as it was listed
+	left           spot
+	said           words
+	undescribed    bool      // its asset was made, and has not been described since
+	missed         int       // by so many finished runs in a row
+	since          time.Time // the first of these began
+}
+
+// A round is a run, by what it may do.
+type round struct {
+	rules migrate.Rules
+	share float64 // of the assets that are compared with what was left
+	limit plan.Guards
+}
+
+// A verdict is what becomes of an object, and why.
+type verdict struct {
+	Action state.Action
+	Reason migrate.Reason
+	Origin string
+}
+
+// A forecast is what the model says about a night before it.
+type forecast struct {
+	Items     map[string]verdict
+	Unchanged int64
+	Stopped   bool // nothing is trashed, as it would be too much
+	Guarded   bool // nothing is done at all
+	seeming   map[string]bool
+	cursor    sources.Key
+	begins    time.Time
+	hidden    []string
+	movedFrom map[string]bool
+	failed    map[string]bool // by something that went wrong
+	round     round
+}
+
+func newModel() *model {
+	return &model{objects: map[string]object{}, words: map[string]words{}, things: map[string]*thing{}, known: map[string]remembrance{}}
+}
+
+// copied gives a model of its own, as of now.
+func (m *model) copied() *model {
+	c := &model{maps.Clone(m.objects), maps.Clone(m.words), map[string]*thing{}, maps.Clone(m.known), m.cursor}
+	for id, t := range m.things {
+		same := *t
+		c.things[id] = &same
+	}
+	return c
+}
+
+// place is where an object belongs.
+func place(key string) spot {
+	dir, name := path.Split(key)
+	category := "Images"
+	if e := path.Ext(name); e == ".txt" || e == ".bin" {
+		category = "Texts"
+	}
+	return spot{category, strings.TrimSuffix(dir, "/"), name}
+}
+
+// foresee says what a night that begins now does if nothing goes wrong.
+func (m *model) foresee(n round, begins time.Time) *forecast {
+	f := &forecast{Items: map[string]verdict{}, seeming: map[string]bool{}, movedFrom: map[string]bool{}, round: n, begins: begins}
+	for key, o := range m.objects {
+		if o.Obstacle.HidesObjects() {
+			f.hidden = append(f.hidden, key)
+		}
+	}
+	var created, gone []string
+	for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+		if m.listed(f, key) {
+			created = append(created, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.known)) {
+		_, there := m.objects[key]
+		switch {
+		case !there && !f.hides(key):
+			gone = append(gone, key)
+		case f.hides(key):
+			f.Items[key] = verdict{Action: state.Skip, Reason: migrate.ReasonUnseen}
+		}
+	}
+	m.follow(f, created, gone)
+	m.bury(f, gone)
+	for key, v := range f.Items {
+		f.Items[key] = m.regard(f, key, v)
+	}
+	m.lookAround(f)
+	changes := int64(0)
+	for _, v := range f.Items {
+		if v.Action == state.Replace || v.Action == state.Describe || v.Action == state.Move {
+			changes++
+		}
+	}
+	f.Guarded = changes > max(n.limit.MaxChanges, n.limit.AcceptChanges)
+	return f
+}
+
+func (f *forecast) hides(key string) bool {
+	return slices.ContainsFunc(f.hidden, func(begin string) bool { return strings.HasPrefix(key, begin) })
+}
+
+// listed says what becomes of an object that is there, and reports whether it is new.
+func (m *model) listed(f *forecast, key string) (isNew bool) {
+	o, known := m.objects[key], m.known[key]
+	sync := f.round.rules.Sync
+	say := func(a state.Action, why migrate.Reason) { f.Items[key] = verdict{a, why, ""} }
+	told := m.tells(key, known.said)
+	switch {
+	case o.Obstacle != "":
+		say(state.Skip, migrate.ReasonUnreadable)
+	case known.asset == "":
+		say(state.Create, migrate.ReasonNew)
+		return true
+	case o.content != known.content:
+		say(state.Replace, migrate.ReasonContent)
+	case known.undescribed:
+		say(state.Describe, migrate.ReasonUndescribed)
+		f.seeming[key] = !sameVersion(o.Object, known.version)
+	case told:
+		say(state.Describe, migrate.ReasonMetadata)
+		f.seeming[key] = !sameVersion(o.Object, known.version)
+	case !sameVersion(o.Object, known.version):
+		say(state.Unchanged, migrate.ReasonSeeming)
+		f.seeming[key] = true
+	case sync.Checksum:
+		say(state.Unchanged, migrate.ReasonSame)
+	default:
+		f.Unchanged++
+	}
+	return false
+}
+
+func sameVersion(a, b sources.Object) bool {
+	return a.Size == b.Size && a.Time.Equal(b.Time) && a.VersionTag == b.VersionTag
+}
+
+// tells reports whether the source says something of an object that it did not say before.
+// What it does not say any more is no news.
+func (m *model) tells(key string, before words) bool {
+	now := m.words[key]
+	return now.Description != "" && now.Description != before.Description || len(now.Tags) > 0 && !slices.Equal(now.Tags, before.Tags)
+}
+
+// follow finds what has only got another key.
+func (m *model) follow(f *forecast, created, gone []string) {
+	byContent := map[string][2][]string{}
+	for n, keys := range [][]string{gone, created} {
+		for _, key := range keys {
+			content := m.known[key].content
+			if n == 1 {
+				content = m.objects[key].content
+			}
+			both := byContent[content]
+			both[n] = append(both[n], key)
+			byContent[content] = both
+		}
+	}
+	for _, both := range byContent {
+		m.pair(f, both[0], both[1])
+	}
+}
+
+// pair tells which of equal objects has become which: the longer the ends are that their
+// keys have in common, the better, as long as there is no other choice.
+func (m *model) pair(f *forecast, gone, created []string) {
+	for parts := 9; parts >= 0; parts-- {
+		ends := map[string][2][]string{}
+		for n, keys := range [][]string{gone, created} {
+			for _, key := range keys {
+				names := strings.Split(key, "/")
+				if len(names) < parts {
+					continue
+				}
+				end := strings.Join(names[len(names)-parts:], "/")
+				both := ends[end]
+				both[n] = append(both[n], key)
+				ends[end] = both
+			}
+		}
+		for _, both := range ends {
+			if len(both[0]) != 1 || len(both[1]) != 1 {
+				continue
+			}
+			from, to := both[0][0], both[1][0]
+			if f.Items[to] = (verdict{state.Create, migrate.ReasonOtherKind, ""}); place(from).Category == place(to).Category {
+				f.Items[to] = verdict{state.Move, migrate.ReasonMoved, from}
+				f.movedFrom[from] = true
+			}
+			gone = slices.DeleteFunc(slices.Clone(gone), func(k string) bool { return k == from })
+			created = slices.DeleteFunc(slices.Clone(created), func(k string) bool { return k == to })
+		}
+	}
+	if len(gone) > 0 {
+		for _, key := range created {
+			f.Items[key] = verdict{state.Create, migrate.ReasonAmbiguous, ""}
+		}
+	}
+}
+
+// bury says what becomes of what is gone.
+func (m *model) bury(f *forecast, gone []string) {
+	r := f.round.rules.Sync
+	gone = slices.DeleteFunc(gone, func(key string) bool { return f.movedFrom[key] })
+	var due []string
+	for _, key := range gone {
+		known := m.known[key]
+		switch {
+		case r.Delete != "trash":
+			f.Items[key] = verdict{state.Skip, migrate.ReasonOrphaned, ""}
+		case known.missed == 0 || f.begins.Before(known.since.Add(r.Quarantine)):
+			f.Items[key] = verdict{state.Skip, migrate.ReasonQuarantine, ""}
+		default:
+			due = append(due, key)
+		}
+	}
+	g, n := f.round.limit, int64(len(due))
+	tooLargeAPart := float64(100*n) > g.MaxDeletePercent*float64(len(m.known)) && (n > 5 || n > int64(len(m.known))/2)
+	f.Stopped = n > g.AcceptDeletes && (n > g.MaxDelete || tooLargeAPart)
+	for _, key := range due {
+		f.Items[key] = verdict{state.Trash, migrate.ReasonExpired, ""}
+		if f.Stopped {
+			f.Items[key] = verdict{state.Skip, migrate.ReasonTooMany, ""}
+		}
+	}
+}
+
+// A standing is what people did with an asset.
+type standing int
+
+const (
+	asLeft standing = iota
+	deleted
+	movedThere
+	rewritten
+)
+
+func (m *model) standing(known remembrance, toTrash bool) standing {
+	t := m.things[known.asset]
+	switch {
+	case t.Trashed:
+		return deleted
+	case t.At != known.left:
+		return movedThere
+	case t.rewritten, toTrash && (t.touched || t.Words.Description != "" && t.Words.Description != known.said.Description):
+		return rewritten
+	}
+	return asLeft
+}
+
+// regard has a say in what was decided, with a view to what people did.
+func (m *model) regard(f *forecast, key string, v verdict) verdict {
+	known := m.known[cmp.Or(v.Origin, key)]
+	if known.asset == "" || v.Action == state.Skip || v.Action == state.Unchanged {
+		return v
+	}
+	sync := f.round.rules.Sync
+	wins := sync.OnDestinationChange == "overwrite"
+	s := m.standing(known, v.Action == state.Trash)
+	switch {
+	case s != deleted && v.Action == state.Describe && sync.OnDestinationChange == "report" && m.differ(key):
+		v.Reason, v.Action = migrate.ReasonOtherwise, state.Conflict
+		delete(f.seeming, key)
+	case s == asLeft:
+	case s == deleted && v.Action == state.Trash:
+		v.Reason = migrate.ReasonBothGone
+	case s == deleted:
+		return m.stayDeleted(f, cmp.Or(v.Origin, key), v)
+	case wins || v.Action == state.Describe || s == rewritten && v.Action == state.Move:
+	case s == movedThere:
+		v.Action, v.Reason = state.Conflict, migrate.ReasonMovedThere
+	case s == rewritten:
+		v.Action, v.Reason = state.Conflict, migrate.ReasonEditedThere
+	}
+	return v
+}
+
+// differ reports whether source and people have news of an object that do not agree.
+func (m *model) differ(key string) bool {
+	known, now := m.known[key], m.words[key].Description
+	there := m.things[known.asset].Words.Description
+	return now != "" && now != there && now != known.said.Description && there != known.said.Description
+}
+
+func (m *model) stayDeleted(f *forecast, origin string, v verdict) verdict {
+	if f.round.rules.Sync.Repair {
+		return verdict{state.Create, migrate.ReasonRepair, origin}
+	}
+	return verdict{state.Skip, migrate.ReasonDeleted, v.Origin}
+}
+
+// lookAround compares the next few assets with what was left of them.
+func (m *model) lookAround(f *forecast) {
+	share := f.round.share
+	if f.round.rules.Sync.Repair {
+		share = 1
+	}
+	keys := slices.Sorted(maps.Keys(m.known))
+	n := int(math.Ceil(float64(len(keys)) * share))
+	f.cursor = m.cursor
+	if n == 0 {
+		return
+	}
+	first := slices.IndexFunc(keys, func(key string) bool { return key > string(m.cursor) })
+	if first < 0 {
+		first = 0
+	}
+	for i := range n {
+		f.cursor = sources.Key(keys[(first+i)%len(keys)])
+		m.driftsOff(f, string(f.cursor))
+	}
+}
+
+func (m *model) driftsOff(f *forecast, key string) {
+	v, has := f.Items[key]
+	if has && v.Action != state.Unchanged || f.movedFrom[key] || f.hides(key) {
+		return
+	}
+	wins := f.round.rules.Sync.OnDestinationChange == "overwrite"
+	switch m.standing(m.known[key], false) {
+	case asLeft:
+		return
+	case deleted:
+		v = m.stayDeleted(f, key, verdict{})
+	case movedThere:
+		v = verdict{state.Conflict, migrate.ReasonMovedThere, ""}
+		if wins {
+			v = verdict{state.Move, migrate.ReasonBack, key}
+		}
+	case rewritten:
+		v = verdict{state.Conflict, migrate.ReasonEditedThere, ""}
+		if wins {
+			v = verdict{state.Replace, migrate.ReasonRestored, ""}
+		}
+	}
+	if !has {
+		f.Unchanged--
+	}
+	f.Items[key] = v
+	delete(f.seeming, key)
+}
+
+// carryOut makes the destination what it is after a night. The ids of new assets are told
+// by a function.
+func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
+	policy := f.round.rules.Sync.OnDestinationChange
+	for _, key := range slices.Sorted(maps.Keys(f.Items)) {
+		v := f.Items[key]
+		if f.failed[key] {
+			continue
+		}
+		o, known := m.objects[key], m.known[cmp.Or(v.Origin, key)]
+		t := m.things[known.asset]
+		switch v.Action {
+		case state.Create:
+			if v.Origin != "" {
+				delete(m.known, v.Origin)
+			}
+			t = &thing{Content: o.content, At: place(key)}
+			known = remembrance{asset: assetOf(key), content: o.content, version: o.Object, left: t.At}
+			known.said = t.merge(words{}, m.words[key], policy)
+			m.things[known.asset], m.known[key] = t, known
+		case state.Replace:
+			t.Content, t.rewritten, t.touched = o.content, false, false
+			known.content, known.version, known.undescribed = o.content, o.Object, false
+			known.said = t.merge(known.said, m.words[key], policy)
+			m.known[key] = known
+		case state.Describe:
+			known.said, known.undescribed = t.merge(known.said, m.words[key], policy), false
+			m.known[key] = known
+		case state.Move:
+			delete(m.known, v.Origin)
+			if known.undescribed || m.tells(key, known.said) {
+				known.undescribed = false
+				known.said = t.merge(known.said, m.words[key], policy)
+			}
+			t.At = place(key)
+			known.left, known.version = t.At, o.Object
+			m.known[key] = known
+		case state.Trash:
+			t.Trashed = true
+			delete(m.known, key)
+		}
+	}
+	for key := range f.seeming {
+		known := m.known[key]
+		known.version = m.objects[key].Object
+		m.known[key] = known
+	}
+	m.miss(f)
+	m.cursor = f.cursor
+}
+
+// miss counts who was not there, as far as anybody could look.
+func (m *model) miss(f *forecast) {
+	for key, known := range m.known {
+		_, there := m.objects[key]
+		_, noted := f.Items[key]
+		switch {
+		case there || !noted || f.hides(key): // where nobody could look, it may be there
+			known.missed = 0
+		case known.missed == 0:
+			known.missed, known.since = 1, f.begins
+		default:
+			known.missed++
+		}
+		m.known[key] = known
+	}
+}
+
+// merge brings together what the source said, what it says and what people made of it, and
+// gives what it has said by then.
+func (t *thing) merge(before, now words, policy string) words {
+	after := before
+	open := false
+	if d := now.Description; d != "" {
+		after.Description = d
+		switch there := t.Words.Description; {
+		case d == there:
+		case there == before.Description || policy == "overwrite":
+			t.Words.Description = d
+		case d != before.Description && policy == "report":
+			open = true
+		}
+	}
+	if len(now.Tags) > 0 {
+		after.Tags = now.Tags
+	}
+	for _, tag := range now.Tags {
+		if !slices.Contains(t.Words.Tags, tag) && (policy == "overwrite" || !slices.Contains(before.Tags, tag)) {
+			t.Words.Tags = append(slices.Clone(t.Words.Tags), tag)
+		}
+	}
+	slices.Sort(t.Words.Tags)
+	if open {
+		return before
+	}
+	return after
+}
+
+// Describe makes the model a describer.
+func (*model) AsksForDigests() bool { return false }
+
+func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
+	w := m.words[o.Key]
+	f := metadata.Metadata{Description: w.Description, Tags: w.Tags}.Fields()
+	return f, f != nil, nil
+}
+
+// count gives how many objects have an action.
+func (f *forecast) count(actions ...state.Action) (n int) {
+	for _, v := range f.Items {
+		if slices.Contains(actions, v.Action) {
+			n++
+		}
+	}
+	return n
+}
+
+// report gives the items as lines.
+func (f *forecast) report() map[string]string {
+	lines := map[string]string{}
+	for key, v := range f.Items {
+		lines[key] = line(v.Action, string(v.Reason), v.Origin, stateOf(v))
+	}
+	return lines
+}
+
+func stateOf(v verdict) state.ItemState {
+	switch {
+	case v.Reason == migrate.ReasonUnreadable:
+		return state.ItemFailed
+	case v.Action == state.Conflict:
+		return state.ItemConflict
+	case v.Action == state.Skip || v.Action == state.Unchanged:
+		return state.ItemSkipped
+	}
+	return state.ItemDone
+}
+
+func line(a state.Action, why, origin string, s state.ItemState) string {
+	text := fmt.Sprintf("%s %s (%s)", a, s, why)
+	if origin != "" {
+		text += " from " + origin
+	}
+	return text
+}

@@ -1,0 +1,660 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/test/seedtest"
+	"assetferry/internal/token"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+var (
+	daysFlag  = flag.Int("days", 60, "how many days TestSixtyDays lives")
+	livesFlag = flag.Int("lives", 0, "how many lives TestSixtyDays lives, each by another seed; 0 is a few that are always the same")
+)
+
+// A library that is synced night after night, while its source, people at the destination
+// and whatever can go wrong have their way with it, is what the model says after every
+// night in which nothing went wrong, and so is the report of that night. Lives of even seeds
+// have a service that reads what is not documented one way, those of odd seeds one that reads
+// it the other way; with the flag -reading all have one that is as it says. The long form is
+//
+//	go test ./internal/test/engine -run SixtyDays -lives 30 -timeout 60m -reading "folders: flat; category_listing: deep"
+func TestSixtyDays(t *testing.T) {
+	seeds := []uint64{1, 2, 3, 4, 5, 6}[:max(1, 6/slowdown)]
+	switch {
+	case seedtest.Flagged() != 0:
+		seeds = []uint64{seedtest.Flagged()}
+	case *livesFlag > 0:
+		seeds = make([]uint64, *livesFlag)
+		for n := range seeds {
+			seeds[n] = rand.Uint64()
+		}
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { live(t, seed) })
+		})
+	}
+}
+
+func live(t *testing.T, seed uint64) {
+	// A journal finds it odd if its file was changed after its owner lived.
+	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
+	l := newLife(t, seed)
+	defer l.close()
+	defer func() {
+		if t.Failed() {
+			t.Logf("to have it again: -run TestSixtyDays -seed %d\n%s", seed, strings.Join(l.script, "\n"))
+		}
+	}()
+	for n := range *daysFlag {
+		l.notes("day %d", n)
+		time.Sleep(10 * time.Hour)
+		l.heal()
+		l.day()
+		time.Sleep(time.Hour)
+		if n > 0 && l.left == nil {
+			l.visit()
+		}
+		time.Sleep(time.Hour)
+		l.sync(n)
+		if t.Failed() {
+			return
+		}
+		time.Sleep(11*time.Hour + time.Duration(l.IntN(90))*time.Minute)
+	}
+}
+
+// newLife makes a world in which nothing waits for anything outside of it, so that all of
+// its clocks can be moved at once.
+func newLife(t *testing.T, seed uint64) *life {
+	made := sandbox.NewCredentials()
+	server, err := sandbox.New(sandbox.Options{
+		Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}},
+		Profile:      sandboxtest.Read(t, sandboxtest.Reading(int(seed%2))),
+	})
+	must(t, err)
+	wires := &wires{calls: make(chan net.Conn), closed: make(chan struct{})}
+	serving := &http.Server{Handler: server}
+	go serving.Serve(wires)
+	w := &world{TB: t, source: &memory.Source{}, url: "http://sandbox.test", gate: &gate{next: wires.transport()}, watch: &witness{}}
+	w.tokens, err = token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
+	must(t, err)
+	client := func(rt http.RoundTripper) *assets.Client {
+		c, err := assets.New(assets.Options{BaseURL: w.url, Tokens: w.tokens, Transport: rt, AllowHTTP: true, Retry: retry.Policy{Attempts: 3, First: time.Second, Max: time.Second}})
+		must(t, err)
+		return c
+	}
+	w.client, w.other = client(w.gate), client(wires.transport())
+	w.rest = func() {} // days do
+	w.shut = func() {
+		w.client.CloseIdleConnections()
+		w.other.CloseIdleConnections()
+		must(t, serving.Close())
+		must(t, server.Close())
+		if w.journal != nil {
+			must(t, w.journal.Close())
+		}
+	}
+	for c, err := range w.other.Categories(t.Context()) {
+		must(t, err)
+		must(t, w.other.DeleteCategory(t.Context(), c.ID))
+	}
+	w.images, w.texts = w.category("Images", "jpg", "png"), w.category("Texts", "txt", "bin")
+	w.openJournal(filepath.Join(t.TempDir(), "journal.db"))
+	l := &life{world: w, Rand: rand.New(rand.NewPCG(seed, 60)), model: newModel(), contents: map[string]string{}}
+	l.people = map[string]string{"Images": w.folder(w.images, "", "by people"), "Texts": w.folder(w.texts, "", "by people")}
+	l.store(alwaysThere, "always there", sources.Object{})
+	for range 12 {
+		l.atSource()
+	}
+	return l
+}
+
+// wires are connections within the process.
+type wires struct {
+	calls  chan net.Conn
+	closed chan struct{}
+}
+
+func (w *wires) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.calls:
+		return c, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (w *wires) Close() error   { close(w.closed); return nil }
+func (w *wires) Addr() net.Addr { return &net.UnixAddr{Name: "wires", Net: "unix"} }
+
+func (w *wires) transport() *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		select {
+		case w.calls <- theirs:
+			return ours, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}}
+}
+
+// sync is a night: something may go wrong at first, then nothing does, unless what is left
+// is left for the next night.
+func (l *life) sync(n int) {
+	night := l.drawNight()
+	if l.left != nil {
+		night = l.left.round
+	}
+	evening := l.model.copied()
+	f := l.model.foresee(night, time.Now())
+	l.notes("  night: delete %s, %s, repair %v, checksum %v, share %.2f, accept %d deletes and %d changes: %v", night.rules.Sync.Delete,
+		night.rules.Sync.OnDestinationChange, night.rules.Sync.Repair, night.rules.Sync.Checksum, night.share, night.limit.AcceptDeletes, night.limit.AcceptChanges, f.summary())
+	if l.left != nil {
+		l.finishes(night, f, false)
+		l.learn(l.left.model, evening)
+		l.left = nil
+		return
+	}
+	var plan migrate.Plan
+	disturbed := l.chance(45)
+	if disturbed {
+		if plan = l.trouble(night); l.isOpen(plan) && l.chance(25) {
+			l.notes("  left for the next night")
+			l.left = &unfinished{night, evening}
+			return
+		}
+	}
+	if !disturbed || l.isOpen(plan) {
+		plan = l.finishes(night, f, !disturbed)
+	}
+	if disturbed && !l.isAsForeseen(plan, f) {
+		l.learn(evening, evening)
+		return
+	}
+	if f.Guarded {
+		if len(plan.Guarded) == 0 {
+			l.Errorf("day %d: nothing stopped a night of too many changes: %v", n, f.summary())
+		}
+		l.isThere(n)
+		return
+	}
+	l.model.carryOut(f, l.newAsset)
+	l.reports(n, plan, f)
+	l.isThere(n)
+	switch {
+	case l.Failed():
+	case l.chance(12):
+		l.undoes(n, plan, f, evening)
+	case l.chance(25):
+		l.again(n, night)
+	case l.chance(10):
+		_, err := l.journal.Prune(l.Context(), time.Now().AddDate(0, 0, -7))
+		must(l, err)
+		l.notes("  pruned")
+	}
+}
+
+// isOpen reports whether there is no plan yet, or one that is not carried out.
+func (l *life) isOpen(p migrate.Plan) bool {
+	if p.Run.ID == "" || len(p.Guarded) > 0 {
+		return true
+	}
+	run, err := l.journal.Run(l.Context(), p.Run.ID)
+	must(l, err)
+	return run.State != state.Finished
+}
+
+// isAsForeseen reports whether what happened to objects is what was to happen. If something
+// goes wrong, an object may wait for another night, or be sent although it need not be.
+func (l *life) isAsForeseen(p migrate.Plan, f *forecast) bool {
+	if len(p.Guarded) > 0 {
+		return f.Guarded
+	}
+	return gocmp.Equal(f.report(), l.itemsOf(p, f))
+}
+
+func (f *forecast) summary() map[string]int {
+	n := map[string]int{}
+	for _, v := range f.Items {
+		n[fmt.Sprintf("%s (%s)", v.Action, v.Reason)]++
+	}
+	return n
+}
+
+func (l *life) drawNight() round {
+	n := round{rules: syncing(), share: pick(l, []float64{0, 0, 1.0 / 30, 1.0 / 30, 1.0 / 4, 1})}
+	s := n.rules.Sync
+	s.Delete = pick(l, []string{"never", "trash", "trash", "trash"})
+	s.OnDestinationChange = pick(l, []string{"keep", "keep", "keep", "keep", "overwrite", "report"})
+	s.Repair, s.Checksum = l.chance(8), l.chance(8)
+	n.limit = plan.Guards{Sentinel: alwaysThere, MaxDelete: 3, MaxDeletePercent: 8, MaxChanges: 9, MaxChangesPercent: 100}
+	if l.chance(20) {
+		n.limit.AcceptDeletes = 1000
+	}
+	if l.chance(40) {
+		n.limit.AcceptChanges = 1000
+	}
+	return n
+}
+
+func (l *life) deps() migrate.Deps {
+	d := l.world.deps()
+	d.Describer = l.model
+	return d
+}
+
+// once does what the command does on one call.
+func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migrate.Plan, err error) {
+	a := apply.New(d, l.client)
+	a.FormerAlive, a.Concurrency = l.journal.FormerAlive(), 4
+	run, err := d.Journal.Unfinished(ctx, l.pair.ID)
+	switch {
+	case errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying:
+		run, err = d.Journal.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))
+	case err == nil && (run.Stale || time.Since(run.ListedAt) > 12*time.Hour):
+		if err = a.SettleDoubts(ctx, run); err == nil {
+			err = d.Journal.Relist(ctx, run.Num)
+		}
+	}
+	if err != nil {
+		return planned, err
+	}
+	p := plan.New(d, n.rules)
+	p.Guards, p.DriftShare, p.FormerAlive, p.Concurrency = n.limit, n.share, a.FormerAlive, 4
+	if planned, err = p.Plan(ctx, run); err != nil || len(planned.Guarded) > 0 {
+		return planned, err
+	}
+	return planned, a.Apply(ctx, planned.Run)
+}
+
+// finishes syncs until the run is finished, with nothing in its way. If nothing ever was,
+// it counts what is sent.
+func (l *life) finishes(n round, f *forecast, exact bool) migrate.Plan {
+	for attempt := range 10 {
+		sent := l.counting()
+		plan, err := l.once(l.Context(), l.deps(), n)
+		l.gate.on(nil)
+		if err != nil {
+			l.dumps(plan)
+			l.Fatalf("%v", err)
+		}
+		if run, err := l.journal.Run(l.Context(), plan.Run.ID); err != nil || run.State == state.Finished || len(plan.Guarded) > 0 {
+			must(l, err)
+			if exact && attempt == 0 {
+				l.wantSent(f, sent())
+			}
+			return plan
+		}
+		l.notes("  not finished, again")
+		time.Sleep(5 * time.Minute)
+	}
+	l.Fatal("no end in sight")
+	panic("not reached")
+}
+
+// counting counts requests that write from now on.
+func (l *life) counting() func() map[string]int {
+	count := map[string]int{}
+	l.gate.on(func(_ int, r *http.Request) error {
+		l.gate.mu.Lock()
+		defer l.gate.mu.Unlock()
+		what := r.Method + " " + r.URL.Path
+		if id, ok := strings.CutPrefix(r.URL.Path, "/assets/"); ok && len(id) == 12 {
+			what = r.Method + " /assets/{id}"
+		}
+		count[what]++
+		return nil
+	})
+	return func() map[string]int { return count }
+}
+
+// wantSent wants a content to be sent for what is created and replaced, and for nothing
+// else, and no request that writes where there is nothing to write.
+func (l *life) wantSent(f *forecast, sent map[string]int) {
+	l.Helper()
+	if f.Guarded {
+		if w := writes(sent); len(w) > 0 {
+			l.Errorf("although guarded it sent %v", w)
+		}
+		return
+	}
+	if got, want := sent["POST /assets"], f.count(state.Create); got != want {
+		l.Errorf("sent %d new contents, want %d", got, want)
+	}
+	if got, want := sent["POST /assets/{id}"], f.count(state.Replace); got != want {
+		l.Errorf("sent %d other contents, want %d", got, want)
+	}
+	if f.count(state.Trash) == 0 && sent["POST /assets/trash"] > 0 {
+		l.Error("trashed something")
+	}
+	if f.count(state.Create, state.Replace, state.Describe, state.Move, state.Trash) == 0 {
+		if w := writes(sent); len(w) > 0 {
+			l.Errorf("on a quiet night it sent %v", w)
+		}
+		if f.round.share == 0 && !f.round.rules.Sync.Repair && !f.asks() && len(sent) > 0 {
+			l.Errorf("on a quiet night it asked %v", sent)
+		}
+	}
+}
+
+// asks reports whether there was something to look at at the destination.
+func (f *forecast) asks() bool {
+	for _, v := range f.Items {
+		if v.Action == state.Conflict || v.Reason == migrate.ReasonDeleted || v.Reason == migrate.ReasonSeeming || f.round.rules.Sync.Checksum {
+			return true
+		}
+	}
+	return false
+}
+
+// newAsset gives the asset that was made for an object.
+func (l *life) newAsset(key string) string {
+	r, err := l.journal.Receipt(l.Context(), l.pair.ID, sources.Key(key))
+	if err != nil || l.model.things[r.Asset] != nil {
+		l.Errorf("%s has no asset of its own: %q, %v", key, r.Asset, err)
+	}
+	return r.Asset
+}
+
+// reports holds what a run reports against the model.
+func (l *life) reports(n int, plan migrate.Plan, f *forecast) {
+	l.Helper()
+	if diff := gocmp.Diff(f.report(), l.itemsOf(plan, f)); diff != "" {
+		l.Errorf("day %d: the report (-model +got):\n%s", n, diff)
+	}
+	run, err := l.journal.Run(l.Context(), plan.Run.ID)
+	must(l, err)
+	if run.Unchanged != f.Unchanged {
+		l.Errorf("day %d: %d unchanged, want %d", n, run.Unchanged, f.Unchanged)
+	}
+	if (run.Stopped != "") != f.Stopped {
+		l.Errorf("day %d: stopped %q, want %v", n, run.Stopped, f.Stopped)
+	}
+	if _, listed := l.states(plan); listed != f.Unchanged+int64(len(f.Items)) {
+		l.Errorf("day %d: the sums come to %d, want %d", n, listed, f.Unchanged+int64(len(f.Items)))
+	}
+}
+
+// itemsOf gives the items of a run as lines.
+func (l *life) itemsOf(plan migrate.Plan, f *forecast) map[string]string {
+	got, want := map[string]string{}, f.report()
+	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
+		must(l, err)
+		got[string(i.Key)] = line(i.Action, i.Reason, string(i.Origin), i.State)
+		if i.Error != "" && got[string(i.Key)] != want[string(i.Key)] {
+			got[string(i.Key)] += ": " + i.Error
+		}
+	}
+	return got
+}
+
+// isThere holds the destination and the journal against the model.
+func (l *life) isThere(n int) {
+	l.Helper()
+	want, held := map[string]string{}, map[string]string{}
+	for id, t := range l.model.things {
+		want[id] = t.String()
+	}
+	for key, known := range l.model.known {
+		held[key] = known.asset + " " + digest(known.content)
+	}
+	all, _ := l.found()
+	have := map[string]string{}
+	for id, t := range all {
+		have[id] = t.String()
+	}
+	if diff := gocmp.Diff(want, have); diff != "" {
+		l.Errorf("day %d: at the destination (-model +got):\n%s", n, diff)
+	}
+	got := map[string]string{}
+	for r, err := range l.journal.Receipts(l.Context(), l.pair.ID, "") {
+		must(l, err)
+		got[string(r.Key)] = fmt.Sprintf("%s %x", r.Asset, r.Digest)
+	}
+	if diff := gocmp.Diff(held, got); diff != "" {
+		l.Errorf("day %d: in the journal (-model +got):\n%s", n, diff)
+	}
+	l.wantSound()
+}
+
+func (t *thing) String() string {
+	if t.Trashed {
+		return "in the trash"
+	}
+	return fmt.Sprintf("%v %q %q %v", t.At, t.Content, t.Words.Description, t.Words.Tags)
+}
+
+// found gives all that is at the destination, by id, and the folders by theirs.
+func (l *life) found() (all map[string]seenThing, folders map[string]string) {
+	l.Helper()
+	all, folders = map[string]seenThing{}, map[string]string{}
+	for a, err := range l.other.Trashed(l.Context()) {
+		must(l, err)
+		all[a.ID] = seenThing{thing: thing{Trashed: true}}
+	}
+	list := func(category, folder string, o assets.ListOptions) {
+		folders[o.FolderID] = folder
+		for a, err := range l.other.List(l.Context(), o) {
+			must(l, err)
+			slices.Sort(a.Tags)
+			t := thing{Content: l.world.content(a), At: spot{category, folder, a.Filename()}, Words: words{a.Metadata.Description, a.Tags}}
+			all[a.ID] = seenThing{t, a.LastModifiedAt}
+		}
+	}
+	var walk func(category, dir string, f assets.Folder)
+	walk = func(category, dir string, f assets.Folder) {
+		list(category, dir+f.Name, assets.ListOptions{FolderID: f.ID})
+		deeper, err := l.other.Folder(l.Context(), f.ID, 1)
+		must(l, err)
+		for _, sub := range deeper.Folders {
+			walk(category, dir+f.Name+"/", sub)
+		}
+	}
+	top, err := l.other.Folders(l.Context())
+	must(l, err)
+	for category, id := range map[string]string{"Images": l.images, "Texts": l.texts} {
+		list(category, "", listOf(id))
+		for _, f := range top {
+			if f.CategoryID == id {
+				walk(category, "", f)
+			}
+		}
+	}
+	return all, folders
+}
+
+// A seenThing is an asset as the service has it.
+type seenThing struct {
+	thing
+	modified time.Time
+}
+
+// learn brings the model up to date after a night that nobody can foresee, as something
+// went wrong. Whatever it was, nothing is lost by it, and nothing is there twice.
+//
+// It began with one model and came to its end with another, if the source changed in between.
+// What was in doubt then, and is not at the source any more, may have arrived for nothing.
+func (l *life) learn(began, evening *model) {
+	l.Helper()
+	l.notes("  learned anew")
+	all, folders := l.found()
+	folders[""] = ""
+	m := &model{objects: l.model.objects, words: l.model.words, things: map[string]*thing{}, known: map[string]remembrance{}}
+	for id, now := range all {
+		t := now.thing
+		if before := evening.things[id]; before != nil {
+			if t.Trashed {
+				t = *before
+				t.Trashed = true
+			}
+			t.rewritten = before.rewritten && before.Content == t.Content
+			t.touched = before.touched
+		}
+		m.things[id] = &t
+	}
+	owned := map[string]string{}
+	for r, err := range l.journal.Receipts(l.Context(), l.pair.ID, "") {
+		must(l, err)
+		known := remembrance{asset: r.Asset, content: l.contents[fmt.Sprintf("%x", r.Digest)], left: spot{"Images", folders[r.Folder], r.Filename()}, undescribed: r.Undescribed}
+		if r.Category == l.texts {
+			known.left.Category = "Texts"
+		}
+		known.version = sources.Object{Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}
+		said, err := l.journal.DescribedAs(l.Context(), l.pair.ID, r.Key)
+		must(l, err)
+		before, err := metadata.Decode(said.Metadata)
+		must(l, err)
+		known.said = words{before.Description, before.Tags}
+		t := m.things[r.Asset]
+		switch {
+		case t == nil:
+			l.Errorf("the asset of %s is not there", r.Key)
+			continue
+		case !t.Trashed && !t.rewritten && t.Content != known.content:
+			l.Errorf("%s has arrived as %q, want %q", r.Key, t.Content, known.content)
+		case owned[r.Asset] != "":
+			l.Errorf("%s and %s are one asset", r.Key, owned[r.Asset])
+		}
+		t.touched = t.touched && !all[r.Asset].modified.Equal(r.Modified)
+		owned[r.Asset] = string(r.Key)
+		m.known[string(r.Key)] = known
+	}
+	for o, err := range l.journal.Orphans(l.Context(), l.pair.ID, "") {
+		must(l, err)
+		known := m.known[string(o.Key)]
+		known.missed, known.since = o.Runs, o.Since
+		m.known[string(o.Key)] = known
+	}
+	for id, t := range m.things {
+		before := evening.things[id]
+		switch {
+		case before == nil && !t.Trashed && owned[id] == "":
+			if began.holds(t) && evening.holds(t) {
+				l.Errorf("%v is there for nothing", t)
+			}
+			must(l, l.other.Trash(l.Context(), id))
+			t.Trashed = true
+		case before != nil && t.Trashed && !before.Trashed && began.wants(id) && evening.wants(id):
+			l.Errorf("%v is in the trash", before)
+		}
+	}
+	for id, t := range evening.things {
+		if m.things[id] == nil {
+			l.Errorf("%v is lost", t)
+		}
+	}
+	var err error
+	m.cursor, err = l.journal.DriftCursor(l.Context(), l.pair.ID)
+	must(l, err)
+	l.model = m
+	l.wantSound()
+}
+
+// holds reports whether the source has what an asset would be of.
+func (m *model) holds(t *thing) bool {
+	for key, o := range m.objects {
+		if place(key) == t.At && o.content == t.Content {
+			return true
+		}
+	}
+	return false
+}
+
+// wants reports whether an asset stands for an object that is still there.
+func (m *model) wants(id string) bool {
+	for key, known := range m.known {
+		if _, there := m.objects[key]; known.asset == id && there {
+			return true
+		}
+	}
+	return false
+}
+
+// again syncs once more, with nothing to do but what is left to people.
+func (l *life) again(n int, night round) {
+	time.Sleep(time.Minute)
+	night.limit.AcceptChanges = 1000
+	f := l.model.foresee(night, time.Now())
+	l.notes("  once more: %v", f.summary())
+	plan := l.finishes(night, f, true)
+	l.model.carryOut(f, l.newAsset)
+	l.reports(n, plan, f)
+	l.isThere(n)
+}
+
+// undoes takes a night back, after which all is at the destination as it was in the evening;
+// what was made is in the trash. What was seen at the source stays known.
+func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
+	time.Sleep(30 * time.Minute)
+	l.notes("  undone")
+	undo, err := l.takeBack(l.Context(), l.deps(), plan.Run.ID, false)
+	must(l, err)
+	for i, err := range l.journal.Items(l.Context(), undo.Run.Num, state.ItemFailed, state.ItemConflict, state.ItemWaiting) {
+		must(l, err)
+		l.Errorf("day %d: not undone: %s %s (%s) %s", n, i.Key, i.Action, i.Reason, i.Error)
+	}
+	for id, t := range l.model.things {
+		if evening.things[id] == nil {
+			t.Trashed, evening.things[id] = true, t
+		}
+	}
+	for key, known := range evening.known {
+		now := l.model.known[key]
+		if f.Items[key].Reason == migrate.ReasonBothGone { // there is nothing to go back to
+			delete(evening.known, key)
+			continue
+		}
+		if now.asset != known.asset {
+			continue
+		}
+		known.missed, known.since = now.missed, now.since
+		if f.Items[key].Action == state.Unchanged {
+			known.version = now.version
+		}
+		evening.known[key] = known
+	}
+	for key, v := range f.Items { // what has its former content again is left anew by that
+		if t := evening.things[evening.known[key].asset]; t != nil && v.Action == state.Replace {
+			t.touched = false
+		}
+	}
+	evening.cursor = l.model.cursor
+	l.model = evening
+	l.isThere(n)
+}
+
+// dumps tells what there is to know of a run.
+func (l *life) dumps(plan migrate.Plan) {
+	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
+		must(l, err)
+		l.Logf("%s: %s", i.Key, line(i.Action, i.Reason, string(i.Origin), i.State)+" "+i.Error)
+	}
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// syncsAll plans a sync that looks at every asset, and carries it out to its end.
+func (w *world) syncsAll(r migrate.Rules) migrate.Plan {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	must(w, err)
+	p := plan.New(w.deps(), r)
+	p.Guards, p.DriftShare = wide(), 1
+	plan, err := p.Plan(w.Context(), run)
+	must(w, err)
+	w.completes(plan)
+	return plan
+}
+
+func (w *world) renamed(from, to string) {
+	w.put(to, w.contentOf(from))
+	w.source.Delete(sources.Key(from))
+}
+
+// An asset cannot go into a category that does not allow its extension, and cannot get one
+// that is not allowed where it is. So nothing is moved, which would be refused every night.
+func TestNoMoveBetweenCategoriesThatShareNoExtension(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.txt", "b")
+	w.migrate(migrate.DefaultRules())
+	w.renamed("a.jpg", "a.bin")
+	w.wantDecisions(w.syncsAll(syncing()), map[string]string{
+		"a.bin": decided(state.Create, migrate.ReasonOtherKind),
+		"a.jpg": decided(state.Skip, migrate.ReasonOrphaned),
+	})
+}
+
+// What an object was called before is not looked at beside what became of it.
+func TestDriftLeavesFormerKeysAlone(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"a.jpg": "edit"})
+	w.renamed("a.jpg", "c.jpg")
+	plan := w.syncsAll(syncing())
+	w.wantDecisions(plan, map[string]string{"c.jpg": decided(state.Move, migrate.ReasonMoved) + " from a.jpg"})
+	if plan.Run.Unchanged != 1 {
+		t.Errorf("%d unchanged, want 1", plan.Run.Unchanged)
+	}
+}
+
+// What is created again is known by its new key alone, and to undo that leaves it deleted.
+func TestRepairOfWhatGotAnotherKey(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	w.trash("a.jpg")
+	w.renamed("a.jpg", "c.jpg")
+	before := w.receipt("a.jpg")
+	plan := w.syncsAll(syncing(func(s *migrate.SyncRules) { s.Repair = true }))
+	w.wantDecisions(plan, map[string]string{"c.jpg": decided(state.Create, migrate.ReasonRepair) + " from a.jpg"})
+	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err == nil {
+		t.Error("its former key is still known")
+	}
+	w.undo(plan)
+	if diff := gocmp.Diff(before.Asset, w.receipt("a.jpg").Asset); diff != "" {
+		t.Errorf("after the undo (-want +got):\n%s", diff)
+	}
+	w.wantDecisions(w.syncsAll(syncing()), map[string]string{"c.jpg": decided(state.Skip, migrate.ReasonDeleted) + " from a.jpg"})
+}
+
+// An asset that says where it comes from comes back from the trash as well.
+func TestUndoOfTrashWithProvenance(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Provenance = "always" })
+	must(t, err)
+	all := w.assetsAt()
+	w.source.Delete("a.jpg")
+	r := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncsAll(r)
+	plan := w.syncsAll(r)
+	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Trash, migrate.ReasonExpired)})
+	w.undo(plan)
+	if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
+		t.Errorf("after the undo (-want +got):\n%s", diff)
+	}
+}
+
+// Who wins against people finds an asset wherever they have moved it.
+func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"a.jpg": "move"})
+	w.renamed("a.jpg", "c.jpg")
+	w.syncsAll(syncing(func(s *migrate.SyncRules) { s.OnDestinationChange = "overwrite" }))
+	want := []placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "", "c.jpg", digest("a")}}
+	if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
+		t.Errorf("at the destination (-want +got):\n%s", diff)
+	}
+}

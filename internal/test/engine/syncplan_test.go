@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// planSync writes a plan of a sync as it might be made, with what was before of all that
+// it changes.
+func (w *world) planSync(r migrate.Rules, items ...state.Item) migrate.Plan {
+	w.Helper()
+	rules, err := json.Marshal(r)
+	must(w, err)
+	run, err := w.journal.Begin(w.Context(), w.pair, "sync", rules)
+	must(w, err)
+	staged, former := make([]state.Item, len(items)), []state.Former{}
+	for n, i := range items {
+		staged[n] = state.Item{Object: i.Object}
+		if i.Asset != "" {
+			of := i.Key
+			if i.Origin != "" {
+				of = i.Origin
+			}
+			former = append(former, state.Former{Key: i.Key, Of: of, Asset: json.RawMessage(`{}`)})
+		}
+	}
+	must(w, w.journal.Stage(w.Context(), run.Num, state.Page{Items: staged, Done: true}))
+	must(w, w.journal.Decided(w.Context(), run.Num, items))
+	must(w, w.journal.SaveFormer(w.Context(), run.Num, w.pair.ID, former))
+	must(w, w.journal.FinishPlan(w.Context(), run.Num, "hash", json.RawMessage("[]")))
+	run, err = w.journal.Run(w.Context(), run.ID)
+	must(w, err)
+	return migrate.Plan{Run: run}
+}
+
+// object finds an object as it is listed now.
+func (w *world) object(key string) sources.Object {
+	w.Helper()
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if o.Key == sources.Key(key) {
+			return o
+		}
+	}
+	w.Fatalf("no object %s", key)
+	return sources.Object{}
+}
+
+// wants makes the item of an object that is to be sent to a folder of a category.
+func (w *world) wants(action state.Action, key, category, folder, name string) state.Item {
+	w.Helper()
+	o := w.object(key)
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag},
+		Action: action, Reason: "because", State: state.ItemPlanned, Category: category, Folder: folder, Name: name}
+}
+
+// renames has an object go by another key, and gives the item of its move.
+func (w *world) renames(from, to, category, folder, name string) state.Item {
+	w.Helper()
+	w.put(to, w.contentOf(from))
+	w.source.Delete(sources.Key(from))
+	i := w.wants(state.Move, to, category, folder, name)
+	i.Origin, i.Asset = sources.Key(from), w.receipt(from).Asset
+	return i
+}
+
+func (w *world) receipt(key string) state.Receipt {
+	w.Helper()
+	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
+	must(w, err)
+	return r
+}
+
+// contentOf is that of an object.
+func (w *world) contentOf(key string) string {
+	w.Helper()
+	r, err := w.source.Open(w.Context(), w.object(key), 0)
+	must(w, err)
+	content, err := io.ReadAll(r)
+	must(w, errors.Join(err, r.Close()))
+	return string(content)
+}
+
+// applySync carries out a plan as the command does.
+func (w *world) applySync(ctx context.Context, d migrate.Deps, p migrate.Plan, changes ...change) error {
+	return w.applier(d, changes...).Apply(ctx, p.Run)
+}
+
+// completes carries out a plan, and must come to the end of the run.
+func (w *world) completes(p migrate.Plan, changes ...change) {
+	w.Helper()
+	must(w, w.applySync(w.Context(), w.deps(), p, changes...))
+	w.wantFinished(p)
+}
+
+func (w *world) wantFinished(p migrate.Plan) {
+	w.Helper()
+	if run, err := w.journal.Run(w.Context(), p.Run.ID); err != nil || run.State != state.Finished {
+		got, _ := w.states(p)
+		w.Fatalf("the run is %s (%v) with %v, want finished", run.State, err, got)
+	}
+	w.wantSound()
+}
+
+func TestSyncOfNothing(t *testing.T) {
+	w := newWorld(t)
+	asked := w.during(func() { w.completes(w.planSync(syncRules("keep"))) })
+	if len(asked) > 0 {
+		t.Errorf("asked for %v", asked)
+	}
+}

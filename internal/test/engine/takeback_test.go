@@ -1,0 +1,511 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/sandbox"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/plan"
+	"assetferry/migrate/undo"
+	"assetferry/migrate/verify"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+// An adjustment changes what carries out an undo.
+type adjustment func(*undo.Undoer)
+
+// takeBack undoes a run as the command does: an undo that is not finished is gone on with.
+func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content bool, changes ...adjustment) (migrate.Plan, error) {
+	w.Helper()
+	w.rest()
+	undoer := undo.New(d, w.client)
+	undoer.Wait = 0
+	for _, c := range changes {
+		c(undoer)
+	}
+	undone, err := w.journal.Run(w.Context(), id)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
+	undoing, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	switch {
+	case err == nil && undoing.Undoes == undone.Num && undoing.State == state.Applying:
+		if err := undoer.Settle(ctx, undoing); err != nil {
+			return migrate.Plan{Run: undoing}, err
+		}
+		err = w.journal.Relist(w.Context(), undoing.Num)
+	case err == nil || errors.Is(err, state.ErrNotFound):
+		undoing, err = w.journal.BeginUndo(w.Context(), undone)
+	}
+	if err != nil {
+		return migrate.Plan{Run: undoing}, err
+	}
+	planner := undo.NewPlanner(d)
+	planner.Content = content
+	plan, err := planner.Plan(ctx, undoing, undone)
+	if err != nil {
+		return plan, err
+	}
+	return plan, undoer.Apply(ctx, plan.Run)
+}
+
+// undo takes back a run, and must come to the end of that.
+func (w *world) undo(p migrate.Plan) migrate.Plan {
+	w.Helper()
+	plan, err := w.takeBack(w.Context(), w.deps(), p.Run.ID, false)
+	must(w, err)
+	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		w.Fatalf("the undo is %s (%v), want finished", run.State, err)
+	}
+	w.wantSound()
+	return plan
+}
+
+func (w *world) wantSound() {
+	w.Helper()
+	problems, err := w.journal.Check(w.Context())
+	must(w, err)
+	if len(problems) > 0 {
+		w.Errorf("the journal is not sound: %q", problems)
+	}
+}
+
+// verifies holds the destination against the journal, with all contents.
+func (w *world) verifies() {
+	w.Helper()
+	w.watch.differences = nil
+	v, err := verify.New(w.deps(), verify.LevelContent, 0).Verify(w.Context(), w.pair)
+	must(w, err)
+	if v.Differences != 0 {
+		w.Errorf("it differs: %v", w.watch.found(false))
+	}
+}
+
+// assetOf finds the asset of an object.
+func (w *world) assetOf(key string) assets.Asset {
+	w.Helper()
+	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
+	must(w, err)
+	a, err := w.other.Asset(w.Context(), r.Asset)
+	must(w, err)
+	return a
+}
+
+// trash has somebody else trash an asset.
+func (w *world) trash(key string) {
+	w.Helper()
+	must(w, w.other.Trash(w.Context(), w.assetOf(key).ID))
+}
+
+// What a run made is trashed, what it adopted and what is not ours stays, with all folders;
+// and then everything can be migrated again, once.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	for _, provenance := range []string{"never", "always"} {
+		t.Run("provenance "+provenance, func(t *testing.T) {
+			w := newWorld(t)
+			w.varied()
+			r := migrate.DefaultRules()
+			r.Unmatched = "create"
+			before := w.assetsAt()
+			first, err := w.try(t.Context(), r, func(a *apply.Applier) { a.Provenance = provenance })
+			must(t, err)
+			all, folders := w.assetsAt(), w.folders()
+
+			var undo migrate.Plan
+			asked := w.during(func() { undo = w.undo(first) })
+			if asked["POST /assets/trash"] != 1 {
+				t.Errorf("it took %d requests to trash everything", asked["POST /assets/trash"])
+			}
+			if got, _ := w.states(undo); got["trash done"] != varied-2 || len(got) != 1 {
+				t.Errorf("the undo came to %v", got)
+			}
+			if diff := gocmp.Diff(before, w.assetsAt()); diff != "" {
+				t.Errorf("after the undo (-want +got):\n%s", diff)
+			}
+			if diff := gocmp.Diff(folders, w.folders()); diff != "" {
+				t.Errorf("folders and categories (-before +after):\n%s", diff)
+			}
+			if sum, err := w.journal.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
+				t.Errorf("%+v receipts are left (%v), want those of the 2 adopted assets", sum, err)
+			}
+			w.verifies()
+
+			again, err := w.try(t.Context(), r, func(a *apply.Applier) { a.Provenance = provenance })
+			must(t, err)
+			if got, _ := w.states(again); got["create done"] != varied-2 || got["unchanged skipped"] != 2 {
+				t.Errorf("migrating again came to %v", got)
+			}
+			if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
+				t.Errorf("migrated again (-want +got):\n%s", diff)
+			}
+			w.verifies()
+		})
+	}
+}
+
+// A plan of an undo asks and changes nothing, and of a place only for what came since the
+// run began.
+func TestUndoPlanOnlyAsks(t *testing.T) {
+	now := &clock{}
+	w := newWorld(t, now.of)
+	w.putMany(120)
+	w.migrate(migrate.DefaultRules())
+	now.passes(20 * time.Minute)
+	w.put("pilot.jpg", "pilot", "pilot.txt", "pilot")
+	pilot := w.migrateAt(now)
+	undone, err := w.journal.Run(t.Context(), pilot.Run.ID)
+	must(t, err)
+	undoing, err := w.journal.PlanUndo(t.Context(), undone)
+	must(t, err)
+	asked := w.during(func() {
+		planner := undo.NewPlanner(w.depsAt(now))
+		plan, err := planner.Plan(t.Context(), undoing, undone)
+		must(t, err)
+		if got, _ := w.states(plan); got["trash planned"] != 2 {
+			t.Errorf("the plan is %v", got)
+		}
+	})
+	if diff := gocmp.Diff(map[string]int{"GET /assets": 2}, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// Whatever somebody else has done with an asset keeps it where it is.
+func TestUndoLeavesWhatWasChanged(t *testing.T) {
+	now := &clock{}
+	w := newWorld(t, now.of)
+	for _, name := range []string{"renamed", "described", "tagged", "attributed", "moved", "rewritten", "same", "trashed", "shared", "untouched"} {
+		w.put(name+".txt", "of "+name)
+	}
+	plan := w.migrateAt(now)
+	shared := w.assetOf("shared.txt")
+	w.otherSource(shared)
+	now.passes(20 * time.Minute)
+	w.trash("trashed.txt")
+	text := "by hand"
+	for key, changes := range map[string]assets.Changes{
+		"renamed.txt": {Name: &text}, "described.txt": {Description: &text}, "tagged.txt": {Tags: &[]string{text}},
+		"attributed.txt": {CustomAttributes: map[string]any{"by": "hand"}},
+	} {
+		_, err := w.other.Update(t.Context(), w.assetOf(key).ID, changes)
+		must(t, err)
+	}
+	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.folder(w.texts, "", "elsewhere")},
+		assets.Transfer{AssetID: w.assetOf("moved.txt").ID}))
+	w.replace("rewritten.txt", "something longer than before")
+	w.replace("same.txt", "OF SAME")
+
+	undo := w.undoAt(now, plan)
+	want := map[string]string{
+		"renamed.txt":    "conflict: the asset was changed since it was sent: name, time of the last change",
+		"described.txt":  "conflict: the asset was changed since it was sent: description, time of the last change",
+		"tagged.txt":     "conflict: the asset was changed since it was sent: tags, time of the last change",
+		"attributed.txt": "conflict: the asset was changed since it was sent: custom attributes, time of the last change",
+		"moved.txt":      "conflict: the asset was changed since it was sent: place",
+		"rewritten.txt":  "conflict: the asset was changed since it was sent: size, time of the last change",
+		"same.txt":       "conflict: the asset was changed since it was sent: time of the last change",
+		"shared.txt":     "conflict: another source has the asset, too",
+		"trashed.txt":    "skipped: not at the destination any more",
+		"untouched.txt":  "done: made by the run",
+	}
+	got := map[string]string{}
+	for i, err := range w.journal.Items(t.Context(), undo.Run.Num) {
+		must(t, err)
+		why := i.Error
+		if why == "" {
+			why = i.Reason
+		}
+		got[string(i.Key)] = fmt.Sprintf("%s: %s", i.State, why)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for key, here := range map[string]bool{"renamed.txt": true, "shared.txt": true, "trashed.txt": false, "untouched.txt": false} {
+		if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); (err == nil) != here {
+			t.Errorf("%s: receipt: %v", key, err)
+		}
+	}
+}
+
+// Only the content tells that it was rewritten where the service keeps no time of that.
+func TestUndoReadsBack(t *testing.T) {
+	now := time.Now()
+	w := newWorld(t, func(o *sandbox.Options) { o.Now = func() time.Time { return now } })
+	w.put("same.txt", "of same", "untouched.txt", "untouched")
+	plan := w.migrate(migrate.DefaultRules())
+	w.replace("same.txt", "OF SAME")
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, true)
+	must(t, err)
+	if i := w.item(undo, "same.txt"); i.State != state.ItemConflict || i.Error != "the asset was changed since it was sent: content" {
+		t.Errorf("%s: %s", i.State, i.Error)
+	}
+	if i := w.item(undo, "untouched.txt"); i.State != state.ItemDone {
+		t.Errorf("%s: %s", i.State, i.Error)
+	}
+}
+
+// What somebody gets back from the trash is adopted by the next migration, not doubled, in
+// a place that was ours alone, too.
+func TestUndoAndRestore(t *testing.T) {
+	w := newWorld(t)
+	w.put("ours/a.txt", "a", "ours/b.txt", "b")
+	first := w.migrate(migrate.DefaultRules())
+	kept := w.assetOf("ours/a.txt").ID
+	w.undo(first)
+	must(t, w.other.Restore(t.Context(), assets.Restoration{AssetID: kept}))
+	again := w.migrate(migrate.DefaultRules())
+	if got, _ := w.states(again); got["adopt done"] != 1 || got["create done"] != 1 {
+		t.Errorf("migrating again came to %v", got)
+	}
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("%d assets", n)
+	}
+	if id := w.assetOf("ours/a.txt").ID; id != kept {
+		t.Errorf("a is %s, want %s", id, kept)
+	}
+}
+
+// Nothing is adopted from the trash, even of a service that still hands out what is there.
+func TestUndoAndLostJournal(t *testing.T) {
+	w := newWorld(t, served)
+	w.put("a.txt", "a", "dir/b.jpg", "b")
+	w.undo(w.migrate(migrate.DefaultRules()))
+	w.loseJournal()
+	again := w.migrate(migrate.DefaultRules())
+	if got, _ := w.states(again); got["create done"] != 2 {
+		t.Errorf("without a journal: %v", got)
+	}
+}
+
+// An asset that the service refuses to trash keeps its receipt, and does not keep the others
+// from being trashed.
+func TestUndoRefusedInPart(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(7)
+	plan := w.migrate(migrate.DefaultRules())
+	bad := w.assetOf("003.jpg").ID
+	defer w.answers("/assets/trash", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		resp, err := next.RoundTrip(withBody(r, body))
+		if err != nil || !strings.Contains(body, bad) {
+			return resp, err
+		}
+		must(t, w.other.Restore(t.Context(), assets.Restoration{AssetID: bad}))
+		resp.Body.Close()
+		return reply(r, http.StatusMultiStatus, fmt.Sprintf(`{%q:403}`, bad)), nil
+	})()
+	undo := w.undo(plan)
+	if got, _ := w.states(undo); got["trash done"] != 6 || got["trash failed"] != 1 {
+		t.Errorf("it came to %v", got)
+	}
+	if i := w.item(undo, "003.jpg"); !strings.Contains(i.Error, "403") {
+		t.Errorf("it failed with %q", i.Error)
+	}
+	if failed, err := w.journal.Undoable(t.Context(), plan.Run); err != nil || failed.Objects != 1 {
+		t.Errorf("left to undo: %+v (%v)", failed, err)
+	}
+}
+
+// Where a request for many is refused as a whole, the one that is to blame is found; and
+// if it is every one, the undo ends.
+func TestUndoRefusedAsAWhole(t *testing.T) {
+	for _, tc := range []struct {
+		bad         func(id string) bool
+		done, still int64
+	}{
+		{func(string) bool { return false }, 29, 1},
+		{func(string) bool { return true }, 0, 30},
+	} {
+		w := newWorld(t)
+		w.putMany(30)
+		plan := w.migrate(migrate.DefaultRules())
+		bad := w.assetOf("025.jpg").ID
+		restore := w.answers("/assets/trash", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, bad) || tc.bad(body) {
+				return reply(r, http.StatusBadRequest, `{"statusCode":400,"message":"no","data":null,"traceId":"t"}`), nil
+			}
+			return next.RoundTrip(withBody(r, body))
+		})
+		undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+		restore()
+		_, broken := errors.AsType[*apply.BreakerError](err)
+		if (tc.done == 0) != broken || !broken && err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+		if got, _ := w.states(undo); got["trash done"] != tc.done || got["trash sending"]+got["trash in_doubt"] != 0 {
+			t.Errorf("it came to %v", got)
+		}
+		if left, err := w.journal.Undoable(t.Context(), plan.Run); err != nil || left.Objects != tc.still {
+			t.Errorf("left to undo: %+v (%v)", left, err)
+		}
+		w.close()
+	}
+}
+
+// Whoever must not trash stops the undo at once, and nothing is in doubt.
+func TestUndoForbidden(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets/trash status=403"))
+	w.putMany(3)
+	plan := w.migrate(migrate.DefaultRules())
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	if !assets.IsAuth(err) {
+		t.Errorf("it ended with %v", err)
+	}
+	if got, _ := w.states(undo); got["trash planned"] != 3 || len(got) != 1 {
+		t.Errorf("it came to %v", got)
+	}
+}
+
+// An answer that is lost is not needed: whether assets are gone can be seen.
+func TestUndoLosesAnswers(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets/trash drop=after"))
+	w.putMany(5)
+	plan := w.migrate(migrate.DefaultRules())
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.Again = nil })
+	if _, broken := errors.AsType[*apply.BreakerError](err); !broken {
+		t.Errorf("it ended with %v", err)
+	}
+	if got, _ := w.states(undo); got["trash done"] != 5 {
+		t.Errorf("it came to %v", got)
+	}
+	undo, err = w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	must(t, err)
+	if got, _ := w.states(undo); got["trash done"] != 5 || len(got) != 1 {
+		t.Errorf("in the end it came to %v", got)
+	}
+	w.wantSound()
+}
+
+// Told to stop, it finishes the request that has begun, and the same undo goes on.
+func TestUndoIsStopped(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(150)
+	plan := w.migrate(migrate.DefaultRules())
+	stop := make(chan struct{})
+	restore := w.answers("/assets/trash", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		close(stop)
+		return next.RoundTrip(withBody(r, body))
+	})
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.Stop = stop })
+	restore()
+	if err != migrate.ErrStopped {
+		t.Errorf("it ended with %v", err)
+	}
+	if got, _ := w.states(undo); got["trash done"] != 100 || got["trash planned"] != 50 {
+		t.Errorf("it came to %v", got)
+	}
+	again, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	must(t, err)
+	if got, _ := w.states(again); again.Run.ID != undo.Run.ID || got["trash done"] != 150 {
+		t.Errorf("run %s went on as %s and came to %v", undo.Run.ID, again.Run.ID, got)
+	}
+}
+
+// A clock is the service's, which tests set forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time         { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) passes(d time.Duration) { c.ahead.Add(int64(d)) }
+func (c *clock) of(o *sandbox.Options)  { o.Now = c.now }
+func served(o *sandbox.Options)         { o.Profile = sandbox.Profile{Version: 1, TrashServed: true} }
+func (w *world) depsAt(c *clock) migrate.Deps {
+	d := w.deps()
+	d.Now = c.now
+	return d
+}
+
+func (w *world) migrateAt(c *clock) migrate.Plan {
+	w.Helper()
+	plan, err := w.tryWith(w.Context(), w.depsAt(c), migrate.DefaultRules())
+	must(w, err)
+	return plan
+}
+
+func (w *world) undoAt(c *clock, p migrate.Plan) migrate.Plan {
+	w.Helper()
+	plan, err := w.takeBack(w.Context(), w.depsAt(c), p.Run.ID, false)
+	must(w, err)
+	w.wantSound()
+	return plan
+}
+
+// replace has somebody else overwrite an asset.
+func (w *world) replace(key, content string) {
+	w.Helper()
+	a := w.assetOf(key)
+	_, err := w.other.Replace(w.Context(), a.ID, assets.Replacement{Filename: a.Filename(), Size: int64(len(content)),
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }})
+	must(w, err)
+}
+
+// otherSource has the same library under another path adopt an asset.
+func (w *world) otherSource(a assets.Asset) {
+	w.Helper()
+	d := w.deps()
+	source := &memory.Source{}
+	source.Put(sources.Key(a.Filename()), []byte(w.content(a)))
+	d.Source = source
+	pair, err := w.journal.Pair(w.Context(), "another source", w.pair.Destination, w.url)
+	must(w, err)
+	run, err := w.journal.Begin(w.Context(), pair, "migrate", []byte("{}"))
+	must(w, err)
+	plan, err := plan.New(d, migrate.DefaultRules()).Plan(w.Context(), run)
+	must(w, err)
+	must(w, w.applier(d).Apply(w.Context(), plan.Run))
+	if holds, err := w.journal.HoldsAsset(w.Context(), pair.ID, a.ID); err != nil || !holds {
+		w.Fatalf("the other source did not adopt it (%v)", err)
+	}
+}
+
+// answers has somebody stand between the engine and a path of the service, until the
+// function that it gives is called.
+func (w *world) answers(path string, f func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error)) (stop func()) {
+	w.Helper()
+	next := w.gate.next
+	w.gate.next = between{next, path, f}
+	return func() { w.gate.next = next }
+}
+
+type between struct {
+	http.RoundTripper
+	path string
+	f    func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error)
+}
+
+func (b between) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != b.path || r.Body == nil {
+		return b.RoundTripper.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err := errors.Join(err, r.Body.Close()); err != nil {
+		return nil, err
+	}
+	return b.f(b.RoundTripper, r, string(body))
+}
+
+// reply is an answer that the service did not give.
+func reply(r *http.Request, status int, body string) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+func withBody(r *http.Request, body string) *http.Request {
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	return r
+}

@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/migrate"
+	"assetferry/migrate/verify"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// verify compares, and gives the differences. (The images of these tests are none,
+// of which there are notes.)
+func (w *world) verify(d migrate.Deps, level string, sample int) (state.Verification, []string) {
+	w.Helper()
+	v, err := verify.New(d, level, sample).Verify(w.Context(), w.pair)
+	must(w, err)
+	return v, w.watch.found(false)
+}
+
+func TestVerifyClean(t *testing.T) {
+	w := newWorld(t)
+	w.small()
+	w.migrate(migrate.DefaultRules())
+	for _, tc := range []struct {
+		level        string
+		sample, want int64
+	}{{verify.LevelListing, 0, 0}, {verify.LevelSample, 4, 4}, {verify.LevelSample, 100, 6}, {verify.LevelContent, 0, 6}} {
+		var v state.Verification
+		var found []string
+		asked := w.during(func() { v, found = w.verify(w.deps(), tc.level, int(tc.sample)) })
+		if len(found) > 0 || v.Differences != 0 || v.Receipts != 6 || v.Contents != tc.want {
+			t.Errorf("%s: got %+v, %q", tc.level, v, found)
+		}
+		if sent := writes(asked); len(sent) > 0 {
+			t.Errorf("%s: sent %v", tc.level, sent)
+		}
+		if last, err := w.journal.LastVerification(t.Context(), w.pair.ID); err != nil || last.Contents != tc.want || last.Level != tc.level {
+			t.Errorf("%s: remembered %+v (%v)", tc.level, last, err)
+		}
+	}
+}
+
+func TestVerifyFindsDifferences(t *testing.T) {
+	w := newWorld(t)
+	w.put("gone.jpg", "1", "renamed.jpg", "2", "dir/moved.jpg", "3", "replaced.jpg", "4", "ok.jpg", "5", "dir/stays.jpg", "6")
+	w.migrate(migrate.DefaultRules())
+	id := func(key string) string {
+		r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key))
+		must(t, err)
+		return r.Asset
+	}
+	must(t, w.other.Trash(t.Context(), id("gone.jpg")))
+	name := "other"
+	if _, err := w.other.Update(t.Context(), id("renamed.jpg"), assets.Changes{Name: &name}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/moved.jpg")
+	must(t, err)
+	w.delete("/folders/" + r.Folder) // what is in it moves up, beside what is listed
+	d := w.deps()
+	d.Dest = corrupting{w.client, id("replaced.jpg")}
+	v, found := w.verify(d, verify.LevelContent, 0)
+	want := []string{
+		"dir/moved.jpg was moved",
+		"dir/stays.jpg was moved",
+		"gone.jpg is not where it was put",
+		`renamed.jpg is called "other.jpg" instead of "renamed.jpg"`,
+		"replaced.jpg its content differs from what was sent (1 bytes)",
+	}
+	if diff := gocmp.Diff(want, found); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if v.Differences != int64(len(want)) || v.Receipts != 6 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A corrupting destination delivers other bytes for one asset.
+type corrupting struct {
+	migrate.Reader
+	asset string
+}
+
+func (c corrupting) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
+	if strings.Contains(url, c.asset) {
+		return io.NopCloser(strings.NewReader("!")), 1, nil
+	}
+	return c.Reader.Download(ctx, url, offset)
+}
+
+func TestVerifyUnreadableContentIsADifference(t *testing.T) {
+	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=500"))
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	if v.Differences != 1 || len(found) != 1 || !strings.Contains(found[0], "cannot be read") {
+		t.Errorf("got %+v, %q", v, found)
+	}
+}
+
+// A URL that must not be followed says nothing of the content: it is no difference, and all other
+// contents are verified.
+func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	w.migrate(migrate.DefaultRules())
+	d := w.deps()
+	d.Dest = elsewhere{w.client, w.receipt("b.jpg").Asset}
+	v, err := verify.New(d, verify.LevelContent, 0).Verify(t.Context(), w.pair)
+	refused, ok := errors.AsType[*verify.RefusedURLError](err)
+	if !ok || !errors.Is(err, assets.ErrRefused) || refused.Count != 1 || refused.Key != "b.jpg" {
+		t.Errorf("got %v", err)
+	}
+	if class, _ := retry.Classify(err); class != retry.Permanent || v.Differences != 0 || v.Contents != 3 {
+		t.Errorf("got %+v, class %s", v, class)
+	}
+	if found := w.watch.found(false); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// An elsewhere destination says that one asset is at an address of machines in a cloud.
+type elsewhere struct {
+	migrate.Reader
+	asset string
+}
+
+func (e elsewhere) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
+	if strings.Contains(url, e.asset) {
+		url = "http://169.254.169.254/latest/meta-data"
+	}
+	return e.Reader.Download(ctx, url, offset)
+}
+
+func TestVerifyWithoutPermissionIsAnError(t *testing.T) {
+	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=401"))
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	if _, err := verify.New(w.deps(), verify.LevelContent, 0).Verify(t.Context(), w.pair); !assets.IsAuth(err) {
+		t.Errorf("got %v, want an error of authentication", err)
+	}
+	if n := w.watch.found(false); len(n) > 0 {
+		t.Errorf("found %q", n)
+	}
+}
+
+func TestCorruptImageIsANote(t *testing.T) {
+	w := newWorld(t)
+	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("broken", 20)
+	w.put("broken.png", png)
+	w.migrate(migrate.DefaultRules())
+	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	if v.Differences != 0 || v.Contents != 1 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+	if diff := gocmp.Diff([]string{"broken.png the service could not process the image"}, w.watch.found(true)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVerifyManyContainers(t *testing.T) {
+	w := newWorld(t)
+	for n := range 150 {
+		w.put(fmt.Sprintf("%02d/%03d.jpg", n%30, n), "x")
+	}
+	w.migrate(migrate.DefaultRules())
+	if v, found := w.verify(w.deps(), verify.LevelListing, 0); v.Receipts != 150 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+}
+
+// What the service does not list yet is asked for. What is in no list long after it was sent is
+// a difference, whatever the service says of it by its ID: it may be in the trash.
+func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
+	w := newWorld(t, func(o *sandbox.Options) { o.Profile.ListingDelay = time.Hour })
+	w.put("a.jpg", "1", "dir/b.jpg", "2", "gone.jpg", "3", "moved.jpg", "4")
+	w.migrate(migrate.DefaultRules())
+	must(t, w.other.Trash(t.Context(), w.receipt("gone.jpg").Asset))
+	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.receipt("dir/b.jpg").Folder}, assets.Transfer{AssetID: w.receipt("moved.jpg").Asset}))
+	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	if diff := gocmp.Diff([]string{"gone.jpg is not where it was put", "moved.jpg was moved"}, found); diff != "" || v.Contents != 3 {
+		t.Errorf("got %+v, found (-want +got):\n%s", v, diff)
+	}
+	later := w.deps()
+	later.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	if v, _ := w.verify(later, verify.LevelListing, 0); v.Differences != 4 {
+		t.Errorf("got %+v, want all four", v)
+	}
+}
+
+// Where very much is gone, not all of it is asked for.
+func TestVerifyOfMuchThatIsGone(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	w := newWorld(t)
+	for i := range n {
+		w.put(fmt.Sprintf("%03d.jpg", i), fmt.Sprint(i))
+	}
+	w.migrate(migrate.DefaultRules())
+	for i := range n {
+		must(t, w.other.Trash(t.Context(), w.receipt(fmt.Sprintf("%03d.jpg", i)).Asset))
+	}
+	var v state.Verification
+	asked := w.during(func() { v, _ = w.verify(w.deps(), verify.LevelListing, 0) })
+	if v.Differences != n || len(asked) > n/2 {
+		t.Errorf("%d differences with %d requests", v.Differences, len(asked))
+	}
+}

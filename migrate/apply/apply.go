@@ -1,0 +1,264 @@
+// Package apply carries out a plan, as often as it takes: intent is durable before every effect and
+// the outcome after it, and what lies between the two after a crash is settled by looking, never by
+// guessing.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/state"
+)
+
+// DefaultSettle is how long an effect may take to become visible at the
+// destination after its answer was lost.
+const DefaultSettle = 10 * time.Second
+
+// DefaultWait is how long a run stays for items that are to be tried again
+// later, once nothing else is left to do, and for trouble to pass that all items
+// meet.
+const DefaultWait = time.Minute
+
+const maxSends = 3 // of an item by one process, each time without a trace of it
+
+const aliveEvery = time.Second
+
+// DefaultAgain are the pauses between the attempts at an item in one run. After
+// the last attempt it has failed.
+func DefaultAgain() []time.Duration {
+	return []time.Duration{5 * time.Second, 30 * time.Second, 3 * time.Minute, 20 * time.Minute, 2 * time.Hour}
+}
+
+// An Applier carries out plans.
+type Applier struct {
+	collect.Collector
+	Write       migrate.Writer
+	Concurrency int
+	Settle      time.Duration   // see DefaultSettle
+	Answer      time.Duration   // see DefaultAnswer
+	Wait        time.Duration   // see DefaultWait
+	Again       []time.Duration // see DefaultAgain
+	// Provenance "always" has every asset that is sent say where it comes from, at
+	// the cost of a request; "auto" would only where it is described anyway.
+	Provenance string
+	// FormerAlive is when the process that had the journal before us last gave a
+	// sign of life, zero if that is not known. From then on counts what it may
+	// have sent.
+	FormerAlive time.Time
+	// Stop, once closed, ends the run in good order: what has begun is finished.
+	// Cancelling the context instead aborts what is in flight.
+	Stop <-chan struct{}
+
+	run        state.Run
+	rules      migrate.Rules
+	settleOnly bool
+	turns      turns
+	sizes      sizes
+}
+
+// New makes an applier with the usual settings.
+func New(d migrate.Deps, w migrate.Writer) *Applier {
+	return &Applier{
+		Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency,
+		Settle: DefaultSettle, Answer: migrate.DefaultAnswer, Wait: DefaultWait, Again: DefaultAgain(),
+	}
+}
+
+// Apply carries out the plan of a run, from wherever a former process left it: what is
+// moved first, so that nothing is in the way of what comes, and what is trashed last.
+// Items that fail are data: they are in the journal, and Apply goes on. Its error
+// says why the run as a whole ended early: ErrStopped, the context's cause, or
+// what makes it useless to go on. A run of which items are in doubt or wait for
+// another attempt stays open, and trashes nothing yet.
+func (a *Applier) Apply(ctx context.Context, run state.Run) error {
+	if err := a.load(ctx, run); err != nil {
+		return err
+	}
+	left, err := a.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer KeepAlive(a.Journal)()
+	s, doubts, err := a.recall(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.makeCategories(retry.WithDrain(ctx, a.Stop)); errors.Is(err, retry.ErrDraining) {
+		return migrate.ErrStopped
+	} else if err != nil {
+		return err
+	}
+	if left[state.Move] {
+		if err := a.bulk(moving{s}).Apply(ctx); err != nil {
+			return err
+		}
+	}
+	d, err := a.work(ctx, s, doubts)
+	if err != nil || d.unknown > 0 || !d.nextDue.IsZero() {
+		return err
+	}
+	if left[state.Adopt] {
+		if err := a.bulk(joining{a.Collector, a.run}).Apply(ctx); err != nil {
+			return err
+		}
+	}
+	if left[state.Trash] {
+		if err := a.bulk(Trashing{a.Write, a.Dest, a.Stop}).Apply(ctx); err != nil {
+			return err
+		}
+	}
+	return a.end(ctx)
+}
+
+// SettleDoubts finds out about the items of a run that are in doubt, and sends no
+// object. What did not arrive is planned again.
+func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
+	if err := a.load(ctx, run); err != nil {
+		return err
+	}
+	a.settleOnly = true
+	defer func() { a.settleOnly = false }()
+	defer KeepAlive(a.Journal)()
+	s, doubts, err := a.recall(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = a.work(ctx, s, doubts)
+	return err
+}
+
+// load takes up a run as the journal has it.
+func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
+	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+		return err
+	}
+	if a.rules, err = migrate.ReadRules(a.run); err != nil {
+		return err
+	}
+	a.Sidecarless = true
+	for _, err := range a.Journal.Sidecars(ctx, a.run.Pair.ID, "") {
+		a.Sidecarless = false
+		return err
+	}
+	return nil
+}
+
+// recall gives the items that a former process left in doubt. What goes many with a request
+// is not among them: nothing speaks against doing it twice, so it is planned again, and only
+// looked at where the run does not go on.
+func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item, err error) {
+	interrupted, err := a.Journal.Interrupted(ctx, a.run.Num)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = newStructure(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	many := map[state.Action][]state.Item{}
+	for _, i := range interrupted {
+		if i.Action == state.Move || i.Action == state.Trash || i.Joins() {
+			many[i.Action] = append(many[i.Action], i)
+		} else {
+			doubts = append(doubts, i)
+		}
+	}
+	move, trash, join := a.bulk(moving{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joining{a.Collector, a.run})
+	if a.settleOnly {
+		return s, doubts, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
+	}
+	return s, doubts, errors.Join(move.planAgain(ctx, many[state.Move]), trash.planAgain(ctx, many[state.Trash]), join.planAgain(ctx, many[state.Adopt]))
+}
+
+func (a *Applier) bulk(m Method) *Bulk {
+	return &Bulk{Deps: a.Deps, Method: m, Run: a.run, Wait: a.Wait, Again: a.Again, Stop: a.Stop}
+}
+
+// work runs a dispatcher and its workers to their end.
+func (a *Applier) work(ctx context.Context, s *structure, doubts []state.Item) (*dispatcher, error) {
+	d, err := a.newDispatcher(ctx, s, doubts)
+	if err != nil {
+		return nil, err
+	}
+	draining := retry.WithDrain(ctx, a.Stop)
+	a.turns = make(turns, a.Concurrency)
+	var workers sync.WaitGroup
+	for range migrate.Workers(a.Concurrency) {
+		workers.Go(func() {
+			for i := range d.work {
+				d.results <- a.send(draining, d.structure, i)
+			}
+		})
+	}
+	err = d.dispatch(ctx)
+	close(d.work)
+	workers.Wait()
+	return d, err
+}
+
+// KeepAlive has a journal note signs of life, until the function it returns is
+// called.
+func KeepAlive(j *state.Store) (stop func()) {
+	done := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		tick := time.NewTicker(aliveEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				j.Alive()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); ticking.Wait() }
+}
+
+// formerEnd is formerEnd for what a former process intended last at a time of the server's
+// clock. Where less has passed by that since, ours was set forward meanwhile.
+func (a *Applier) formerEnd(intended time.Time) time.Time {
+	end, now := migrate.FormerEnd(a.FormerAlive), clock.Now()
+	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {
+		return begun
+	}
+	return end
+}
+
+// begin opens the phase, and tells which actions there is something left of.
+func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err error) {
+	tallies, err := a.Journal.Tallies(ctx, a.run.Num)
+	if err != nil {
+		return nil, err
+	}
+	left = map[state.Action]bool{}
+	items, bytes := int64(0), int64(0)
+	for _, t := range tallies {
+		switch t.State {
+		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
+			left[t.Action] = true
+			items += t.Objects
+			if t.Action != state.Move && t.Action != state.Trash && t.Reason != string(migrate.ReasonJoined) {
+				bytes += t.Bytes
+			}
+		}
+	}
+	a.Watch.Phase(migrate.PhaseApply, items, bytes)
+	if err := a.Journal.OutdateOthers(ctx, a.run.Pair); err != nil {
+		return nil, err
+	}
+	switch a.run.State {
+	case state.Applying:
+		return left, nil
+	case state.Planned:
+		return left, a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
+	}
+	return nil, fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)
+}

@@ -1,0 +1,303 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// bulkBatch is how many assets are changed with one request, and so at most how many
+// intents a crash leaves behind.
+const bulkBatch = 100
+
+// A Method is what a bulk does to assets. To do it twice is to do it once.
+type Method interface {
+	Kind() state.Kind
+	// ask has the service change the assets of a batch and gives what became of them. With a
+	// cause that is only about some: there is no usable answer about the others.
+	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
+	// look finds out whether the asset of an item is as ask would make it. If it is not, the
+	// outcome has no state.
+	Look(ctx context.Context, i state.Item) (state.Outcome, error)
+}
+
+// A Bulk carries out the items of a run whose assets are changed many with a request.
+// There is no doubt that a repetition could not settle, and one request after the other
+// is fast enough.
+type Bulk struct {
+	migrate.Deps
+	Method
+	Run   state.Run
+	Wait  time.Duration   // how long to stay where nothing works
+	Again []time.Duration // the pauses between tries meanwhile
+	Stop  <-chan struct{}
+	row   row
+}
+
+// Apply carries out all that is planned. Items that the service refuses are data; the
+// error says why the run as a whole ends early, as that of Applier.Apply does.
+func (b *Bulk) Apply(ctx context.Context) error {
+	for after := ""; ; {
+		if err := b.toldToStop(ctx); err != nil {
+			return err
+		}
+		batch, err := b.Journal.Take(ctx, b.Run.Num, state.Next{After: sources.Key(after), N: bulkBatch, Time: b.Now(), Of: b.Kind()})
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		faultpoint.Hit(faultpoint.Taken)
+		if err := b.change(ctx, batch); err != nil {
+			return err
+		}
+		after = string(batch[len(batch)-1].Key) // or each look for the next would pass by all that is done
+	}
+}
+
+func (b *Bulk) toldToStop(ctx context.Context) error {
+	select {
+	case <-b.Stop:
+		return migrate.ErrStopped
+	default:
+		return context.Cause(ctx)
+	}
+}
+
+// Settle finds out what became of items that a former process had in hand, so that none is
+// in flight any more. Those that are not done are planned again.
+func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
+	done, undone, _, untold := b.lookAt(ctx, items)
+	if err := b.record(ctx, items, done); err != nil {
+		return err
+	}
+	return errors.Join(b.planAgain(ctx, undone), untold)
+}
+
+// planAgain gives back items in doubt.
+func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if err := b.Journal.Resend(ctx, b.Run.Num, KeysOf(items), b.Now()); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Resent)
+	return b.release(ctx, items)
+}
+
+// lookAt finds out which items are done and which are not. It ends at the first that it
+// gets no answer about, so that nobody waits for the same trouble with each of them.
+func (b *Bulk) lookAt(ctx context.Context, items []state.Item) (done []state.Outcome, undone, left []state.Item, err error) {
+	for n, i := range items {
+		o, err := b.Look(ctx, i)
+		switch {
+		case err != nil:
+			return done, undone, items[n:], err
+		case o.State == "":
+			undone = append(undone, i)
+		default:
+			done = append(done, o)
+		}
+	}
+	return done, undone, nil, nil
+}
+
+// change takes a batch to its end, as long as that may take. Its error ends the run.
+func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		outcomes, cause := b.Ask(ctx, batch)
+		faultpoint.Hit(faultpoint.Sent)
+		left := without(batch, outcomes)
+		if err := b.record(ctx, batch, outcomes); err != nil {
+			return b.stopWith(ctx, err, left)
+		}
+		switch batch = left; {
+		case len(batch) == 0:
+			return nil
+		case migrate.HasClass(cause, retry.Permanent) && len(batch) > 1:
+			return b.separately(ctx, batch)
+		case migrate.HasClass(cause, retry.Permanent):
+			return b.refuse(ctx, batch, cause)
+		case !b.pauses(ctx, began, tries, cause):
+			return b.giveUp(ctx, batch, cause)
+		}
+	}
+}
+
+// without gives the items that have no outcome yet.
+func without(items []state.Item, outcomes []state.Outcome) (left []state.Item) {
+	known := make(map[sources.Key]bool, len(outcomes))
+	for _, o := range outcomes {
+		known[o.Key] = true
+	}
+	for _, i := range items {
+		if !known[i.Key] {
+			left = append(left, i)
+		}
+	}
+	return left
+}
+
+// record writes what became of items, also while the run is being aborted, and stops it
+// where one asset after the other is refused in the same way.
+func (b *Bulk) record(ctx context.Context, items []state.Item, outcomes []state.Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if err := b.Journal.Record(ctx, b.Run.Num, b.Run.Pair.ID, outcomes); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Recorded)
+	byKey := make(map[sources.Key]state.Item, len(items))
+	for _, i := range items {
+		byKey[i.Key] = i
+	}
+	var broken error
+	for _, o := range outcomes {
+		if o.State != state.ItemInDoubt {
+			b.Watch.Progress(1, 0)
+		}
+		b.Watch.Item(byKey[o.Key], o)
+		if broken == nil {
+			broken = b.breaker(byKey[o.Key], o)
+		}
+	}
+	return broken
+}
+
+func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
+	if o.State != state.ItemFailed {
+		b.row = row{}
+		return nil
+	}
+	alike := strings.NewReplacer(i.Asset, "", string(i.Key), "", i.Name, "").Replace(o.Error)
+	return b.row.failed(o, alike, func(string) bool { return false })
+}
+
+// separately asks for each asset of a batch by itself, where a request for all of them is
+// refused: one of them may be to blame.
+func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
+	for n := range batch {
+		if err := b.toldToStop(ctx); err != nil {
+			return b.stopWith(ctx, err, batch[n:])
+		}
+		if err := b.change(ctx, batch[n:n+1]); err != nil {
+			return b.stopWith(ctx, err, batch[n+1:])
+		}
+	}
+	return nil
+}
+
+// refuse fails an item whose request is refused, unless that is because there is nothing
+// left to do.
+func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error {
+	done, _, left, err := b.lookAt(ctx, one)
+	switch {
+	case len(left) > 0 && !migrate.HasClass(err, retry.Permanent):
+		return b.giveUp(ctx, one, err)
+	case len(done) == 0:
+		done = []state.Outcome{Failure(one[0], cause)}
+	}
+	return b.record(ctx, one, done)
+}
+
+// Failure is the outcome of an item that is not tried again. What is fatal is so for this
+// asset, or there would have been no answer about others.
+func Failure(i state.Item, why error) state.Outcome {
+	class, _ := retry.Classify(why)
+	if class == retry.Fatal {
+		class = retry.Permanent
+	}
+	return state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: why.Error()}
+}
+
+// pauses waits for another try where nothing works for a reason that may pass, as long as
+// the run would stay for that.
+func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
+	class, asked := retry.Classify(cause)
+	if !class.Repeatable() || b.toldToStop(ctx) != nil || len(b.Again) == 0 {
+		return false
+	}
+	pause, until := max(asked, b.Again[min(tries, len(b.Again))-1]), began.Add(b.Wait)
+	if time.Now().Add(pause).After(until) {
+		return false
+	}
+	if tries == 1 {
+		b.Watch.Halts(cause.Error(), until)
+	}
+	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
+}
+
+// giveUp ends the run in the middle of a batch, whose request may have been carried out:
+// the destination is looked at, and what it does not tell stays in doubt. A request that
+// was refused for reasons of the whole run did nothing.
+func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error) error {
+	why := b.why(ctx, batch, cause)
+	if migrate.HasClass(cause, retry.Fatal) {
+		return b.stopWith(ctx, why, batch)
+	}
+	done, undone, left, err := b.lookAt(retry.WithDrain(ctx, nil), batch)
+	faultpoint.Hit(faultpoint.Looked)
+	for _, i := range left {
+		done = append(done, state.Outcome{Key: i.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
+			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
+	}
+	if migrate.HasClass(err, retry.Fatal) {
+		why = errors.Join(why, err)
+	}
+	if broken := b.record(ctx, batch, done); broken != nil {
+		why = errors.Join(why, broken)
+	}
+	return b.stopWith(ctx, why, undone)
+}
+
+// why is what ends a run that comes to nothing with a batch.
+func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
+	class, _ := retry.Classify(cause)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(cause, retry.ErrDraining) || b.toldToStop(ctx) != nil:
+		return migrate.ErrStopped
+	case class.Repeatable():
+		return &BreakerError{len(batch), cause.Error(), true}
+	}
+	return cause
+}
+
+// stopWith gives back items of which nothing was sent, and why the run ends.
+func (b *Bulk) stopWith(ctx context.Context, why error, items []state.Item) error {
+	if err := b.release(ctx, items); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+func (b *Bulk) release(ctx context.Context, items []state.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	err := b.Journal.Release(ctx, b.Run.Num, KeysOf(items))
+	faultpoint.Hit(faultpoint.Released)
+	return err
+}
+
+func KeysOf(items []state.Item) []sources.Key {
+	keys := make([]sources.Key, len(items))
+	for n, i := range items {
+		keys[n] = i.Key
+	}
+	return keys
+}

@@ -1,0 +1,142 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/inventory"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// Turns bound how many items are sent at once. There are more workers than that: those
+// who wait for a turn have made the folder and opened the object, so that the time which
+// that takes is no time in which the service has less to do. With one turn there is one
+// worker, and the items come one after the other.
+type turns chan struct{}
+
+// begin waits for a turn, which must be ended.
+func (t turns) begin(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-retry.Draining(ctx):
+		return retry.ErrDraining
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turns) end() { <-t }
+
+// A prepared item has what can be had before its turn.
+type prepared struct {
+	container migrate.Container
+	err       error // of making the container
+	content   *content
+}
+
+// prepare finds or makes the place of an item that is to be sent and opens its object.
+func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepared {
+	p := prepared{content: &content{Applier: a, ctx: ctx, item: i}}
+	if wasSent(i) || i.Action == state.Adopt {
+		return p
+	}
+	if i.Action == state.Replace { // it stays where it is
+		p.content.openAhead()
+		return p
+	}
+	if p.container, p.err = s.container(ctx, i.Category, i.Folder); p.err == nil {
+		p.content.openAhead()
+	}
+	return p
+}
+
+// A content is that of an item's object, hashed as it is sent. It is opened ahead, and
+// again for each further try.
+type content struct {
+	*Applier
+	ctx  context.Context // ends when the item is through
+	item state.Item
+
+	ahead   io.ReadCloser // opened, and not used yet
+	failure error         // of opening ahead, not told yet
+	kept    *sources.Description
+	hashing *inventory.Hashing // of the last try; nil if there was none
+	capture *metadata.Capture  // of the same; nil if nobody looks at the content
+}
+
+// openAhead opens the content. That it cannot be is told when it is wanted.
+func (c *content) openAhead() { c.ahead, c.failure = c.start(c.ctx) }
+
+// drop closes what was not used.
+func (c *content) drop() {
+	if c.ahead != nil {
+		_ = c.ahead.Close()
+	}
+}
+
+// start opens the object and asks what the source has with it.
+func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
+	r, err := c.Source.Open(ctx, c.item.Object, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.kept, err = collect.KeptWith(ctx, r); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	faultpoint.Hit(faultpoint.Opened)
+	return r, nil
+}
+
+// open gives the content from its beginning for one try.
+func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
+	r, err := c.ahead, c.failure
+	c.ahead, c.failure = nil, nil
+	if r == nil && err == nil {
+		r, err = c.start(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.hashing != nil {
+		_, n := c.hashing.Sum()
+		c.Watch.Progress(0, -n) // a former try came to nothing
+	}
+	if c.LooksAtContent() {
+		c.capture = &metadata.Capture{}
+	}
+	c.hashing = inventory.NewHashing(r, c.capture, func(n int64) { c.Watch.Progress(0, n) })
+	return c.hashing, nil
+}
+
+// whole gives a content of which all was sent, else nil.
+func (c *content) whole() *content {
+	if c.hashing == nil {
+		return nil
+	}
+	return c
+}
+
+// sent says what was sent in the last try, and how many bytes.
+func (c *content) sent() (sending, int64) {
+	if c.hashing == nil {
+		return sending{kept: c.kept}, 0
+	}
+	digest, n := c.hashing.Sum()
+	if n != c.item.Size {
+		digest = nil
+	}
+	return sending{digest, c.kept}, n
+}

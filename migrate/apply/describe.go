@@ -1,0 +1,176 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// describes reports whether assets may get a description of their own after they were
+// sent.
+func (a *Applier) describes() bool { return a.Provenance == "always" || a.LooksAtAnything() }
+
+// A description is what came of describing an asset.
+type description struct {
+	modified  time.Time // when the service says that it was changed last; when we left it, if somebody has changed it since
+	said      string    // by the source, as it is kept; see state.Outcome
+	found     string    // the same
+	fields    []state.FoundField
+	addresses []string
+	remark    string // for people
+}
+
+// into has an outcome tell what the journal keeps of a description.
+func (d description) into(o *state.Outcome) {
+	o.Described, o.Found, o.Fields, o.Addresses = d.said, d.found, d.fields, d.addresses
+}
+
+// finish does what belongs to an item whose asset is there. The asset is nil if it
+// was sent before; then the journal has its receipt. The content is nil if it was not sent
+// just now.
+func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
+	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
+	if i.Action == state.Adopt || !a.describes() {
+		done.outcome.Undescribed = wasSent(i)
+		return done
+	}
+	d, err := a.describe(ctx, i, asset, receipt, sent)
+	if err == nil {
+		faultpoint.Hit(faultpoint.Described)
+		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
+		d.into(&done.outcome)
+		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
+			done.outcome.Error = migrate.Joined(i.Error, d.remark)
+		}
+		if receipt != nil && !d.modified.IsZero() {
+			receipt.Modified = d.modified
+		}
+		return done
+	}
+	r := judge(ctx, i, fmt.Errorf("the asset is there, but not described: %w", err))
+	r.outcome.Receipt = receipt
+	if r.release { // it stays as it is and is described another time
+		r.release, r.outcome.State = false, state.ItemSent
+	}
+	return r
+}
+
+// describe writes into an asset what the source says of it, and where it comes from. It can
+// be repeated: what is there already is not written again.
+func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
+	var last collect.SaidLast
+	var err error
+	if !isMade(i, asset) { // else nobody has said anything of it
+		if last, err = a.SaidLast(ctx, a.run, describedAs(i)); err != nil {
+			return description{}, err
+		}
+	}
+	if receipt == nil {
+		known, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
+		if err != nil {
+			return description{}, migrate.NewStateError(err)
+		}
+		receipt = &known
+	}
+	g, err := a.gather(ctx, i, receipt, sent, last)
+	if err != nil {
+		return description{}, err
+	}
+	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, addresses: g.Addresses, remark: g.Remark}
+	if asset == nil {
+		if g.Said.IsZero() && a.Provenance != "always" {
+			return d, nil
+		}
+		there, err := a.Dest.Asset(ctx, receipt.Asset)
+		if errors.Is(err, fs.ErrNotExist) {
+			return description{remark: string(migrate.ReasonDeleted)}, nil
+		} else if err != nil {
+			return description{}, err
+		}
+		asset = &there
+	}
+	left, err := a.leftBefore(ctx, i, *receipt, *asset)
+	if err != nil {
+		return description{}, err
+	}
+	m := metadata.Merge(last.Base, g.Said, collect.MetadataOf(*asset), a.rules.Policy())
+	d.modified, d.said, d.remark = asset.LastModifiedAt, g.Said.Over(last.Base).Encode(), migrate.Joined(g.Remark, remarkOf(m))
+	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
+		d.said, d.found = last.Text, last.Found.Encode()
+	}
+	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Digest); some {
+		changed, err := a.Write.Update(ctx, asset.ID, changes)
+		if err != nil {
+			return description{}, err
+		}
+		d.modified = changed.LastModifiedAt
+	}
+	if !left.IsZero() {
+		d.modified = left
+	}
+	return d, nil
+}
+
+// describedAs is the key under which the journal has what was said of an object last: its
+// former one until the receipt is that of the new one.
+func describedAs(i state.Item) sources.Key {
+	if i.State == state.ItemSent {
+		return i.Key
+	}
+	return cmp.Or(i.Origin, i.Key)
+}
+
+// isMade reports whether the asset of an item is one that the item has made.
+func isMade(i state.Item, asset *assets.Asset) bool {
+	return i.Action == state.Create || asset != nil && asset.ID != i.Asset
+}
+
+// changesOf is what is written into an asset, if there is anything. Where it comes from is
+// written along, and only if it always should be for itself alone.
+func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
+	mark := migrate.Provenance(a.run.Pair.Source, key, digest, asset.ID)
+	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.MarkOf(asset) != mark
+	if m.IsZero() && !marks {
+		return c, false
+	}
+	c.Description = m.Description
+	if m.Tags != nil {
+		c.Tags = &m.Tags
+	}
+	if len(m.Attributes) == 0 && !marks {
+		return c, true
+	}
+	// Whether the service merges attributes is not known, so all of them are sent.
+	c.CustomAttributes = maps.Clone(asset.Metadata.CustomAttributes)
+	if c.CustomAttributes == nil {
+		c.CustomAttributes = map[string]any{}
+	}
+	for name, value := range m.Attributes {
+		c.CustomAttributes[name] = value
+	}
+	if marks {
+		c.CustomAttributes[migrate.ProvenanceAttribute] = mark
+	}
+	return c, true
+}
+
+func remarkOf(m metadata.Merged) string {
+	kept := append(m.Kept, m.Conflicts...)
+	if len(kept) == 0 {
+		return ""
+	}
+	return migrate.KeptEdits + ": " + strings.Join(kept, ", ")
+}

@@ -1,0 +1,194 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// lookEvery is how often the dispatcher sees whether anything is due.
+const lookEvery = 100 * time.Millisecond
+
+// A dispatcher hands items to the workers and is the only one that writes their
+// fate into the journal, in batches; see commit.
+type dispatcher struct {
+	*Applier
+	structure *structure
+	work      chan state.Item
+	results   chan result // without a buffer: no worker takes more before its result, which may end the run, is known
+	settled   chan []finding
+	committed chan commit
+
+	queue     []state.Item // taken, not handed out yet
+	cursor    sources.Key  // the last key taken
+	exhausted bool         // nothing is planned after the cursor
+	inHand    int          // items that workers have
+	inHandOf  namesakes    // these
+	doubts    []doubt      // to be looked at
+	doubtsOf  namesakes    // these, and those that are being looked at
+	settling  bool
+	told      int // doubts that people were told of when nothing moved
+	toldAt    time.Time
+	unknown   int                 // items in doubt that could not be found out about
+	fresh     int                 // doubts that arose in this process and are not settled
+	sends     map[sources.Key]int // how often an item was sent, of those that left no trace
+
+	gathered   commit    // what is to be written next
+	committing bool      // something else is being written
+	began      time.Time // when that was begun last
+
+	nextDue time.Time // of the items that wait for another attempt; zero if none does
+	since   time.Time // since when there is nothing to do but wait for them
+
+	stopping bool
+	why      error // of stopping
+	row      row   // of failures, see breaker
+}
+
+// newDispatcher makes a dispatcher that knows what former processes left behind.
+func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
+	d := &dispatcher{
+		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, doubtsOf: namesakes{},
+		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
+		committed: make(chan commit, 1),
+	}
+	var last time.Time
+	for _, i := range interrupted {
+		if i.IntentAt.After(last) {
+			last = i.IntentAt
+		}
+	}
+	due := a.formerEnd(last).Add(max(a.Settle, a.Answer)) // all of it may have been sent
+	for _, i := range interrupted {
+		if wasSent(i) {
+			d.queue = append(d.queue, i)
+		} else {
+			d.doubt(i, due.Add(migrate.Handling(i.Size)), false)
+		}
+	}
+	for i, err := range a.Journal.Items(ctx, a.run.Num, state.ItemSent) {
+		if err != nil {
+			return nil, err
+		}
+		d.queue = append(d.queue, i)
+	}
+	return d, d.findDue(ctx)
+}
+
+// dispatch runs until nothing is left to do, or the run has to end early.
+func (d *dispatcher) dispatch(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	stop, aborted := d.Stop, ctx.Done()
+	if err := d.look(ctx); err != nil { // at what a former process left
+		return err
+	}
+	for {
+		d.advance(ctx)
+		if d.idle() {
+			if err := d.record(ctx); err != nil {
+				return errors.Join(d.why, err)
+			}
+			if d.stopping || !d.stays() {
+				return cmp.Or(d.why, d.toldToStop(ctx))
+			}
+		}
+		d.tellDoubts()
+		var work chan<- state.Item
+		var next state.Item
+		if len(d.queue) > 0 && !d.holdsBack() && !d.doubtsOf.has(d.queue[0]) {
+			work, next = d.work, d.queue[0]
+		}
+		var err error
+		select {
+		case work <- next:
+			d.queue = d.queue[1:]
+			d.inHand++
+			d.inHandOf.add(next, 1)
+		case r := <-d.results:
+			d.inHand--
+			d.inHandOf.add(r.item, -1)
+			err = d.take(r)
+		case findings := <-d.settled:
+			d.settling = false
+			err = d.learn(ctx, findings)
+		case c := <-d.committed:
+			err = d.advanced(c)
+		case <-tick.C:
+			err = errors.Join(d.wake(ctx), d.look(ctx))
+		case <-stop:
+			stop = nil
+			d.stop(migrate.ErrStopped)
+		case <-aborted:
+			aborted = nil
+			d.stop(context.Cause(ctx))
+		}
+		if err != nil {
+			d.stop(err)
+		}
+	}
+}
+
+// toldToStop is why the run must not be taken for finished, should it have been told
+// to stop just now: what came back then may not have been begun.
+func (d *dispatcher) toldToStop(ctx context.Context) error {
+	select {
+	case <-d.Stop:
+		return migrate.ErrStopped
+	default:
+		return context.Cause(ctx)
+	}
+}
+
+// stop takes no more work. What the workers have is waited for. A run that stops already
+// keeps its reason, and the first fatal error beside it.
+func (d *dispatcher) stop(why error) {
+	if d.stopping {
+		if migrate.HasClass(why, retry.Fatal) && !migrate.HasClass(d.why, retry.Fatal) {
+			d.why = errors.Join(d.why, why)
+		}
+		return
+	}
+	d.stopping, d.why = true, why
+	d.giveBack(d.queue...)
+	d.queue = nil
+}
+
+// idle reports whether there is nothing to do at the moment.
+func (d *dispatcher) idle() bool {
+	if d.inHand > 0 || d.settling || d.committing || len(d.queue) > 0 {
+		return false
+	}
+	return d.stopping || d.exhausted && len(d.doubts) == 0
+}
+
+// take deals with the result of a worker.
+func (d *dispatcher) take(r result) error {
+	if r.release {
+		d.giveBack(r.item)
+		return r.fatal
+	}
+	r.outcome = d.postpone(r)
+	d.add(r.item, r.outcome)
+	if r.outcome.State == state.ItemInDoubt {
+		r.item.Error = r.outcome.Error
+		d.doubt(r.item, clock.Now().Add(d.patience(r.answer)+migrate.Handling(r.item.Size)), true)
+	}
+	return cmp.Or(r.fatal, d.breaker(r))
+}
+
+// patience is how long something may take to become visible after its answer was
+// lost: longer if the service said nothing, because then it may still be at work.
+func (a *Applier) patience(answered bool) time.Duration {
+	if answered {
+		return a.Settle
+	}
+	return max(a.Settle, a.Answer)
+}

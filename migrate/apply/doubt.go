@@ -1,0 +1,281 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A doubt is an item of which it is not known whether it arrived. It is looked
+// at twice: at once, since most are there by then, and when it is due, because
+// what is not there by then does not come any more. Before it is sent again, all that
+// is in its container is looked at; see lookThroughAll.
+type doubt struct {
+	item   state.Item
+	due    time.Time
+	looked bool
+	unseen bool // it was due, and only that is left to be done
+	fresh  bool // it arose in this process
+	failed int  // how often looking failed, of those times that were the last
+}
+
+// maxLooks is how often a process tries to look when looking fails.
+const maxLooks = 3
+
+// doubt puts an item in doubt that may become visible until a time. That counts
+// from when the doubt arose: an upload may have taken long since its intent.
+func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
+	if i.Action == state.Adopt {
+		due = clock.Now() // it was not going to change anything
+	}
+	d.doubts = append(d.doubts, doubt{item: i, due: due, fresh: fresh})
+	d.doubtsOf.add(i, 1)
+	if fresh {
+		d.fresh++
+	}
+}
+
+// holdsBack reports whether nothing more is sent for now, because so much is in
+// doubt that some of it must be settled first, or because one item at a time is
+// tried: a service in trouble is not helped by more of the same.
+func (d *dispatcher) holdsBack() bool {
+	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand+d.fresh > 0
+}
+
+// namesakes count items by place and name.
+type namesakes map[int64]int
+
+func (n namesakes) add(i state.Item, count int) {
+	if n[i.Slot] += count; n[i.Slot] == 0 {
+		delete(n, i.Slot)
+	}
+}
+
+// has reports whether there is one that goes where an item does, under the same name.
+func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
+
+// look starts to settle items in doubt, aside from the uploads. What has come of those
+// is written before: an asset that is not in the journal is nobody's, and might be taken
+// for that of an item in doubt which has the same name and content. So no worker has an item
+// of that name meanwhile.
+func (d *dispatcher) look(ctx context.Context) error {
+	if d.settling || d.stopping {
+		return nil
+	}
+	now, atRest := clock.Now(), d.isAtRest()
+	var ready, later []doubt
+	for _, q := range d.doubts {
+		if q.looked && now.Before(q.due) || d.inHandOf.has(q.item) {
+			later = append(later, q)
+		} else {
+			ready = append(ready, q)
+		}
+	}
+	if !atRest && !slices.ContainsFunc(ready, func(q doubt) bool { return !q.unseen }) {
+		return nil
+	}
+	if err := d.record(ctx); err != nil {
+		return err
+	}
+	d.doubts, d.settling = later, true
+	ctx = retry.WithDrain(ctx, d.Stop)
+	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now, atRest) }()
+	return nil
+}
+
+// isAtRest reports whether there is nothing to do any more before whole containers are
+// looked at for what was lost. What is next may have to wait for that.
+func (d *dispatcher) isAtRest() bool {
+	if len(d.doubts) == 0 || d.inHand > 0 || slices.ContainsFunc(d.doubts, func(q doubt) bool { return !q.unseen }) {
+		return false
+	}
+	if len(d.queue) > 0 {
+		return d.doubtsOf.has(d.queue[0])
+	}
+	return d.exhausted
+}
+
+// tellDoubts tells what the run waits for when only items in doubt are left, or
+// so many of them that nothing more is sent.
+func (d *dispatcher) tellDoubts() {
+	onlyDoubts := d.exhausted && len(d.queue) == 0
+	if d.stopping || d.settling || d.inHand > 0 || !onlyDoubts && !d.holdsBack() || len(d.doubts) == d.told {
+		return
+	}
+	var until time.Time
+	why := ""
+	for _, q := range d.doubts {
+		if !q.looked {
+			return // most are there by then
+		}
+		if q.due.After(until) {
+			until, why = q.due, q.item.Error
+		}
+	}
+	now := clock.Now()
+	if until.Sub(now) < migrate.WorthTelling || now.Sub(d.toldAt) < tellEvery {
+		return
+	}
+	d.told, d.toldAt = len(d.doubts), now
+	d.Watch.Doubts(d.told, settled(why), until)
+}
+
+// tellEvery is how often that is told.
+const tellEvery = 10 * time.Second
+
+// learn takes note of what was found out about items in doubt. What did not
+// arrive is sent again, with a new intent, unless that has failed too often.
+func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
+	faultpoint.Hit(faultpoint.Looked)
+	if ctx.Err() != nil { // which is why less was found out than could be
+		d.stop(context.Cause(ctx))
+	}
+	var again []finding
+	var broken error
+	for _, f := range findings {
+		if f.receipt == nil && (!f.final || f.later || d.stopping || d.mayLookAgain(&f)) {
+			f.looked = true
+			d.unseen(&f)
+			d.doubts = append(d.doubts, f.doubt)
+			if migrate.HasClass(f.err, retry.Fatal) && broken == nil { // one look has the same error for all
+				broken = f.err
+			}
+			continue
+		}
+		d.doubtsOf.add(f.item, -1)
+		if f.fresh && !f.unseen {
+			d.fresh--
+		}
+		switch {
+		case f.receipt != nil:
+			if !f.fresh { // or its bytes were counted as they were sent
+				d.Watch.Progress(0, f.item.Size)
+			}
+			d.found(f)
+		case f.lost():
+			broken = errors.Join(broken, d.lost(f))
+		case f.err != nil:
+			broken = errors.Join(broken, d.unclear(f))
+		case d.mayResend(f):
+			again = append(again, f)
+		default:
+			broken = errors.Join(broken, d.giveUp(f))
+		}
+	}
+	if err := errors.Join(broken, d.record(ctx)); err != nil || d.stopping || len(again) == 0 {
+		return err
+	}
+	return d.resend(ctx, again)
+}
+
+// unseen has the rest of a run go on while an item waits for a look at all of its container.
+func (d *dispatcher) unseen(f *finding) {
+	if !f.later || f.unseen {
+		return
+	}
+	if f.unseen = true; f.fresh {
+		d.fresh--
+	}
+}
+
+// mayLookAgain lets a little time pass where looking failed for a reason that may
+// pass, too.
+func (d *dispatcher) mayLookAgain(f *finding) bool {
+	class, _ := retry.Classify(f.err)
+	if f.err == nil || f.lost() || !class.Repeatable() || f.failed+1 >= maxLooks {
+		return false
+	}
+	f.failed++
+	f.due = clock.Now().Add(d.Settle)
+	return true
+}
+
+// lost gives up finding out about an item.
+func (d *dispatcher) lost(f finding) error {
+	o := f.outcome()
+	d.add(f.item, o)
+	if o.State == state.ItemChanged { // it changed; that happens
+		return nil
+	}
+	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+}
+
+// unclear leaves an item in doubt for another process: whoever could tell what became
+// of it cannot be asked.
+func (d *dispatcher) unclear(f finding) error {
+	o := f.outcome()
+	d.unknown++
+	d.add(f.item, o)
+	if migrate.HasClass(f.err, retry.Fatal) {
+		return f.err
+	}
+	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+}
+
+// found takes note that an item in doubt did arrive, and has what else belongs to
+// it done.
+func (d *dispatcher) found(f finding) {
+	o := f.outcome()
+	d.row = row{}
+	if o.Misnamed && d.describes() {
+		o.Misnamed = false // it lacks its description, too, which the next run gives it
+	} else if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
+		o.State = state.ItemSent
+		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
+			d.queue = append(d.queue, f.item)
+		}
+	}
+	d.add(f.item, o)
+}
+
+// mayResend counts that an item was sent in vain. What a former process did does
+// not count: it was interrupted.
+func (d *dispatcher) mayResend(f finding) bool {
+	if f.fresh {
+		d.sends[f.item.Key]++
+	}
+	return d.sends[f.item.Key] < maxSends
+}
+
+// giveUp fails an item that leaves no trace at the destination however often it
+// is sent.
+func (d *dispatcher) giveUp(f finding) error {
+	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
+	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + settled(f.item.Error)}
+	delete(d.sends, f.item.Key)
+	d.add(f.item, o)
+	return d.breaker(result{item: f.item, outcome: o, alike: why})
+}
+
+func (d *dispatcher) resend(ctx context.Context, again []finding) error {
+	keys := make([]sources.Key, len(again))
+	for n, f := range again {
+		keys[n] = f.item.Key
+	}
+	now := d.Now()
+	if err := d.Journal.Resend(ctx, d.run.Num, keys, now); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Resent)
+	if d.settleOnly {
+		return d.Journal.Release(ctx, d.run.Num, keys)
+	}
+	for _, f := range again {
+		if f.fresh {
+			d.Watch.Progress(0, -f.item.Size) // they will be sent again
+		}
+		f.item.IntentAt, f.item.State = now, state.ItemSending
+		f.item.Attempts++
+		d.queue = append(d.queue, f.item)
+	}
+	return nil
+}

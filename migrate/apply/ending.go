@@ -1,0 +1,34 @@
+package apply
+
+import (
+	"context"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// end finishes the run, in which nothing is left to do.
+func (a *Applier) end(ctx context.Context) error {
+	err := a.finishRun(ctx)
+	faultpoint.Hit(faultpoint.Finished)
+	return err
+}
+
+func (a *Applier) finishRun(ctx context.Context) error {
+	if err := a.leaveSidecars(ctx); err != nil {
+		return err
+	}
+	if a.rules.Sync == nil {
+		return a.Journal.FinishRun(ctx, a.run.Num)
+	}
+	e := state.Ending{Touched: string(migrate.ReasonSeeming)}
+	if a.rules.FollowsGone() {
+		e.Absent = string(migrate.ObstacleAbsent)
+		var err error
+		if e.Remapped, err = a.IsRemapped(ctx, a.run, a.rules); err != nil {
+			return err
+		}
+	}
+	return a.Journal.FinishSync(ctx, a.run, e)
+}

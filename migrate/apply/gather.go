@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/state"
+)
+
+// What people did to an asset shows by its having been changed after we left it. Where we
+// change it in turn without giving it other content, it counts as left when it was before:
+// else our change would hide theirs from whatever is done to it later.
+
+// leftBefore is when we left an asset that somebody has changed since; zero if nobody has.
+func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
+	left := collect.LeftAt(r, now)
+	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.Rounding)) {
+		return time.Time{}, nil
+	}
+	if i.Action == state.Describe {
+		was, err := a.before(ctx, i)
+		if err != nil || !was.Left.IsZero() {
+			return was.Left, err
+		}
+		if !was.Modified.IsZero() && !now.LastModifiedAt.After(was.Modified.Add(collect.Rounding)) {
+			return time.Time{}, nil // the plan has looked
+		}
+	}
+	// It may be what another try wrote, whose answer was lost. That gave it no content.
+	standing, err := a.Revised(ctx, r, now)
+	if err != nil || standing != migrate.EditedThere {
+		return time.Time{}, err
+	}
+	return left, nil
+}
+
+// before is what the run keeps of the asset of an item as it was before; nothing if it keeps
+// none.
+func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerAsset, err error) {
+	kept, err := a.Journal.FormerAsset(ctx, a.run.Num, i.Key)
+	if err == nil && kept != nil {
+		err = json.Unmarshal(kept, &was)
+	}
+	if err != nil {
+		return was, migrate.NewStateError(err)
+	}
+	return was, nil
+}
+
+// gather collects what describes an object. What its content says went by if it was sent
+// just now; else it is as it was, unless nobody has looked so far.
+func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.SaidLast) (g collect.Metadata, err error) {
+	switch {
+	case sent != nil:
+		g, err = a.wentBy(ctx, sent)
+	case i.Action != state.Describe && i.Action != state.Move, i.Reason == string(migrate.ReasonUndescribed), i.Reason == string(migrate.ReasonAgain):
+		g, err = a.Examine(ctx, i.Object)
+	case i.Action == state.Describe && isTouched(i, *receipt):
+		g.Found = last.Found
+		g, err = a.AskSource(ctx, i.Object, g)
+	default:
+		g.Found = last.Found
+	}
+	if err != nil {
+		return g, err
+	}
+	return a.Complete(ctx, a.run, i, receipt.Digest, g)
+}
+
+// isTouched reports whether an object does not look as when it arrived.
+func isTouched(i state.Item, r state.Receipt) bool {
+	return i.VersionTag != r.VersionTag || !i.Time.Equal(r.Time)
+}
+
+// wentBy gives what went by while an object was sent.
+func (a *Applier) wentBy(ctx context.Context, sent *content) (g collect.Metadata, err error) {
+	g.Found = metadata.Found{}.With(metadata.FromSource, a.OfSource(sent.kept))
+	if sent.capture == nil {
+		return g, nil
+	}
+	if sent.capture.Elsewhere() {
+		return a.LookInto(ctx, sent.item.Object, g)
+	}
+	g.Add(sent.capture.Found())
+	return g, nil
+}

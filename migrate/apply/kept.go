@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// maxKept is how many bytes are kept of what a source has with an object. S3 itself
+// allows 2 KB of metadata and ten tags.
+const maxKept = 16 << 10
+
+// keep has a receipt keep what the source has with the object. What is too large for
+// a journal is left out, and the note says so.
+func keep(r *state.Receipt, d *sources.Description) (note string) {
+	if d == nil {
+		return ""
+	}
+	kept := &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
+	if n := keptSize(kept); n > maxKept {
+		return fmt.Sprintf("%s: %d bytes, at most %d are", migrate.NotKept, n, maxKept)
+	}
+	if !kept.IsZero() {
+		r.Description = kept
+	}
+	return ""
+}
+
+func keptSize(d *state.Description) int {
+	if d == nil {
+		return 0
+	}
+	n := len(d.ContentType)
+	for _, m := range []map[string]string{d.Metadata, d.Tags} {
+		for name, value := range m {
+			n += len(name) + len(value)
+		}
+	}
+	return n
+}
+
+// keepFound is keep for an item in doubt that was found at the destination: whoever
+// sent it cannot tell any more. A source that may answer later leaves it in doubt.
+func (a *Applier) keepFound(ctx context.Context, f *finding) {
+	if !a.Source.Traits().Describes || f.receipt.Adopted {
+		return
+	}
+	d, err := collect.AskAtEnd(ctx, a.Source, f.item.Object)
+	switch {
+	case err == nil:
+		f.remark = keep(f.receipt, d)
+	case collect.SaysNothing(err):
+		f.remark = migrate.NotKept + ": " + err.Error()
+	default:
+		f.receipt, f.err = nil, err
+	}
+}

@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/clock"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// making is how a category or a folder is found and made.
+type making struct {
+	look   func() (id string, err error) // "" if it is not there
+	forget func()                        // what was seen before
+	create func() (id string, err error)
+}
+
+// makeTries is how often something is asked for whose answers get lost.
+const makeTries = 3
+
+// make looks for something and makes it if it is not there. If the answer to
+// making it is lost, it looks again, at once and when it must have shown up,
+// before it makes it once more; whether what it then finds was made by us is not
+// known. The same goes for what a former process asked for.
+func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id string, made bool, err error) {
+	if id, err = m.look(); id != "" || err != nil {
+		return id, false, err
+	}
+	var last error
+	for try := 0; ; try++ {
+		if id, err := s.lookForLost(ctx, p, m); id != "" || err != nil {
+			return id, false, err
+		}
+		if try == makeTries {
+			return "", false, &unseenError{last}
+		}
+		if err := s.Journal.Intend(ctx, s.run.Pair.Destination, p, s.Now()); err != nil {
+			return "", false, migrate.NewStateError(err)
+		}
+		faultpoint.Hit(faultpoint.FolderIntended)
+		id, err := m.create()
+		switch {
+		case err == nil:
+			return id, true, nil
+		case !errors.Is(err, assets.ErrInDoubt):
+			return "", false, errors.Join(err, s.forgetIntent(context.WithoutCancel(ctx), p))
+		}
+		last = err
+		s.lose(p, clock.Now().Add(s.patience(answered(err))))
+	}
+}
+
+// An unseenError says that something was asked for again and again, and is not
+// there. It hides the doubt of the last time, which is settled.
+type unseenError struct{ last error }
+
+func (e *unseenError) Error() string {
+	return fmt.Sprintf("asked for it %d times, and it is not there; the last answer: %s", makeTries, settled(e.last.Error()))
+}
+
+// settled is the text of an error in doubt without the doubt.
+func settled(text string) string { return strings.TrimSuffix(text, "; "+assets.ErrInDoubt.Error()) }
+
+// lose notes that something was asked for and may show up until a time.
+func (s *structure) lose(p state.PlaceKey, due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost[p] = due
+}
+
+// lookForLost looks for what may have been made without an answer, until it must
+// have shown up.
+func (s *structure) lookForLost(ctx context.Context, p state.PlaceKey, m making) (id string, err error) {
+	s.mu.Lock()
+	due, lost := s.lost[p]
+	s.mu.Unlock()
+	if !lost {
+		return "", nil
+	}
+	if id, err = s.lookUntil(ctx, m, due); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.lost, p)
+	return id, nil
+}
+
+// lookUntil looks at once, and again at a time.
+func (s *structure) lookUntil(ctx context.Context, m making, due time.Time) (id string, err error) {
+	for _, at := range []time.Time{{}, due} {
+		if err := retry.Sleep(ctx, at.Sub(clock.Now())); err != nil {
+			return "", err
+		}
+		m.forget()
+		if id, err = m.look(); id != "" || err != nil {
+			return id, err
+		}
+	}
+	return "", nil
+}
+
+func (s *structure) forgetIntent(ctx context.Context, p state.PlaceKey) error {
+	if err := s.Journal.ForgetIntent(ctx, s.run.Pair.Destination, p); err != nil {
+		return migrate.NewStateError(err)
+	}
+	return nil
+}

@@ -1,0 +1,497 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// moving puts assets where their objects are now, and gives them their names. Those of a
+// batch that are bound for one place go there with one request.
+type moving struct{ *structure }
+
+func (m moving) Kind() state.Kind { return state.Moves }
+
+// A passage is an asset on its way.
+type passage struct {
+	item     state.Item
+	receipt  state.Receipt     // of the object, as it becomes
+	left     time.Time         // when we left the asset, if somebody has changed it since; see leftBefore
+	from     migrate.Container // where the asset was
+	at       migrate.Container // where it is
+	current  bool              // the service told of the asset since it was changed last
+	refusal  error             // why it stays where it is
+	failure  string            // why it is in its place, but not as it should be
+	misnamed bool              // only its name is not as it should be
+	told     description       // what was written into it
+	remark   string            // for people
+}
+
+// takes notes what the service says of the asset.
+func (p *passage) takes(a assets.Asset) {
+	r := &p.receipt
+	r.Name, r.Extension, r.URL, r.Images, r.Modified = a.Name, a.Extension, a.URL, a.ImageURLs, a.LastModifiedAt
+	p.current = true
+}
+
+// isNamed reports whether the asset has its name.
+func (p *passage) isNamed() bool {
+	name, extension := migrate.SplitName(p.item.Name)
+	return norm.NFC.String(p.receipt.Name) == norm.NFC.String(name) && p.receipt.Extension == extension
+}
+
+// A departure is what is bound for one place.
+type departure struct {
+	category, folder string
+	passages         []*passage
+}
+
+// departures puts together what is bound for one place, in the order of the batch.
+func departures(all []*passage) (bound []*departure) {
+	known := map[[2]string]*departure{}
+	for _, p := range all {
+		place := [2]string{p.item.Category, p.item.Folder}
+		d := known[place]
+		if d == nil {
+			d = &departure{category: p.item.Category, folder: p.item.Folder}
+			known[place], bound = d, append(bound, d)
+		}
+		d.passages = append(d.passages, p)
+	}
+	return bound
+}
+
+// Ask moves a batch to its places. What has begun is finished, even if the run is told to
+// stop: an asset that has its new place and still its former name belongs nowhere.
+func (m moving) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+	all := make([]*passage, len(batch))
+	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {
+		all[n], err = m.passage(ctx, batch[n])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, d := range departures(all) {
+		c, err := m.depart(ctx, d)
+		if err != nil {
+			return outcomes, err
+		}
+		for _, p := range d.passages {
+			outcomes = append(outcomes, p.outcome(c))
+		}
+	}
+	return outcomes, nil
+}
+
+// each calls f with the numbers up to n, several at once.
+func (m moving) each(ctx context.Context, n int, f func(ctx context.Context, n int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.Concurrency)
+	for i := range n {
+		g.Go(func() error { return f(ctx, i) })
+	}
+	return g.Wait()
+}
+
+// passage finds out where an asset is. The journal knows, unless somebody may have moved it
+// and that does not matter.
+func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
+	r, err := m.Journal.Receipt(ctx, m.run.Pair.ID, i.Origin)
+	if err != nil {
+		return nil, migrate.NewStateError(err)
+	}
+	was, err := m.before(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	r.Key, r.Size, r.Time, r.VersionTag, r.ContentType = i.Key, i.Size, i.Time, i.VersionTag, i.ContentType
+	p := &passage{item: i, receipt: r, left: was.Left, at: migrate.Container{Category: r.Category, Folder: r.Folder}}
+	p.from = p.at
+	if i.Origin != i.Key && !m.rules.Overwrites() {
+		return p, nil
+	}
+	asset, err := m.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.refusal = &DeletedError{i.Asset}
+		return p, nil
+	}
+	p.takes(asset)
+	p.at = migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}
+	p.from = p.at
+	return p, err
+}
+
+// depart brings assets to their place and makes them what they should be there. A folder
+// that is gone, with whatever the journal knows to be around it, is made again once.
+func (m moving) depart(ctx context.Context, d *departure) (migrate.Container, error) {
+	began := m.Now()
+	for again := false; ; again = true {
+		c, err := m.container(retry.WithDrain(ctx, m.Stop), d.category, d.folder)
+		if err != nil {
+			return c, err
+		}
+		err = m.bring(ctx, c, d.passages)
+		if err == nil {
+			return c, m.complete(ctx, c, d.passages, began)
+		}
+		if again || d.folder == "" || !errors.Is(err, fs.ErrNotExist) {
+			return c, err
+		}
+		if err := m.forget(ctx, c, d.folder); err != nil {
+			return c, err
+		}
+	}
+}
+
+// bring moves assets to a place. Those that are refused there are tried again under their
+// new names.
+func (m moving) bring(ctx context.Context, c migrate.Container, passages []*passage) error {
+	if err := m.move(ctx, c, passages); err != nil {
+		return err
+	}
+	for _, p := range passages {
+		if p.refusal == nil || errors.Is(p.refusal, fs.ErrNotExist) || p.isNamed() {
+			continue
+		}
+		if err := m.renameAndMove(ctx, c, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m moving) move(ctx context.Context, c migrate.Container, passages []*passage) error {
+	var transfers []assets.Transfer
+	for _, p := range passages {
+		if p.refusal == nil && p.at != c {
+			transfers = append(transfers, assets.Transfer{AssetID: p.item.Asset})
+		}
+	}
+	if len(transfers) == 0 {
+		return nil
+	}
+	refused, err := Refusals(m.Write.Move(ctx, targetIn(c), transfers...))
+	if err != nil {
+		return err
+	}
+	for _, p := range passages {
+		if p.refusal != nil || p.at == c {
+			continue
+		}
+		switch refusal := refused.Refusal(p.item.Asset); {
+		case errors.Is(refusal, fs.ErrNotExist):
+			p.refusal = &DeletedError{p.item.Asset}
+		case refusal != nil:
+			p.refusal = fmt.Errorf("its asset stays where it was, as something there may have its name: %w", refusal)
+		default:
+			p.at, p.current = c, false
+		}
+	}
+	return nil
+}
+
+// targetIn is a container as what is moved names it.
+func targetIn(c migrate.Container) assets.Target {
+	return assets.Target{CategoryID: c.Category, FolderID: c.Folder}
+}
+
+// renameAndMove gives an asset its new name before it is moved, and its former one again
+// if that did not help: people must not find it renamed and take it for an edit.
+func (m moving) renameAndMove(ctx context.Context, c migrate.Container, p *passage) error {
+	former := p.receipt.Filename()
+	if err := m.rename(ctx, p, p.item.Name); migrate.HasClass(err, retry.Permanent) {
+		return nil // that it was refused before stands
+	} else if err != nil {
+		return err
+	}
+	p.refusal = nil
+	if err := m.move(ctx, c, []*passage{p}); err != nil || p.refusal == nil {
+		return err
+	}
+	return m.rename(ctx, p, former)
+}
+
+func (m moving) rename(ctx context.Context, p *passage, to string) error {
+	name, extension := migrate.SplitName(to)
+	var changes assets.Changes
+	if p.receipt.Name != name {
+		changes.Name = &name
+	}
+	if p.receipt.Extension != extension {
+		changes.Extension = &extension
+	}
+	asset, err := m.Write.Update(ctx, p.item.Asset, changes)
+	if err == nil {
+		p.takes(asset)
+	}
+	return err
+}
+
+// complete gives assets that are in their place their names, and whatever else belongs to
+// them, and finds out when the service says that it did.
+func (m moving) complete(ctx context.Context, c migrate.Container, passages []*passage, began time.Time) error {
+	if err := m.each(ctx, len(passages), func(ctx context.Context, n int) error {
+		p := passages[n]
+		if p.refusal != nil {
+			return nil
+		}
+		if err := m.giveName(ctx, c, p); err != nil {
+			return err
+		}
+		return m.redescribe(ctx, p)
+	}); err != nil {
+		return err
+	}
+	return m.askWhen(ctx, c, passages, began)
+}
+
+func (m moving) giveName(ctx context.Context, c migrate.Container, p *passage) error {
+	if p.isNamed() {
+		return nil
+	}
+	former := p.receipt.Filename()
+	err := m.rename(ctx, p, p.item.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.refusal = &DeletedError{p.item.Asset}
+		return nil
+	case migrate.HasClass(err, retry.Permanent):
+		p.failure = fmt.Sprintf("its asset is moved, but keeps the name %q: %v", former, err)
+	case err == nil && migrate.FoldName(p.receipt.Filename()) != migrate.FoldName(p.item.Name):
+		p.failure = fmt.Sprintf("the service named its asset %q", p.receipt.Filename())
+	default:
+		return err
+	}
+	if p.item.Reason == string(migrate.ReasonNameFree) {
+		return m.keepName(ctx, p, former)
+	}
+	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily told
+		return unlessPermanent(m.nameApart(ctx, p))
+	}
+	return unlessPermanent(m.takeBack(ctx, c, p, former))
+}
+
+// nameApart gives an asset the name of a collision, from which a later run gives it its own once
+// that is free.
+func (m moving) nameApart(ctx context.Context, p *passage) error {
+	name := migrate.DistinctName(p.item.Name, p.item.Key)
+	if err := m.rename(ctx, p, name); err != nil {
+		return err
+	}
+	p.failure, p.misnamed = fmt.Sprintf("%s; it is called %q for now", p.failure, p.receipt.Filename()), true
+	p.item.Name = name
+	return nil
+}
+
+// takeBack puts an asset back where it was, under its former name, if another has got the new
+// one since the plan: the next run decides about its object again. Where the service does not
+// tell, or does not let it go back, the asset stays.
+func (m moving) takeBack(ctx context.Context, c migrate.Container, p *passage, former string) error {
+	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	if p.receipt.Filename() != former {
+		if err := m.rename(ctx, p, former); err != nil {
+			return err
+		}
+	}
+	if err := m.move(ctx, p.from, []*passage{p}); err != nil {
+		return err
+	}
+	if p.refusal = nil; p.at == p.from {
+		p.refusal = &takenError{p.item.Name}
+	}
+	return nil
+}
+
+func unlessPermanent(err error) error {
+	if migrate.HasClass(err, retry.Permanent) {
+		return nil
+	}
+	return err
+}
+
+// keepName leaves an asset the name that it has, where the one that was to be free is not: a
+// later run tries again, and none fails for that.
+func (m moving) keepName(ctx context.Context, p *passage, former string) error {
+	p.remark, p.failure = fmt.Sprintf("its name is not free yet, so its asset is still called %q", former), ""
+	p.item.Name = former
+	if p.isNamed() {
+		return nil
+	}
+	return m.rename(ctx, p, former)
+}
+
+// redescribe brings an asset in line with what the source says of its object under the new
+// key, and with where it comes from, if either is written into it.
+func (m moving) redescribe(ctx context.Context, p *passage) error {
+	if some, err := m.isToldOtherwise(ctx, p.item); p.refusal != nil || !some || err != nil {
+		return err
+	}
+	asset, err := m.Dest.Asset(ctx, p.item.Asset)
+	if err != nil {
+		return err
+	}
+	p.takes(asset)
+	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
+	if migrate.HasClass(err, retry.Permanent) {
+		p.failure, p.misnamed = migrate.Joined(p.failure, "its asset is moved, but not described: "+err.Error()), false
+		return nil
+	} else if err != nil {
+		return err
+	}
+	p.receipt.Modified, p.told, p.remark = d.modified, d, migrate.Joined(p.remark, d.remark)
+	return nil
+}
+
+// isToldOtherwise reports whether an asset that is moved has to be described anew. The
+// destination is not asked for that: most say of an object what they said before.
+func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
+	if m.Provenance == "always" {
+		return true, nil
+	}
+	beside, remark, err := m.InSidecars(ctx, m.run, i.Key)
+	if err != nil || remark != "" { // which people hear of once it is described
+		return true, err
+	}
+	if beside == nil && m.Describer == nil {
+		return false, nil
+	}
+	last, err := m.SaidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
+	if err != nil {
+		return false, err
+	}
+	found := last.Found
+	if beside != nil {
+		found = found.With(metadata.FromSidecar, beside)
+	}
+	fields, err := m.InTable(ctx, m.run, i.Key, i.Digest, found)
+	if err != nil || fields == nil && beside == nil {
+		return false, err
+	}
+	if fields != nil {
+		found = found.With(metadata.FromTable, fields)
+	}
+	said, _, err := m.Say(i.Object, found)
+	return said.Over(last.Base).Encode() != last.Text, err
+}
+
+// askWhen asks when assets were changed last that were only moved. A service that takes
+// this for a change has them first in the list of their place; of one that does not, the
+// journal knows. The service's clock may have been set back since they set out.
+func (m moving) askWhen(ctx context.Context, c migrate.Container, passages []*passage, began time.Time) error {
+	wanted := map[string]*passage{}
+	for _, p := range passages {
+		if p.refusal == nil && !p.current {
+			wanted[p.item.Asset] = p
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	if now := m.Now(); now.Before(began) {
+		began = now
+	}
+	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByLastModifiedAt, Order: assets.Descending, PageSize: bulkBatch, Since: began.Add(-clockSlack)}
+	if c.Folder != "" {
+		o.CategoryID, o.FolderID = "", c.Folder
+	}
+	for asset, err := range m.Dest.List(ctx, o) {
+		if err != nil {
+			return err
+		}
+		if p := wanted[asset.ID]; p != nil {
+			p.takes(asset)
+			delete(wanted, asset.ID)
+		}
+		if len(wanted) == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// outcome is what became of an item whose asset is bound for a place.
+func (p *passage) outcome(c migrate.Container) state.Outcome {
+	if p.refusal != nil {
+		return Failure(p.item, p.refusal)
+	}
+	p.receipt.Category, p.receipt.Folder = c.Category, c.Folder
+	p.receipt.Slot = migrate.Place{Category: c.Category, Folder: p.item.Folder, Name: p.item.Name}.Slot()
+	if !p.left.IsZero() {
+		p.receipt.Modified = p.left
+	}
+	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Error: p.remark}
+	p.told.into(&o)
+	if p.failure != "" {
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), p.failure, p.misnamed
+	}
+	return o
+}
+
+// Look finds an asset in its place, and finishes what was begun with it: by its former
+// name it belongs nowhere.
+func (m moving) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+	began := m.Now()
+	c, err := m.lookup(ctx, i.Category, i.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	} else if err != nil {
+		return o, err
+	}
+	p, err := m.passage(ctx, i)
+	if err != nil {
+		return o, err
+	}
+	asset, err := m.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil // that is told when it is tried again
+	} else if err != nil {
+		return o, err
+	}
+	stayed := p.at == c
+	p.takes(asset)
+	if p.at = (migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}); p.at != c || stayed && !p.isNamed() {
+		return o, nil
+	}
+	if err := m.complete(ctx, c, []*passage{p}, began); err != nil {
+		return o, err
+	}
+	return p.outcome(c), nil
+}
+
+// A DeletedError says that an asset that is to be changed is not there any more.
+type DeletedError struct{ Asset string }
+
+func (e *DeletedError) Error() string {
+	return fmt.Sprintf("its asset %s was deleted at the destination since the plan looked at it", e.Asset)
+}
+
+// Is makes it an fs.ErrNotExist.
+func (e *DeletedError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Class is permanent: the next plan decides what becomes of it.
+func (e *DeletedError) Class() retry.Class { return retry.Permanent }
+
+// A takenError says that another asset has got the name that an asset was to get.
+type takenError struct{ name string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("its asset stays where it was, as another one has got the name %q since the plan", e.name)
+}
+
+// Class is permanent: the next plan decides what becomes of it.
+func (e *takenError) Class() retry.Class { return retry.Permanent }

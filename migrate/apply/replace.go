@@ -1,0 +1,267 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/flagname"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// A RefusedError says that the service does not give an asset other content.
+type RefusedError struct {
+	Asset string
+	Err   error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf(flagname.InText("the service does not replace the content of asset %s, see {on_replace_refused}: %v"), e.Asset, e.Err)
+}
+
+// Class is permanent: nothing was sent in vain, whatever the answer looks like. That is also
+// why there is no Unwrap.
+func (e *RefusedError) Class() retry.Class { return retry.Permanent }
+
+// replace gives the asset of an item the content that its object has now. It keeps its
+// identity, address, name and place, and the service keeps its former content.
+func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
+	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(i))
+	if err != nil {
+		return judge(ctx, i, migrate.NewStateError(err))
+	}
+	asset, sent, err := a.exchange(ctx, i, former, content)
+	c := migrate.Container{Category: former.Category, Folder: former.Folder}
+	asset.Name, asset.Extension = former.Name, former.Extension // wherever people have it: a later run may put it back
+	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
+		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
+	}
+	misnamed := ""
+	if err == nil {
+		misnamed, err = a.rename(ctx, i, &asset)
+	}
+	if err != nil {
+		i.Digest = sent.digest // to recognise it by
+		return judge(ctx, i, err)
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	receipt := receiptOf(i, asset, c, sent.digest)
+	remark := migrate.Joined(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
+	r := a.finish(ctx, i, &asset, receipt, content.whole())
+	r.outcome.Error = migrate.Joined(r.outcome.Error, remark)
+	r.outcome.InsteadOf = migrate.InsteadOf(i)
+	if misnamed != "" && r.outcome.State == state.ItemDone {
+		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.Joined(misnamed, r.outcome.Error)
+		r.outcome.Misnamed = true
+	}
+	return r
+}
+
+// exchange sends the content of an item to its asset, and checks what came of it.
+func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Receipt, content *content) (assets.Asset, sending, error) {
+	asset, err := a.Write.Replace(ctx, i.Asset, assets.Replacement{Filename: former.Filename(), Size: i.Size, Open: content.open})
+	sent, n := content.sent()
+	if err != nil {
+		return asset, sent, a.whyNotReplaced(ctx, i, err)
+	}
+	if what := mismatchOfContent(i, asset, n); what != "" {
+		return asset, sending{}, a.putBack(ctx, former, what)
+	}
+	return asset, sent, nil
+}
+
+// mismatchOfContent says in which way an answer is not about the content that was to be
+// sent, or nothing.
+func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
+	switch {
+	case a.ID != i.Asset:
+		return fmt.Sprintf("of asset %s instead", a.ID)
+	case sent != i.Size:
+		return fmt.Sprintf("after %d of %d bytes", sent, i.Size)
+	case a.Size != i.Size:
+		return fmt.Sprintf("%d bytes instead of %d", a.Size, i.Size)
+	}
+	return ""
+}
+
+// whyNotReplaced tells an asset that is gone, and a service that does not replace content,
+// from other failures.
+func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) error {
+	e, ok := errors.AsType[*assets.Error](err)
+	if !ok || isBodyError(err) || !isRefusal(e) {
+		return err
+	}
+	if _, gone := a.Dest.Asset(ctx, i.Asset); errors.Is(gone, fs.ErrNotExist) {
+		return &DeletedError{i.Asset}
+	} else if gone != nil {
+		return gone
+	}
+	return &RefusedError{i.Asset, err}
+}
+
+// isRefusal reports whether an answer may mean that the service replaces no content at
+// all, or not this one. What is too large would be so for a new asset, too. That something
+// is not implemented leaves no doubt, other than what else a server says of itself.
+func isRefusal(e *assets.Error) bool {
+	_, size := e.SizeLimit()
+	_, pixels := e.MegapixelsLimit()
+	return !size && !pixels && e.Class() == retry.Permanent && slices.Contains([]int{400, 404, 405, 501}, e.Status)
+}
+
+// putBack gives an asset its former content again, even if the run is being aborted, and
+// says so.
+func (a *Applier) putBack(ctx context.Context, former state.Receipt, what string) error {
+	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
+	defer cancel()
+	return &ReceiptError{Asset: former.Asset, What: what, Replaced: true, Err: a.useFormer(ctx, former)}
+}
+
+func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
+	all, err := collect.Candidates(ctx, a.Dest, former.Asset, former.Size)
+	if err != nil {
+		return err
+	}
+	revision, err := collect.Holding(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Digest)
+	if err != nil {
+		return err
+	}
+	return a.Write.UseRevision(ctx, former.Asset, revision)
+}
+
+// sendInstead sends an object as a new asset, where the service does not replace the
+// content of the one that it has.
+func (a *Applier) sendInstead(ctx context.Context, s *structure, i state.Item, content *content) (assets.Asset, migrate.Container, sending, error) {
+	p := prepared{content: content}
+	p.container, p.err = s.container(ctx, i.Category, i.Folder)
+	return a.effect(ctx, s, i, p)
+}
+
+// inherit has the receipt of an asset with other content keep what the former one says of
+// the asset. If it is of a new asset, the former one is retired, and the remark says what
+// became of it.
+func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, former state.Receipt) (remark string) {
+	if r.Asset == former.Asset {
+		r.Slot, r.Adopted = former.Slot, former.Adopted
+		if migrate.TakesOver(i) && migrate.FoldName(r.Filename()) != migrate.FoldName(i.Name) { // its own name is another's so far
+			r.Slot = migrate.Place{Category: i.Category, Folder: i.Folder, Name: r.Filename()}.Slot()
+		}
+		return ""
+	}
+	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.SentAnew, former.Asset)
+	if !a.rules.Trashes() || a.settleOnly {
+		return remark + "stays with its address"
+	}
+	shared, err := a.Journal.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
+	switch {
+	case err != nil:
+		return remark + "stays: " + err.Error()
+	case shared[former.Asset]:
+		return remark + "stays, as another source has it, too"
+	}
+	refused, err := Refusals(a.Write.Trash(ctx, former.Asset))
+	if o := trashOutcome(i, errors.Join(err, refused.Refusal(former.Asset))); o.State != state.ItemDone {
+		return remark + "stays: " + o.Error
+	}
+	return remark + "is in the trash"
+}
+
+// settleEachReplaced finds out about the items in doubt that replace content, and gives
+// the others. Whatever may have been sent as a new asset is among those.
+func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now time.Time) (told []finding, others []doubt) {
+	findings := make([]finding, len(doubts))
+	g := errgroup.Group{}
+	g.SetLimit(a.Concurrency)
+	for n, q := range doubts {
+		findings[n] = finding{doubt: q, final: !now.Before(q.due)}
+		if q.item.Action == state.Replace && !q.unseen {
+			g.Go(func() error { a.settleReplaced(ctx, &findings[n]); return nil })
+		}
+	}
+	_ = g.Wait() // each finding has its own error
+	for n, f := range findings {
+		if f.item.Action != state.Replace || f.receipt == nil && f.err == nil && a.rules.SendsInstead() {
+			others = append(others, doubts[n])
+		} else {
+			told = append(told, f)
+		}
+	}
+	return told, others
+}
+
+// settleReplaced finds out whether an item in doubt has replaced the content of its asset.
+// To send it again does no worse than to make one more revision, so that is done wherever
+// it cannot be told for good.
+func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
+	asset, digest, err := a.replaced(ctx, f.item)
+	if err == nil && asset != nil {
+		f.refused, err = a.rename(ctx, f.item, asset)
+	}
+	locked := a.settleOnly && collect.IsLocked(err)
+	untold := locked || collect.IsOther(err)
+	if untold && f.final {
+		if err := a.takeReplaced(ctx, f, locked); !migrate.HasClass(err, retry.Permanent) {
+			f.err = err
+		}
+	}
+	if untold || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
+		return
+	}
+	if f.err = err; err != nil {
+		return
+	}
+	f.receipt = receiptOf(f.item, *asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, digest)
+	a.keepFound(ctx, f)
+	a.inheritFound(ctx, f)
+}
+
+// inheritFound is inherit for an item in doubt that was found to have arrived.
+func (a *Applier) inheritFound(ctx context.Context, f *finding) {
+	if f.receipt == nil || f.item.Action != state.Replace {
+		return
+	}
+	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	if err != nil {
+		f.receipt, f.err = nil, migrate.NewStateError(err)
+		return
+	}
+	f.remark = migrate.Joined(a.inherit(ctx, f.receipt, f.item, former), f.remark)
+}
+
+// replaced gives the asset of an item and the digest of its content, if it has that of the
+// object; no asset if it has not. Since when does not matter: by no clock is there anything
+// left to be sent then.
+func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
+	revisions, err := a.Dest.Revisions(ctx, i.Asset)
+	if err != nil || !slices.ContainsFunc(revisions, func(r assets.Revision) bool {
+		return r.Current && r.Size == i.Size
+	}) {
+		return nil, nil, err
+	}
+	asset, err := a.Dest.Asset(ctx, i.Asset)
+	if err != nil {
+		return nil, nil, err
+	}
+	digest := i.Digest
+	if digest == nil {
+		if digest, err = inventory.DigestOfObject(ctx, a.Source, i.Object); err != nil {
+			return nil, nil, err
+		}
+	}
+	theirs, err := inventory.DigestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
+	if err != nil || !bytes.Equal(theirs, digest) {
+		return nil, nil, err
+	}
+	return &asset, digest, nil
+}

@@ -1,0 +1,273 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A result is what became of one attempt at an item.
+type result struct {
+	item    state.Item
+	outcome state.Outcome
+	release bool          // nothing was sent, and the item is not to blame
+	fatal   error         // the run cannot go on
+	alike   string        // a failure, without what differs from item to item
+	answer  bool          // in doubt although the service answered
+	asked   time.Duration // how long the other side wants us to wait
+}
+
+// send gets an item ready, carries it out in its turn, and says what became of it. The
+// journal is written by the dispatcher alone.
+func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel() // a read that still blocks
+	p := a.prepare(within, s, i)
+	defer p.content.drop()
+	if err := a.turns.begin(ctx); err != nil {
+		return judge(ctx, i, err)
+	}
+	defer a.turns.end()
+	return a.carryOut(ctx, s, i, p)
+}
+
+func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p prepared) result {
+	if wasSent(i) {
+		a.Watch.Progress(0, i.Size)
+		return a.finish(ctx, i, nil, nil, nil)
+	}
+	if i.Action == state.Replace {
+		return a.replace(ctx, s, i, p.content)
+	}
+	asset, c, sent, err := a.effect(ctx, s, i, p)
+	if err != nil {
+		i.Digest = sent.digest // to recognise it by
+		return judge(ctx, i, err)
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	receipt := receiptOf(i, asset, c, sent.digest)
+	remark := keep(receipt, sent.kept)
+	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
+	r.outcome.Error, r.outcome.InsteadOf = migrate.Joined(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
+	return r
+}
+
+// noted is what a plan notes of an item that it decided to send.
+func noted(i state.Item) string {
+	if i.Class != "" { // then it is why a former try came to nothing
+		return ""
+	}
+	return i.Error
+}
+
+// A sending is what is known of an object that was sent, or else adopted.
+type sending struct {
+	digest []byte               // nil unless all of it was sent
+	kept   *sources.Description // what the source has with it, nil if nothing
+}
+
+// wasSent reports whether the asset of an item is there and in the journal as it should
+// be, so that only what describes it may be missing.
+func wasSent(i state.Item) bool {
+	if i.Action == state.Replace {
+		return i.State == state.ItemSent // it has had an asset all the time
+	}
+	return i.Asset != "" && (i.Action == state.Create || i.Action == state.Describe)
+}
+
+// receiptOf is what the journal keeps of an asset that carries an item. The place
+// is that of the category's id, which a plan that wants the category cannot know.
+func receiptOf(i state.Item, a assets.Asset, c migrate.Container, digest []byte) *state.Receipt {
+	return &state.Receipt{
+		Object: i.Object, Digest: digest,
+		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.Category, Folder: c.Folder,
+		URL: a.URL, Slot: migrate.Place{Category: c.Category, Folder: i.Folder, Name: i.Name}.Slot(), Adopted: i.Action == state.Adopt,
+		Images: a.ImageURLs, Modified: a.LastModifiedAt,
+	}
+}
+
+// effect adopts or uploads. A folder that is gone, with whatever the journal
+// knows to be around it, is made again once.
+func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c migrate.Container, sent sending, err error) {
+	if i.Action == state.Adopt {
+		asset, err = a.adopt(ctx, i)
+		a.Watch.Progress(0, i.Size)
+		return asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, sending{digest: i.Digest}, err
+	}
+	c, err = p.container, p.err
+	for again := false; ; again = true {
+		if err == nil {
+			asset, sent, err = a.upload(ctx, c, i, p.content)
+		}
+		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
+			return asset, c, sent, err
+		}
+		if err := s.forget(ctx, c, i.Folder); err != nil {
+			return asset, c, sent, err
+		}
+		c, err = s.container(ctx, i.Category, i.Folder)
+	}
+}
+
+func isBodyError(err error) bool {
+	_, ok := errors.AsType[*assets.BodyError](err)
+	return ok
+}
+
+// adopt reads the asset that the plan found equal, so that the receipt says what
+// is there now.
+func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error) {
+	asset, err := a.Dest.Asset(ctx, i.Asset)
+	if err == nil && asset.Size != i.Size {
+		err = fmt.Errorf("asset %s: %w", i.Asset, sources.ErrChanged)
+	}
+	return asset, err
+}
+
+// upload sends an item's content, hashing it on its way, and checks the receipt.
+// What the source has with the object is asked for before anything is sent.
+func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item, content *content) (assets.Asset, sending, error) {
+	u := assets.Upload{CategoryID: c.Category, FolderID: c.Folder, Filename: i.Name, Size: i.Size, Open: content.open}
+	if c.Folder != "" {
+		u.CategoryID = "" // the service takes the one or the other
+	}
+	asset, err := a.Write.Upload(ctx, u)
+	sent, n := content.sent()
+	if err != nil {
+		return asset, sent, err
+	}
+	if what := mismatch(i, asset, n); what != "" {
+		return asset, sending{}, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
+	}
+	return asset, sent, nil
+}
+
+// A ReceiptError says that the service made another asset than we sent, or gave one other
+// content. What it made has been trashed, and what was before put back, unless Err says
+// why it could not be.
+type ReceiptError struct {
+	Asset, What string
+	Replaced    bool // it was there before, with other content
+	Err         error
+}
+
+func (e *ReceiptError) Error() string {
+	what, fate := "another asset", "was moved to the trash"
+	if e.Replaced {
+		what = "other content"
+	}
+	switch {
+	case e.Replaced && e.Err != nil:
+		fate = "has to get its former content back by hand, from its revisions: " + e.Err.Error()
+	case e.Replaced:
+		fate = "has its former content again"
+	case e.Err != nil:
+		fate = "is still there and must be deleted by hand: " + e.Err.Error()
+	}
+	return fmt.Sprintf("the service answered with %s than was sent (%s); asset %s %s", what, e.What, e.Asset, fate)
+}
+
+// Class is permanent: whatever kept us from trashing the asset must not make the
+// item look as if nothing had been sent. That is also why there is no Unwrap.
+func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
+
+// mismatch says in which way a receipt is not of what was to be sent, or nothing.
+func mismatch(i state.Item, a assets.Asset, sent int64) string {
+	switch {
+	case sent != i.Size:
+		return fmt.Sprintf("after %d of %d bytes", sent, i.Size)
+	case a.Size != i.Size:
+		return fmt.Sprintf("%d bytes instead of %d", a.Size, i.Size)
+	case migrate.FoldName(a.Filename()) != migrate.FoldName(i.Name):
+		return fmt.Sprintf("name %q instead of %q", a.Filename(), i.Name)
+	}
+	return ""
+}
+
+// takeBack trashes an asset that must not stay, even if the run is being aborted.
+func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
+	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
+	defer cancel()
+	e.Err = a.Write.Trash(ctx, e.Asset)
+	return e
+}
+
+// gone is what is told of an object that vanished. Many of them in a row rather
+// mean that the source did.
+const gone = "gone since it was listed"
+
+// judge says what an error means for an item and for the run.
+func judge(ctx context.Context, i state.Item, err error) result {
+	class, asked := retry.Classify(err)
+	r := result{item: i, asked: asked, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
+	r.alike = alike(i, err)
+	_, other := errors.AsType[*ReceiptError](err)
+	body := isBodyError(err)
+	if e, ok := errors.AsType[*sources.Error](err); ok && body {
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the trouble is at the source, and people know which object
+	}
+	switch {
+	case other: // whatever else happened, it was sent
+	case errors.Is(err, assets.ErrInDoubt):
+		r.outcome.State = state.ItemInDoubt
+		r.answer = answered(err)
+		if class == retry.Fatal { // something else went wrong as well
+			r.fatal = err
+		}
+	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):
+		r.release = true // an interruption is no failure
+	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
+		r.outcome.State, r.alike = state.ItemChanged, ""
+	case body && errors.Is(err, fs.ErrNotExist):
+		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, gone, gone
+	case body && errors.Is(err, fs.ErrPermission):
+		r.outcome.Class = string(retry.Permanent)
+	case class == retry.Fatal:
+		r.release, r.fatal = true, err
+	}
+	return r
+}
+
+// alike describes an error so that it reads the same for every item that fails
+// in the same way.
+func alike(i state.Item, err error) string {
+	if _, ok := errors.AsType[*ReceiptError](err); ok {
+		return "another asset than was sent" // each has an ID of its own
+	}
+	if e, ok := errors.AsType[*RefusedError](err); ok {
+		return "not replaced: " + alike(i, e.Err)
+	}
+	if e, ok := errors.AsType[*unseenError](err); ok {
+		return "not there: " + alike(i, e.last)
+	}
+	if e, ok := errors.AsType[*lostError](err); ok {
+		return "cannot be told: " + alike(i, e.err)
+	}
+	text := err.Error()
+	switch e, ok := errors.AsType[*assets.Error](err); {
+	case ok && e.Status >= 500: // what it says of itself may differ each time
+		text = fmt.Sprint(e.Op, e.Status)
+	case ok: // without subject and trace
+		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
+	}
+	return strings.NewReplacer(string(i.Key), "", i.Name, "", i.Asset, "").Replace(text)
+}
+
+// answered reports whether the service said something, so that it is done with
+// the request. A gateway in front of it may give up before it is, and says so with
+// these, or with numbers of its own above all that are registered.
+func answered(err error) bool {
+	e, ok := errors.AsType[*assets.Error](err)
+	return ok && !slices.Contains([]int{0, 408, 502, 504}, e.Status) && e.Status < 520
+}

@@ -1,0 +1,44 @@
+package apply
+
+import (
+	"context"
+
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// leaveSidecars leaves to a later run the sidecars of assets that were to be changed in this
+// one and were not.
+func (a *Applier) leaveSidecars(ctx context.Context) error {
+	if !a.FollowsSidecars() || a.Sidecarless {
+		return nil
+	}
+	undone := a.Journal.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked)
+	for page, err := range migrate.Pages(undone, migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		var keys []string
+		var left []sources.Key
+		for _, i := range page {
+			if i.Asset != "" {
+				keys = append(keys, metadata.SidecarsOf(string(i.Key))...)
+			}
+		}
+		all, err := a.Journal.SidecarsAmong(ctx, a.run.Pair.ID, keys)
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			if c.Claimed == a.run.Num {
+				left = append(left, c.Key)
+			}
+		}
+		if err := a.Journal.ClaimSidecars(ctx, a.run.Pair.ID, 0, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// structure gives the categories and folders that items go to. What is there is
+// adopted by name, what is missing is made once, however many workers want it at
+// once. The journal has an intent of each while it is being made, so that another
+// process looks long enough for one whose answer was lost.
+type structure struct {
+	*Applier
+	tree   *inventory.Tree
+	flight singleflight.Group
+
+	wanted     []migrate.NewCategory // by the plan
+	categories map[string]string     // wanted name -> id
+
+	mu      sync.Mutex
+	folders map[string]map[string]string // category -> path -> id
+	lost    map[state.PlaceKey]time.Time // asked for without an answer; until when it may show up
+	shared  map[state.PlaceKey]bool      // see share
+}
+
+func newStructure(ctx context.Context, a *Applier) (*structure, error) {
+	s := &structure{
+		Applier: a, tree: inventory.NewTree(a.Dest), categories: map[string]string{},
+		folders: map[string]map[string]string{}, lost: map[state.PlaceKey]time.Time{}, shared: map[state.PlaceKey]bool{},
+	}
+	if err := json.Unmarshal(a.run.Categories, &s.wanted); err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	intents, err := a.Journal.Intents(ctx, a.run.Pair.Destination)
+	for place, at := range intents {
+		s.lost[place] = a.formerEnd(at).Add(a.patience(false))
+	}
+	return s, err
+}
+
+// makeCategories makes the categories that the plan wants and that are not there
+// by now.
+func (s *structure) makeCategories(ctx context.Context) error {
+	for _, c := range s.wanted {
+		if err := s.category(ctx, c); err != nil {
+			return fmt.Errorf("make category %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *structure) category(ctx context.Context, c migrate.NewCategory) error {
+	place := state.PlaceKey{Category: migrate.NewPrefix + c.Name}
+	id, made, err := s.make(ctx, place, making{
+		look:   func() (string, error) { return s.findCategory(ctx, c) },
+		forget: func() {},
+		create: func() (string, error) {
+			return s.Write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions, Private: c.Private})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.CategoryMade)
+	s.categories[c.Name] = id
+	if made {
+		if err := migrate.SaveCategories(ctx, s.Journal, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name, Private: c.Private}}); err != nil {
+			return migrate.NewStateError(err)
+		}
+		if err := s.Journal.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
+			return migrate.NewStateError(err)
+		}
+	}
+	return s.forgetIntent(ctx, place)
+}
+
+// findCategory looks for a category of that name that allows all the extensions and is
+// not public if it must not be, and gives "" if there is none.
+func (s *structure) findCategory(ctx context.Context, want migrate.NewCategory) (string, error) {
+	there, err := migrate.Categories(ctx, s.Dest)
+	if err != nil {
+		return "", err
+	}
+	if err := migrate.SaveCategories(ctx, s.Journal, s.run.Pair.Destination, there); err != nil {
+		return "", migrate.NewStateError(err)
+	}
+	for _, c := range there {
+		lacks := func(e string) bool { return !migrate.Allows(c.Extensions, e) }
+		if norm.NFC.String(c.Name) == norm.NFC.String(want.Name) && (c.Private || !want.Private) && !slices.ContainsFunc(want.Extensions, lacks) {
+			return c.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// idOf gives the id of a category, "" for one that was not made.
+func (s *structure) idOf(category string) string {
+	if name, wanted := strings.CutPrefix(category, migrate.NewPrefix); wanted {
+		return s.categories[name]
+	}
+	return category
+}
+
+// container gives the ids of a place, making its folders if they are missing.
+func (s *structure) container(ctx context.Context, category, folder string) (migrate.Container, error) {
+	c := migrate.Container{Category: s.idOf(category)}
+	if c.Category == "" {
+		return c, fmt.Errorf("category %q was not made", category)
+	}
+	if err := s.share(ctx, state.PlaceKey{Category: c.Category, Path: folder}); err != nil {
+		return c, err
+	}
+	var err error
+	c.Folder, err = s.folder(ctx, c.Category, folder)
+	return c, err
+}
+
+// share has other sources look into a place before they send something there: their
+// plans may be newer than ours.
+func (s *structure) share(ctx context.Context, p state.PlaceKey) error {
+	s.mu.Lock()
+	shared := s.shared[p]
+	s.mu.Unlock()
+	if shared {
+		return nil
+	}
+	if err := s.Journal.ForgetOursOfOthers(ctx, s.run.Pair, []state.PlaceKey{p}); err != nil {
+		return migrate.NewStateError(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shared[p] = true
+	return nil
+}
+
+// lookup finds a place as container does, but makes nothing: what is not there
+// is an fs.ErrNotExist.
+func (s *structure) lookup(ctx context.Context, category, folder string) (migrate.Container, error) {
+	if name, ok := strings.CutPrefix(category, migrate.NewPrefix); ok {
+		i := slices.IndexFunc(s.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
+		if category = s.categories[name]; category == "" && i >= 0 {
+			var err error
+			if category, err = s.findCategory(ctx, s.wanted[i]); err != nil {
+				return migrate.Container{}, err
+			}
+		}
+		if category == "" {
+			return migrate.Container{}, fmt.Errorf("category %q: %w", name, fs.ErrNotExist)
+		}
+	}
+	known, err := s.known(ctx, category)
+	if err != nil {
+		return migrate.Container{}, err
+	}
+	s.mu.Lock()
+	id, ok := known[folder]
+	s.mu.Unlock()
+	if !ok {
+		id, err = s.tree.Find(ctx, category, folder)
+	}
+	return migrate.Container{Category: category, Folder: id}, err
+}
+
+// forget makes us look anew at the folders of a category, because one of them is
+// not there any more, unless that has been done since.
+func (s *structure) forget(ctx context.Context, c migrate.Container, dir string) error {
+	known, err := s.known(ctx, c.Category)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Folder == "" || known[dir] == c.Folder {
+		clear(known)
+		s.tree.ForgetAll(c.Category)
+	}
+	return nil
+}
+
+func (s *structure) folder(ctx context.Context, category, dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	known, err := s.known(ctx, category)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	id, ok := known[dir]
+	s.mu.Unlock()
+	if ok {
+		return id, nil
+	}
+	made, err, _ := s.flight.Do(category+"/"+dir, func() (any, error) {
+		id, made, err := s.adoptOrMake(ctx, category, dir)
+		if err != nil {
+			return "", err
+		}
+		if made {
+			err = s.Journal.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
+		} else {
+			err = s.Journal.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
+		}
+		if err != nil {
+			return "", migrate.NewStateError(err)
+		}
+		faultpoint.Hit(faultpoint.FolderSaved)
+		s.mu.Lock()
+		known[dir] = id
+		s.mu.Unlock()
+		return id, nil
+	})
+	id, _ = made.(string)
+	return id, err
+}
+
+// known gives the folders of a category that the journal knows.
+func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders[category] == nil {
+		paths, err := s.Journal.Folders(ctx, s.run.Pair.Destination, category)
+		if err != nil {
+			return nil, migrate.NewStateError(err)
+		}
+		s.folders[category] = paths
+	}
+	return s.folders[category], nil
+}
+
+func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (id string, made bool, err error) {
+	up, name := path.Split(dir)
+	parent, err := s.folder(ctx, category, strings.TrimSuffix(up, "/"))
+	if err != nil {
+		return "", false, err
+	}
+	l := inventory.Level{Category: category, Folder: parent}
+	return s.make(ctx, state.PlaceKey{Category: category, Path: dir}, making{
+		look:   func() (string, error) { return s.tree.Child(ctx, l, name) },
+		forget: func() { s.tree.Forget(l) },
+		create: func() (string, error) {
+			f := assets.NewFolder{Name: name, ParentID: parent}
+			if parent == "" {
+				f.CategoryID = category
+			}
+			id, err := s.Write.CreateFolder(ctx, f)
+			if err == nil {
+				faultpoint.Hit(faultpoint.FolderMade)
+				s.tree.Add(l, name, id)
+			}
+			return id, err
+		},
+	})
+}

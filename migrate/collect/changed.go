@@ -1,0 +1,80 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// Revised asks whether an asset that was changed later has got another content then.
+func (d Collector) Revised(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Standing, error) {
+	revisions, err := d.Dest.Revisions(ctx, a.ID)
+	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
+		return migrate.AsLeft, nil // an older service keeps none, and has no way to change a content
+	} else if err != nil {
+		return migrate.NotLooked, err
+	}
+	for _, v := range revisions {
+		if v.Current && len(revisions) > 1 && v.CreatedAt.After(LeftAt(r, a).Add(Rounding)) {
+			return migrate.EditedThere, nil
+		}
+	}
+	return migrate.AsLeft, nil
+}
+
+const (
+	// Rounding is by how much two answers of a service may differ about one time.
+	Rounding = time.Second
+	// processing is how long a service may be busy with an image, and may take the end of
+	// that for a change.
+	processing = 10 * time.Minute
+)
+
+// HasForeignTags reports whether an asset carries other tags than we gave it.
+func HasForeignTags(said metadata.Metadata, a assets.Asset) bool {
+	return !slices.Equal(slices.Sorted(slices.Values(a.Tags)), said.Tags)
+}
+
+// HasForeignAttributes reports whether an asset carries something else than what we gave
+// it, and where it comes from, or came from before its object got another key or content.
+func HasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
+	attributes := MetadataOf(a).Attributes
+	if mark, ours := attributes[migrate.ProvenanceAttribute]; ours && !strings.HasSuffix(mark, "."+a.ID) {
+		return true
+	}
+	delete(attributes, migrate.ProvenanceAttribute)
+	return !maps.Equal(attributes, said.Attributes)
+}
+
+// ChangedLater reports whether an asset was changed after we left it, by the clock of the
+// service alone.
+func ChangedLater(r state.Receipt, a assets.Asset) bool {
+	left := LeftAt(r, a)
+	if left.IsZero() || a.LastModifiedAt.IsZero() {
+		return false
+	}
+	slack := Rounding
+	if a.Metadata.Status != "" {
+		slack = processing
+	}
+	return a.LastModifiedAt.After(left.Add(slack))
+}
+
+// LeftAt is when we changed an asset last, by the clock of the service; zero if that is not
+// known.
+func LeftAt(r state.Receipt, a assets.Asset) time.Time {
+	if r.Modified.IsZero() && migrate.MarkOf(a) == "" { // where it comes from was not written either
+		return a.UploadedAt
+	}
+	return r.Modified
+}

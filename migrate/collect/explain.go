@@ -1,0 +1,149 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A NoObjectError says that a source has no object of a key.
+type NoObjectError struct{ Key sources.Key }
+
+func (e *NoObjectError) Error() string { return fmt.Sprintf("the source has no object %q", e.Key) }
+
+// Remedy is what to do next, with settings in braces.
+func (e *NoObjectError) Remedy() string {
+	return "a key is relative to SOURCE and exact, as plan {verbose} shows it"
+}
+
+// A SidecarError says that what somebody takes for an object describes another one.
+type SidecarError struct{ Key, Describes sources.Key }
+
+func (e *SidecarError) Error() string {
+	return fmt.Sprintf("%q is no object of its own: it describes %q", e.Key, e.Describes)
+}
+
+// Remedy is what to do next, with settings in braces.
+func (e *SidecarError) Remedy() string {
+	return "ask for that one; with {ignore_metadata} sidecar, files beside objects are objects themselves"
+}
+
+// ExplainMapping tells what rules make of an object, and why. It looks at the source alone,
+// and there only where the object and its sidecars are.
+func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
+	d = New(d.Deps)
+	o, beside, err := d.find(ctx, key)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	g, err := d.Examine(ctx, o)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	says, wrong, err := d.readBeside(ctx, beside)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	found := g.Found.With(metadata.FromSidecar, says)
+	fields, err := d.InTable(ctx, state.Run{}, key, nil, found)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	found = found.With(metadata.FromTable, fields)
+	dir, name := sources.Key(migrate.NormalName(string(key))).Split()
+	e := d.Mapping.Explain(Mappable(o, found), mapping.Place{Folder: dir, Name: name})
+	if remark := migrate.Joined(g.Remark, wrong); remark != "" {
+		e.Notes = append(e.Notes, mapping.Note{Field: "metadata", What: remark})
+	}
+	return e, nil
+}
+
+// find lists an object and its sidecars, that first which overrules the others.
+func (d Collector) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
+	var keys []string
+	var owner metadata.Owner
+	if d.FollowsSidecars() {
+		keys = metadata.SidecarsOf(string(key))
+		owner, _ = metadata.OwnerOf(string(key))
+	}
+	others := slices.Concat(keys, owner.Keys)
+	if owner.Begin != "" {
+		others = append(others, owner.Begin)
+	}
+	begin := beginOf(key, others)
+	var described sources.Key
+	place := func(o sources.Object) int {
+		folded, _ := metadata.FoldSidecar(string(o.Key))
+		return slices.Index(keys, folded)
+	}
+	for next, err := range d.Source.Objects(ctx, justBefore(begin)) {
+		switch {
+		case err != nil:
+			return o, nil, err
+		case next.Key == key:
+			o = next
+		case owner.Describes(string(next.Key)) && !isSidecarName(next.Key):
+			described = next.Key
+		case place(next) >= 0:
+			beside = append(beside, next)
+		}
+		if string(next.Key) > begin && !strings.HasPrefix(string(next.Key), begin) {
+			break
+		}
+	}
+	if o.Key == "" {
+		return o, nil, &NoObjectError{key}
+	}
+	if described != "" {
+		return o, nil, &SidecarError{key, described}
+	}
+	slices.SortFunc(beside, func(a, b sources.Object) int { return place(a) - place(b) })
+	return o, beside, nil
+}
+
+// beginOf gives what a key and some others all begin with.
+func beginOf(key sources.Key, others []string) string {
+	for _, other := range others {
+		for !strings.HasPrefix(other, string(key)) {
+			_, size := utf8.DecodeLastRuneInString(string(key))
+			key = key[:len(key)-size]
+		}
+	}
+	return string(key)
+}
+
+func isSidecarName(key sources.Key) bool {
+	_, is := metadata.OwnerOf(string(key))
+	return is
+}
+
+// justBefore gives a cursor from which a listing soon comes to keys that begin with a text.
+func justBefore(begin string) sources.Key {
+	_, size := utf8.DecodeLastRuneInString(begin)
+	cut := begin[:len(begin)-size]
+	if size != 1 || begin[len(begin)-1] <= ' ' {
+		return sources.Key(cut)
+	}
+	return sources.Key(cut + string(begin[len(begin)-1]-1) + string(utf8.MaxRune))
+}
+
+// readBeside gives what sidecars say.
+func (d Collector) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
+	for _, o := range sidecars {
+		says, err := d.ReadSidecar(ctx, state.Sidecar{Object: o})
+		wrong, err := notTaken(string(o.Key), err)
+		if err != nil {
+			return nil, "", err
+		}
+		fields, remark = fields.Or(says), migrate.Joined(remark, wrong)
+	}
+	return fields, remark, nil
+}

@@ -1,0 +1,199 @@
+package collect
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// A FormerAsset is what people can change of an asset, as it was before a run that is about
+// to change it. The journal keeps it as JSON, so that an undo can go back to it.
+type FormerAsset struct {
+	Name        string            `json:"name"` // without the extension
+	Extension   string            `json:"extension"`
+	Category    string            `json:"category"` // id
+	Folder      string            `json:"folder"`   // id; empty directly in the category
+	Size        int64             `json:"size"`
+	Description string            `json:"description"`
+	Tags        []string          `json:"tags"`
+	Attributes  assets.Attributes `json:"attributes"`
+	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
+	Left        time.Time         `json:"left,omitzero"`     // when we left it, if somebody had changed it since
+	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
+}
+
+func FormerOf(a assets.Asset) FormerAsset {
+	return FormerAsset{
+		Name: a.Name, Extension: a.Extension, Category: a.CategoryID, Folder: a.FolderID, Size: a.Size,
+		Description: a.Metadata.Description, Tags: a.Tags, Attributes: a.Metadata.CustomAttributes, Modified: a.LastModifiedAt,
+	}
+}
+
+// A Trace is what a run may have left in an asset that it changed.
+type Trace struct {
+	source    string
+	BeforeRun state.Receipt
+	Now       state.Receipt     // as the run wrote it
+	Kept      FormerAsset       // as the asset was before
+	said      metadata.Metadata // by the source when the run described the asset
+}
+
+// TraceOf puts together what is known of an item of an undo whose asset was there before.
+func TraceOf(source string, u state.Undoing, now state.Receipt) (t Trace, err error) {
+	t = Trace{source: source, BeforeRun: *u.Before, Now: now}
+	if err := json.Unmarshal(u.Former, &t.Kept); err != nil {
+		return t, fmt.Errorf("%s: read what the asset was before: %w", u.Key, err)
+	}
+	t.said, err = metadata.Decode(u.Said)
+	return t, err
+}
+
+// Changes names what of an asset is neither as the run left it nor as it was before, as far
+// as that keeps it from going back. Both is as good: an undo that was interrupted has gone a
+// part of the way.
+func (t Trace) Changes(a assets.Asset) (names []string) {
+	isNamed := func(name, extension string) bool {
+		return norm.NFC.String(a.Name) == norm.NFC.String(name) && a.Extension == extension
+	}
+	at := migrate.Container{Category: a.CategoryID, Folder: a.FolderID}
+	if !isNamed(t.Now.Name, t.Now.Extension) && !isNamed(t.Kept.Name, t.Kept.Extension) {
+		names = append(names, "name")
+	}
+	if at != (migrate.Container{Category: t.Now.Category, Folder: t.Now.Folder}) && at != t.Place() {
+		names = append(names, "place")
+	}
+	if a.Size != t.Now.Size && a.Size != t.Kept.Size {
+		names = append(names, "size")
+	}
+	return names
+}
+
+// WasEdited reports whether the asset had been changed by somebody else before the run, so
+// that its content may not be what we had sent.
+func (t Trace) WasEdited() bool {
+	return t.Kept.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Kept.Modified.After(t.BeforeRun.Modified.Add(Rounding))
+}
+
+// IsSwapped reports whether another asset stands for the object since the run: the service
+// refused to replace the content of the one that it had.
+func (t Trace) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset }
+
+// Place is where the asset was before.
+func (t Trace) Place() migrate.Container {
+	return migrate.Container{Category: t.Kept.Category, Folder: t.Kept.Folder}
+}
+
+// IsRenamed reports whether the asset has another name than before.
+func (t Trace) IsRenamed(a assets.Asset) bool {
+	return norm.NFC.String(a.Name) != norm.NFC.String(t.Kept.Name) || a.Extension != t.Kept.Extension
+}
+
+// Back is what has to be written into an asset so that it says what it said before, as far as
+// it is as the run left it. What people changed since stays, and is named.
+func (t Trace) Back(a assets.Asset) (c assets.Changes, stays []string) {
+	if t.IsRenamed(a) {
+		c.Name, c.Extension = &t.Kept.Name, &t.Kept.Extension
+		if a.Extension == t.Kept.Extension {
+			c.Extension = nil
+		}
+	}
+	switch now := a.Metadata.Description; {
+	case now == t.Kept.Description:
+	case sameText(now, t.said.Description):
+		c.Description = &t.Kept.Description
+	default:
+		stays = append(stays, "description")
+	}
+	switch {
+	case sameTags(a.Tags, t.Kept.Tags):
+	case t.tagged(a.Tags):
+		c.Tags = &t.Kept.Tags
+	default:
+		stays = append(stays, "tags")
+	}
+	attributes, foreign := t.attributes(a)
+	c.CustomAttributes = attributes
+	return c, append(stays, foreign...)
+}
+
+func sameText(a, b string) bool { return norm.NFC.String(a) == norm.NFC.String(b) }
+
+func sameTags(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// tagged reports whether tags are those from before and no others than the source gave.
+func (t Trace) tagged(tags []string) bool {
+	for _, tag := range t.Kept.Tags {
+		if !slices.Contains(tags, tag) {
+			return false
+		}
+	}
+	for _, tag := range tags {
+		if !slices.Contains(t.Kept.Tags, tag) && !slices.Contains(t.said.Tags, norm.NFC.String(tag)) {
+			return false
+		}
+	}
+	return true
+}
+
+// attributes gives all custom attributes as they are to be, nil if they are so already.
+func (t Trace) attributes(a assets.Asset) (back map[string]any, stays []string) {
+	now := a.Metadata.CustomAttributes
+	back = maps.Clone(now)
+	if back == nil {
+		back = map[string]any{}
+	}
+	texts := MetadataOf(a).Attributes
+	names := map[string]bool{}
+	for _, m := range []map[string]any{now, t.Kept.Attributes} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, had := t.Kept.Attributes[name]
+		value, has := now[name]
+		switch {
+		case had == has && reflect.DeepEqual(was, value):
+			continue
+		case !has || !t.wrote(name, value, texts[name], a.ID):
+			stays = append(stays, "custom attribute "+name)
+			continue
+		case had:
+			back[name] = was
+		default:
+			delete(back, name)
+		}
+		changed = true
+	}
+	if !changed {
+		back = nil
+	}
+	return back, stays
+}
+
+// wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
+// trashed the journal has no receipt any more, and it wrote nothing into that.
+func (t Trace) wrote(name string, value any, text, asset string) bool {
+	if name != migrate.ProvenanceAttribute {
+		return sameText(text, t.said.Attributes[name])
+	}
+	return len(t.Now.Digest) > 0 && value == migrate.Provenance(t.source, t.Now.Key, t.Now.Digest, asset)
+}
+
+// IsZero reports whether nothing is to be written.
+func IsZero(c assets.Changes) bool {
+	return c.Name == nil && c.Extension == nil && c.Description == nil && c.Tags == nil && c.CustomAttributes == nil
+}

@@ -1,0 +1,89 @@
+package collect
+
+import (
+	"context"
+	"encoding/json"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// SaidLast is what was said of an object when its asset was described last.
+type SaidLast struct {
+	Base  metadata.Metadata
+	Found metadata.Found
+	Text  string // of base, as it is kept
+}
+
+// SaidLast reads what was said of an object when its asset was described last.
+func (d Collector) SaidLast(ctx context.Context, run state.Run, key sources.Key) (last SaidLast, err error) {
+	kept, err := d.Journal.DescribedAs(ctx, run.Pair.ID, key)
+	if err == nil {
+		last.Text = kept.Metadata
+		last.Base, err = metadata.Decode(kept.Metadata)
+	}
+	if err == nil {
+		last.Found, err = metadata.DecodeFound(kept.Found)
+	}
+	if err != nil {
+		return last, migrate.NewStateError(err)
+	}
+	return last, nil
+}
+
+// MetadataOf is what describes an asset. People may have given attributes values that are
+// no text.
+func MetadataOf(a assets.Asset) metadata.Metadata {
+	m := metadata.Metadata{Description: a.Metadata.Description, Tags: a.Tags, Attributes: map[string]string{}}
+	for name, value := range a.Metadata.CustomAttributes {
+		switch value := value.(type) {
+		case nil:
+		case string:
+			m.Attributes[name] = value
+		default:
+			text, err := json.Marshal(value)
+			if err != nil {
+				panic(err) // it came as JSON
+			}
+			m.Attributes[name] = string(text)
+		}
+	}
+	return m
+}
+
+// SaidOf is what the source said of an object when its asset was described last. It is not
+// asked for where nothing describes the asset: that is so for most libraries as a whole,
+// and what people took away shows by the time of the change.
+func (d Collector) SaidOf(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
+	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
+		return m, nil
+	}
+	kept, err := d.Journal.DescribedAs(ctx, pair.ID, r.Key)
+	if err != nil {
+		return m, err
+	}
+	return metadata.Decode(kept.Metadata)
+}
+
+// HasForeignWords reports whether an asset says something else than we wrote into it, which
+// shows whatever we did to it since. Tags do not tell: those that the source gives up stay.
+// Nor does what was adopted: nobody knows whose words it had.
+func (d Collector) HasForeignWords(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
+	if r.Adopted {
+		return false, nil
+	}
+	said, err := d.SaidOf(ctx, pair, r, asset)
+	if err != nil {
+		return false, migrate.NewStateError(err)
+	}
+	says := MetadataOf(asset).Normal()
+	for name, value := range says.Attributes {
+		if name != migrate.ProvenanceAttribute && value != said.Attributes[name] {
+			return true, nil
+		}
+	}
+	return says.Description != "" && says.Description != said.Description, nil
+}

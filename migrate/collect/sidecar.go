@@ -1,0 +1,93 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/internal/rows"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// FollowsSidecars reports whether files beside objects describe these, instead of being
+// objects themselves.
+func (d Collector) FollowsSidecars() bool {
+	return d.Looks(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
+}
+
+// InSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
+// remark says why.
+func (d Collector) InSidecars(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
+	if !d.FollowsSidecars() || d.Sidecarless {
+		return nil, "", nil
+	}
+	keys := metadata.SidecarsOf(string(key))
+	all, err := d.Journal.SidecarsAmong(ctx, run.Pair.ID, keys)
+	if err != nil {
+		return nil, "", migrate.NewStateError(err)
+	}
+	slices.SortFunc(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
+	for _, c := range all {
+		if c.Missed != 0 {
+			if err := d.Journal.ForgetSidecar(ctx, run.Pair.ID, c.Key); err != nil {
+				return nil, "", migrate.NewStateError(err)
+			}
+			continue
+		}
+		says, err := d.ReadSidecar(ctx, c)
+		if isUnread(err) {
+			if err := d.Journal.UnreadSidecar(ctx, run.Pair.ID, c.Key); err != nil {
+				return nil, "", migrate.NewStateError(err)
+			}
+		}
+		wrong, err := notTaken(string(c.Key), err)
+		if err != nil {
+			return nil, "", err
+		}
+		fields, remark = fields.Or(says), migrate.Joined(remark, wrong)
+	}
+	return fields, remark, nil
+}
+
+// ReadSidecar reads a sidecar.
+func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, err error) {
+	o := c.Object
+	r, err := d.Source.Open(ctx, o, 0)
+	if err != nil {
+		return nil, err
+	}
+	fields, err = metadata.ReadSidecar(string(c.Key), r)
+	return fields, errors.Join(err, r.Close())
+}
+
+// notTaken is the remark on an object that has a sidecar which could not be read, for a reason
+// that concerns no others.
+func notTaken(sidecar string, err error) (remark string, _ error) {
+	if err == nil || !isUnread(err) && !IsMistaken(err) {
+		return "", err
+	}
+	return fmt.Sprintf("what %s %s: %v", sidecar, migrate.NotTaken, err), nil
+}
+
+// IsMistaken reports whether a sidecar was read, and says nothing that can be understood.
+func IsMistaken(err error) bool {
+	_, mistaken := errors.AsType[*rows.Mistake](err)
+	return mistaken
+}
+
+// isUnread reports whether a sidecar is another one by now, or may not be read. Another time it
+// may be.
+func isUnread(err error) bool {
+	return (IsLocked(err) || SaysNothing(err)) && !IsMistaken(err)
+}
+
+// IsLocked reports whether something at the source may not be read, unlike all of the source.
+func IsLocked(err error) bool {
+	return errors.Is(err, fs.ErrPermission) && !migrate.HasClass(err, retry.Fatal)
+}

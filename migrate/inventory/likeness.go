@@ -1,0 +1,113 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"hash/maphash"
+	"maps"
+	"slices"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// LikenessOf stands for the place, name and size of an asset. Names are compared as they are
+// but for their Unicode form, and for the case of extensions, which services need not keep.
+func LikenessOf(e state.Entry) int64 {
+	h := fnv.New64a()
+	for _, s := range []string{e.Category, e.Folder, migrate.NormalName(e.Name), migrate.FoldName(e.Extension), fmt.Sprint(e.Size)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return int64(h.Sum64())
+}
+
+// ReceivedAs is an asset as its receipt has it.
+func ReceivedAs(r state.Receipt) state.Entry {
+	return state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size, URL: r.URL}
+}
+
+// IsAlike reports whether two assets have the same place, name and size.
+func IsAlike(a, b state.Entry) bool {
+	return a.Category == b.Category && a.Folder == b.Folder && a.Size == b.Size &&
+		migrate.NormalName(a.Name) == migrate.NormalName(b.Name) && migrate.FoldName(a.Extension) == migrate.FoldName(b.Extension)
+}
+
+// KnownBeside finds out which of some assets may well be beside ours: what a plan saw there
+// before it placed ours, and what stands for an object of another source in this journal.
+func KnownBeside(ctx context.Context, j *state.Store, pair state.Pair, ids []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	for chunk := range slices.Chunk(ids, migrate.PageSize) {
+		namesakes, err := j.Namesakes(ctx, pair.ID, chunk)
+		if err != nil {
+			return nil, err
+		}
+		shared, err := j.SharedAssets(ctx, pair, chunk)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(known, namesakes)
+		maps.Copy(known, shared)
+	}
+	return known, nil
+}
+
+// whose says whose a listed asset is.
+type whose uint8
+
+const (
+	Foreign whose = iota
+	Own
+	Expected // see knownBeside
+)
+
+// A named asset is one in a place, by hashes of its name and size and of its id.
+type named struct {
+	name, asset uint64
+	whose       whose
+}
+
+// NamesOf collects what assets of one place are called, to count the names that are there
+// more than once. That takes 24 bytes each, and no request.
+type NamesOf struct {
+	seed maphash.Seed
+	All  []named
+}
+
+func NewNames() *NamesOf { return &NamesOf{seed: maphash.MakeSeed()} }
+
+func (n *NamesOf) Add(a assets.Asset, w whose) {
+	name := fmt.Sprintf("%s\x00%s\x00%d", migrate.NormalName(a.Name), migrate.FoldName(a.Extension), a.Size)
+	n.All = append(n.All, named{maphash.String(n.seed, name), maphash.String(n.seed, a.ID), w})
+}
+
+// Doubled counts the names that more than one asset has with one size, unless all of these
+// are ours, or are known to be beside ours.
+func (n *NamesOf) Doubled() (count int64) {
+	slices.SortFunc(n.All, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.asset, b.asset))
+	})
+	all := slices.CompactFunc(n.All, func(a, b named) bool { return a.name == b.name && a.asset == b.asset })
+	for len(all) > 0 {
+		same := 1
+		for same < len(all) && all[same].name == all[0].name {
+			same++
+		}
+		if isDoubled(all[:same]) {
+			count++
+		}
+		all = all[same:]
+	}
+	return count
+}
+
+func isDoubled(same []named) bool {
+	var is [3]int
+	for _, a := range same {
+		is[a.whose]++
+	}
+	return len(same) > 1 && (is[Own] == 0 || is[Foreign] > 0)
+}

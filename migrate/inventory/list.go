@@ -1,0 +1,69 @@
+// Package inventory reads what is at the destination: its folders, the assets in them, their
+// contents, and which of them look like one of ours. It never writes there.
+package inventory
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// List lists the assets in a container; there are none if it is gone. None of those that
+// stay is missed, whatever people add and remove meanwhile: what is missed here is sent again.
+func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[assets.Asset, error] {
+	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, Overlap: true}
+	if c.Folder != "" {
+		o.CategoryID, o.FolderID = "", c.Folder
+	}
+	return func(yield func(assets.Asset, error) bool) {
+		for a, err := range r.List(ctx, o) {
+			if errors.Is(err, fs.ErrNotExist) || !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+// EntryOf is an asset as an inventory has it, with the place where it counts.
+func EntryOf(a assets.Asset, slot int64) state.Entry {
+	return state.Entry{
+		Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
+		Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: migrate.MarkOf(a),
+	}
+}
+
+func IdsOf(page []assets.Asset) []string {
+	ids := make([]string, len(page))
+	for n, a := range page {
+		ids[n] = a.ID
+	}
+	return ids
+}
+
+// A Found is what the destination says of an asset.
+type Found struct {
+	assets.Asset
+	There      bool
+	UnknownErr error // why it cannot be told
+}
+
+// Ask asks for one asset by its ID. What the service says for good is no error: it is not
+// there, or cannot be told.
+func Ask(ctx context.Context, from migrate.Reader, id string) (Found, error) {
+	a, err := from.Asset(ctx, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Found{}, nil
+	case migrate.HasClass(err, retry.Permanent):
+		return Found{UnknownErr: err}, nil
+	case err != nil:
+		return Found{}, err
+	}
+	return Found{Asset: a, There: true}, nil
+}

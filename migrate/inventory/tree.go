@@ -1,0 +1,153 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+)
+
+// A Tree looks up folders of the destination by their path, a level at a time,
+// and asks for each level at most once. It only reads.
+type Tree struct {
+	dest   migrate.Reader
+	flight singleflight.Group
+
+	mu     sync.Mutex
+	levels map[Level]map[string]string // a level's folders: name -> id
+}
+
+// A Level is where folders are directly: a category, or a folder of it.
+type Level struct{ Category, Folder string }
+
+func NewTree(r migrate.Reader) *Tree { return &Tree{dest: r, levels: map[Level]map[string]string{}} }
+
+// Find gives the id of the folder at a path within a category, "" for the
+// category itself. Without such a folder it fails with fs.ErrNotExist.
+func (t *Tree) Find(ctx context.Context, category, path string) (id string, err error) {
+	if path == "" {
+		return "", nil
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if id, err = t.Child(ctx, Level{category, id}, name); err != nil {
+			return "", err
+		}
+		if id == "" {
+			return "", fmt.Errorf("folder %s: %w", path, fs.ErrNotExist)
+		}
+	}
+	return id, nil
+}
+
+// Child gives the id of a folder by its name, or "" if there is none.
+func (t *Tree) Child(ctx context.Context, l Level, name string) (string, error) {
+	names, err := t.children(ctx, l)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return names[norm.NFC.String(name)], nil
+}
+
+// children gives the folders of a level by name; of several of one name the
+// oldest.
+func (t *Tree) children(ctx context.Context, l Level) (map[string]string, error) {
+	t.mu.Lock()
+	names, ok := t.levels[l]
+	t.mu.Unlock()
+	if ok {
+		return names, nil
+	}
+	if l.Folder == "" {
+		return t.top(ctx, l)
+	}
+	_, err, _ := t.flight.Do(l.Folder, func() (any, error) {
+		f, err := t.dest.Folder(ctx, l.Folder, 1)
+		if err != nil {
+			return nil, err
+		}
+		t.set(l, byName(f.Folders))
+		return nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.children(ctx, l)
+}
+
+// top reads the top levels of all categories: the service has one request for
+// them together.
+func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
+	_, err, _ := t.flight.Do("", func() (any, error) {
+		all, err := t.dest.Folders(ctx)
+		if err != nil {
+			return nil, err
+		}
+		in := map[string][]assets.Folder{l.Category: nil}
+		for _, f := range all {
+			in[f.CategoryID] = append(in[f.CategoryID], f)
+		}
+		for category, folders := range in {
+			t.set(Level{category, ""}, byName(folders))
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.children(ctx, l) // again if the answer was to somebody with another category
+}
+
+func (t *Tree) set(l Level, names map[string]string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.levels[l] = names
+}
+
+// Forget makes the tree ask again about a level.
+func (t *Tree) Forget(l Level) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.levels, l)
+}
+
+// ForgetAll makes the tree ask again about everything in a category.
+func (t *Tree) ForgetAll(category string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.levels, func(l Level, _ map[string]string) bool { return l.Category == category })
+}
+
+// Add notes a folder that was just made; nothing is in it yet.
+func (t *Tree) Add(l Level, name, id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if names := t.levels[l]; names != nil { // else forgotten meanwhile: one name must not pass for all of them
+		names[norm.NFC.String(name)] = id
+	}
+	t.levels[Level{l.Category, id}] = map[string]string{}
+}
+
+func byName(folders []assets.Folder) map[string]string {
+	oldest := map[string]assets.Folder{}
+	for _, f := range folders {
+		name := norm.NFC.String(f.Name)
+		if had, ok := oldest[name]; !ok || f.CreatedAt.Before(had.CreatedAt) {
+			oldest[name] = f
+		}
+	}
+	names := make(map[string]string, len(oldest))
+	for name, f := range oldest {
+		names[name] = f.ID
+	}
+	return names
+}

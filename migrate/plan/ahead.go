@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An ahead is what describes an object, found before it is decided where it goes, or why
+// that cannot be found.
+type ahead struct {
+	found  metadata.Found
+	remark string // for people, about what could not be read of it
+	err    error
+}
+
+// decideAhead decides every item after what describes the objects was looked for: rules ask
+// for that to say where they go.
+func (d *decider) decideAhead(ctx context.Context) error {
+	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		if d.ahead, err = d.lookAhead(ctx, page); err != nil {
+			return err
+		}
+		for _, i := range page {
+			decided, err := d.first(ctx, &i)
+			if err == nil && decided {
+				err = d.store(ctx, i)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	d.ahead = nil
+	return d.flush(ctx)
+}
+
+// lookAhead finds what describes those of some objects that may have to be placed. Who goes
+// on with a plan places again what was decided before.
+func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
+	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !d.mayBePlaced(i) })
+	seen := make([]ahead, len(wanted))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(max(d.Concurrency, 1))
+	for n, i := range wanted {
+		g.Go(func() error {
+			seen[n] = d.lookFor(parallel, i.Object)
+			if migrate.HasClass(seen[n].err, retry.Fatal) {
+				return seen[n].err
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	all := map[sources.Key]ahead{}
+	for n, i := range wanted {
+		all[i.Key] = seen[n]
+	}
+	return all, nil
+}
+
+// mayBePlaced reports whether it is to be decided where an item goes.
+func (d *decider) mayBePlaced(i state.Item) bool {
+	switch {
+	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
+		return false // decided for good, see first
+	case i.Obstacle != "" && i.Obstacle != perhaps:
+		return false
+	}
+	return d.Rules.LeaveOut(i.Object, d.started) == ""
+}
+
+// aheadOf gives what describes an object that is to be placed. What people deleted or moved
+// at the destination is not among what was looked at ahead.
+func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
+	a, looked := d.ahead[o.Key]
+	if looked || !d.Mapping.PlaceNeedsMetadata() {
+		return a, nil
+	}
+	a = d.lookFor(ctx, o)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	if migrate.HasClass(a.err, retry.Fatal) {
+		return a, a.err
+	}
+	return a, nil
+}
+
+// lookFor finds all that describes an object.
+func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
+	g, err := d.Examine(ctx, o)
+	if err != nil {
+		return ahead{err: err}
+	}
+	beside, unread, err := d.InSidecars(ctx, d.run, o.Key)
+	if err != nil {
+		return ahead{remark: g.Remark, err: err}
+	}
+	found := g.Found.With(metadata.FromSidecar, beside)
+	fields, err := d.InTable(ctx, d.run, o.Key, nil, found)
+	if err == nil && unread != "" {
+		err = &unplacedError{unread}
+	}
+	return ahead{found.With(metadata.FromTable, fields), g.Remark, err}
+}
+
+// reason is the one for which the object stays out.
+func (a ahead) reason() migrate.Reason {
+	if _, ok := errors.AsType[*unplacedError](a.err); ok {
+		return migrate.ReasonUnplaced
+	}
+	return migrate.ReasonUnreadable
+}
+
+// An unplacedError says that an object stays out because nobody can tell where rules want
+// it: what cannot be read may have said that it is private.
+type unplacedError struct{ why string }
+
+func (e *unplacedError) Error() string { return e.why }
+
+// Class is permanent: somebody has to mend it.
+func (e *unplacedError) Class() retry.Class { return retry.Permanent }

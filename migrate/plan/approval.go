@@ -1,0 +1,318 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An Approval is a plan that somebody approved. A planner that has one looks at source
+// and destination as for any plan, and then holds each decision against the approved
+// one. What the approved plan leaves alone stays alone, for the reason it had then; so
+// does what is not in it. What it acts on must be in every way as it was approved, or
+// it has drifted and is left alone as well. Filters and limits are not asked again,
+// nor which of several objects keeps its name: the approved plan has the answers, and
+// they stand even where an object that they were about is gone.
+type Approval struct {
+	Hash       string
+	Categories []migrate.NewCategory        // to be made
+	Items      iter.Seq2[state.Item, error] // in key order; read more than once
+}
+
+// acts reports whether an approved plan does something about an object.
+func acts(approved state.Item) bool {
+	return migrate.FirstState(approved.Action, migrate.Reason(approved.Reason)) == state.ItemPlanned
+}
+
+// approvals walk the items of an approved plan next to objects in key order. Without
+// an approved plan there are none, and no approvals: they may be nil.
+type approvals struct {
+	next func() (state.Item, error, bool)
+	stop func()
+	item state.Item // the first that was not passed
+	err  error
+	more bool
+}
+
+// approvals begins after a key.
+func (p *Planner) approvals(after sources.Key) *approvals {
+	if p.Approval == nil {
+		return nil
+	}
+	a := &approvals{}
+	a.next, a.stop = iter.Pull2(p.Approval.Items)
+	for a.pass(); after != "" && a.more && a.err == nil && a.item.Key <= after; {
+		a.pass()
+	}
+	return a
+}
+
+func (a *approvals) pass() { a.item, a.err, a.more = a.next() }
+
+func (a *approvals) close() {
+	if a != nil {
+		a.stop()
+	}
+}
+
+// before gives the next item that was not asked for and whose key is less than one, or
+// any if that is empty.
+func (a *approvals) before(key sources.Key) (i state.Item, found bool, err error) {
+	if a == nil || !a.more || a.err != nil || key != "" && a.item.Key >= key {
+		return i, false, a.failure()
+	}
+	i = a.item
+	a.pass()
+	return i, true, nil
+}
+
+// of gives the item of an object. Those before it are passed.
+func (a *approvals) of(key sources.Key) (i state.Item, found bool, err error) {
+	for more := true; more && err == nil; {
+		_, more, err = a.before(key)
+	}
+	if a == nil || !a.more || err != nil || a.item.Key != key {
+		return i, false, err
+	}
+	i = a.item
+	a.pass()
+	return i, true, a.failure()
+}
+
+func (a *approvals) failure() error {
+	if a == nil || !a.more {
+		return nil
+	}
+	return a.err
+}
+
+// situation is what is known of a listed object before anybody looks at the
+// destination. An approved plan may have an item of it.
+func (p *Planner) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
+	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
+	switch {
+	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Names(o):
+		s.LeftOut = migrate.ReasonNotFailed
+	case p.Approval == nil:
+		s.LeftOut = p.Rules.LeaveOut(o, p.started)
+	case known && !acts(approved):
+		s.LeftOut = migrate.Reason(approved.Reason)
+	case known:
+	case m == migrate.Same: // then, too, or it would have an item; to describe it was not approved
+		s.Undescribed = false
+	default:
+		s.LeftOut = migrate.ReasonNotApproved
+	}
+	return s
+}
+
+// stageVanished stages what an approved plan acts on and was passed in the listing, up
+// to a key or to its end. It may be in the folder that was listed last and not read.
+func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
+	for {
+		approved, found, err := w.approved.before(key)
+		if err != nil || !found {
+			return err
+		}
+		i := state.Item{Object: approved.Object}
+		i.Obstacle = migrate.ObstacleVanished
+		known, _, err := w.memory(i.Object)
+		switch {
+		case err != nil:
+			return err
+		case approved.Reason == string(migrate.ReasonMissing):
+			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
+		case !acts(approved), known == migrate.Same: // or it arrived before it went
+			continue
+		case w.unread.hides(i.Key):
+			i.Obstacle = sources.UnreadableDirectory
+		}
+		w.page.Cursor = i.Key
+		if err := w.add(ctx, i); err != nil {
+			return err
+		}
+	}
+}
+
+// settle decides what the approved plan alone decides, and gives what it says of the
+// object otherwise.
+func (d *decider) settle(i *state.Item) (approved state.Item, settled bool, err error) {
+	if d.Approval == nil {
+		return approved, false, nil
+	}
+	approved, known, err := d.approved.of(i.Key)
+	if err != nil {
+		return approved, false, err
+	}
+	switch drift := drifted(approved, *i); {
+	case !known:
+		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
+	case !acts(approved):
+		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
+		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
+	case len(drift) > 0:
+		d.refuse(i, approved, drift)
+	default:
+		return approved, false, nil
+	}
+	return approved, true, nil
+}
+
+// refuse leaves alone what has drifted. Nobody else may adopt its asset instead.
+func (d *decider) refuse(i *state.Item, approved state.Item, drift []string) {
+	if approved.Asset != "" {
+		d.claimed[approved.Asset] = true
+	}
+	i.Asset, i.Digest = "", nil
+	migrate.SetDecision(i, state.Skip, migrate.ReasonDrifted)
+	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonDrifted, strings.Join(drift, "; "))
+}
+
+// keepName gives an object the name it has in the approved plan, where another object
+// had its own.
+func keepName(place *migrate.Place, s *migrate.Situation, approved state.Item, key sources.Key) {
+	if approved.Name != "" && approved.Name != place.Name && approved.Name == migrate.DistinctName(place.Name, key) {
+		place.Name, s.Taken = approved.Name, true
+	}
+}
+
+// hold compares what was decided with what was approved.
+func (d *decider) hold(ctx context.Context) error {
+	if d.Approval == nil {
+		return nil
+	}
+	all := d.approvals("")
+	defer all.close()
+	err := d.everyItem(ctx, func(_ context.Context, i *state.Item) (bool, error) {
+		approved, known, err := all.of(i.Key)
+		if err != nil || !known || !acts(approved) {
+			return false, err
+		}
+		switch i.State {
+		case state.ItemDone, state.ItemChanged, state.ItemParked:
+			return false, nil
+		}
+		drift := d.redecided(approved, *i)
+		if len(drift) > 0 {
+			d.refuse(i, approved, drift)
+		}
+		return len(drift) > 0, nil
+	})
+	for more := true; more && err == nil; { // to the end, where it is known whether it was what was approved
+		_, more, err = all.before("")
+	}
+	return err
+}
+
+// drifted says in which ways an object is not the one that was approved.
+func drifted(approved, now state.Item) (drift []string) {
+	switch {
+	case now.Obstacle == migrate.ObstacleVanished:
+		return []string{"it is not at the source any more"}
+	case now.Obstacle != "":
+		return []string{"its content cannot be taken: " + string(now.Obstacle)}
+	}
+	differs := func(what string, was, is any) {
+		drift = append(drift, fmt.Sprintf("its %s was %v, is %v", what, was, is))
+	}
+	if approved.Size != now.Size {
+		differs("size", approved.Size, now.Size)
+	}
+	if !approved.Time.Equal(now.Time) {
+		differs("time", timeText(approved.Time), timeText(now.Time))
+	}
+	if approved.VersionTag != now.VersionTag {
+		differs("version tag", quoted(approved.VersionTag), quoted(now.VersionTag))
+	}
+	return drift
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// redecided says in which ways a decision is not the one that was approved. What has
+// arrived since needs no decision, at most a description.
+func (d *decider) redecided(approved, now state.Item) (drift []string) {
+	switch {
+	case now.Action == state.Unchanged, now.Action == state.Describe && approved.Action == state.Create:
+		return nil
+	case approved.Action != now.Action:
+		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, now.Reason)}
+	case approved.Reason != now.Reason:
+		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, approved.Reason, now.Action, now.Reason)}
+	}
+	for _, field := range []struct{ what, was, is string }{
+		{"category", approved.Category, d.asWanted(now.Category, approved.Category)},
+		{"folder", approved.Folder, now.Folder}, {"name", approved.Name, now.Name}, {"asset", approved.Asset, now.Asset},
+	} {
+		if field.was != field.is {
+			drift = append(drift, fmt.Sprintf("its %s was %s, is %s", field.what, quoted(field.was), quoted(field.is)))
+		}
+	}
+	return drift
+}
+
+// asWanted gives the wanted category if a category is that one: it may have been made
+// since the plan was approved, by a run of this very plan for one.
+func (d *decider) asWanted(category, wanted string) string {
+	name, isNew := strings.CutPrefix(wanted, migrate.NewPrefix)
+	if !isNew || d.placer == nil {
+		return category
+	}
+	if slices.ContainsFunc(d.placer.there, func(c assets.Category) bool {
+		return c.ID == category && norm.NFC.String(c.Name) == norm.NFC.String(name)
+	}) {
+		return wanted
+	}
+	return category
+}
+
+// stillWanted gives the categories that are to be made: of those in an approved plan
+// the ones that something goes to.
+func (d *decider) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
+	if d.Approval == nil {
+		return d.placer.wanted, nil
+	}
+	used := map[string]bool{}
+	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := strings.CutPrefix(i.Category, migrate.NewPrefix); ok {
+			used[name] = true
+		}
+	}
+	return slices.DeleteFunc(d.placer.wanted, func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
+}
+
+// clone copies the categories that an approved plan wants.
+func (a *Approval) clone() (wanted []migrate.NewCategory) {
+	if a == nil {
+		return nil
+	}
+	for _, c := range a.Categories {
+		wanted = append(wanted, migrate.NewCategory{Name: c.Name, Extensions: slices.Clone(c.Extensions), Private: c.Private})
+	}
+	return wanted
+}

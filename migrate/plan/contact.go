@@ -1,0 +1,414 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/clock"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// contact looks into the containers where objects would go, and decides anew
+// about every object whose place is taken there. So a lost journal ends in
+// adoption, not in a second library.
+//
+// A container is left out once the journal knows that nothing is in it but assets
+// of this source: in the usual case that is from the moment we made it. One that
+// holds other assets, those of another source included (which may be the same
+// library under another path), is looked at in every plan that wants to put something
+// there; to look just once would forget what a limit, a filter or a conflict
+// left unsettled, and put a second copy there in the next run.
+func (d *decider) contact(ctx context.Context) error {
+	if err := d.share(ctx); err != nil {
+		return err
+	}
+	places, err := d.toLookAt(ctx)
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	if err := d.awaitOthers(ctx); err != nil {
+		return err
+	}
+	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
+		return err // of a former pass
+	}
+	if found, err := d.inventories(ctx, places); err != nil || found == 0 {
+		return err
+	}
+	return d.meetAll(ctx)
+}
+
+// forgotten is how old an upload of another source is that nobody waits for any more.
+const forgotten = 24 * time.Hour
+
+// awaitOthers waits until what another source sent without an answer must have shown
+// up: it may be the same library, under another path since a crash.
+func (d *decider) awaitOthers(ctx context.Context) error {
+	n, largest, err := d.Journal.OthersInDoubt(ctx, d.run.Pair, d.Now().Add(-forgotten))
+	if err != nil || n == 0 {
+		return err
+	}
+	until := migrate.FormerEnd(d.FormerAlive).Add(d.Answer + migrate.Handling(largest))
+	if until.Sub(clock.Now()) > migrate.WorthTelling {
+		d.Watch.Others(n, until)
+	}
+	return retry.Sleep(ctx, until.Sub(clock.Now()))
+}
+
+// inventories stages what is in places beside our assets, and counts it. Of several passes
+// the one counts that found the most names more than once: a later one looks at fewer places.
+func (d *decider) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
+	d.Watch.Phase(migrate.PhaseInventory, -1, -1)
+	var all atomic.Int64
+	before := d.doubled.Swap(0)
+	tree := inventory.NewTree(d.Dest)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for _, place := range places {
+		g.Go(func() error {
+			n, err := d.inventory(ctx, tree, place)
+			all.Add(n)
+			return err
+		})
+	}
+	err = g.Wait()
+	d.doubled.Store(max(before, d.doubled.Load()))
+	return all.Load(), err
+}
+
+// share makes other sources look into the containers where objects of this one
+// would go.
+func (d *decider) share(ctx context.Context) error {
+	var keys []state.PlaceKey
+	for place := range d.containers {
+		keys = append(keys, state.PlaceKey{Category: place.Category, Path: place.Folder})
+	}
+	return d.Journal.ForgetOursOfOthers(ctx, d.run.Pair, keys)
+}
+
+// toLookAt gives the containers that exist, or may, and may hold assets which
+// are not ours.
+func (d *decider) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
+	for place := range maps.Keys(d.containers) {
+		if strings.HasPrefix(place.Category, migrate.NewPrefix) {
+			continue
+		}
+		ours, err := d.Journal.IsOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			places = append(places, place)
+		}
+	}
+	slices.SortFunc(places, func(a, b migrate.Place) int {
+		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder))
+	})
+	return places, nil
+}
+
+// inventory stages the assets of one container that are not ours, if it is
+// there, and counts them.
+func (d *decider) inventory(ctx context.Context, tree *inventory.Tree, place migrate.Place) (others int64, err error) {
+	folder, err := tree.Find(ctx, place.Category, place.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	names := inventory.NewNames()
+	for page, err := range migrate.Pages(inventory.List(ctx, d.Dest, state.Container{Category: place.Category, Folder: folder}), migrate.PageSize) {
+		if err != nil {
+			return others, err
+		}
+		n, err := d.stageOthers(ctx, place, page, names)
+		if err != nil {
+			return others, err
+		}
+		others += n
+	}
+	if others > 0 {
+		d.doubled.Add(names.Doubled())
+	} else if len(names.All) > 0 {
+		err = d.Journal.SaveOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
+	}
+	return others, err
+}
+
+// stageOthers stages those of some assets in a place that are not ours, and counts them. It
+// collects the names of all.
+func (d *decider) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NamesOf) (others int64, err error) {
+	receipts, err := d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, inventory.IdsOf(page))
+	if err != nil {
+		return 0, err
+	}
+	var entries []state.Entry
+	var rest []assets.Asset
+	for _, a := range page {
+		if _, known := receipts[a.ID]; known {
+			names.Add(a, inventory.Own)
+			continue
+		}
+		rest = append(rest, a)
+		entries = append(entries, inventory.EntryOf(a, migrate.Place{Category: place.Category, Folder: place.Folder, Name: a.Filename()}.Slot()))
+	}
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	known, err := inventory.KnownBeside(ctx, d.Journal, d.run.Pair, inventory.IdsOf(rest))
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range rest {
+		if known[a.ID] {
+			names.Add(a, inventory.Expected)
+		} else {
+			names.Add(a, inventory.Foreign)
+		}
+	}
+	d.Watch.Progress(int64(len(entries)), 0)
+	return int64(len(entries)), d.Journal.StageInventory(ctx, state.RunScope(d.run.Num), entries)
+}
+
+// meetAll decides again about every object whose place is taken. First each finds the asset
+// that is equal to it; what is in a place then and stands for no object is of somebody else.
+func (d *decider) meetAll(ctx context.Context) error {
+	d.Watch.Phase(migrate.PhaseCompare, -1, -1)
+	if err := d.everyPage(ctx, d.findEqual); err != nil || !d.others {
+		return err
+	}
+	return d.everyPage(ctx, d.meetOthers)
+}
+
+// everyPage passes the run's items to f page by page. What f stores is written then.
+func (d *decider) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
+	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+		if err == nil {
+			err = f(ctx, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+// findEqual decides about objects whose equal is in their places. Several contents are
+// compared at once, and then the decisions are taken in order.
+func (d *decider) findEqual(ctx context.Context, page []state.Item) error {
+	places, err := d.inTheirPlaces(ctx, page)
+	if err != nil {
+		return err
+	}
+	known := make([]comparisons, len(page))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for n, i := range page {
+		if len(places[n]) == 0 {
+			continue
+		}
+		known[n] = comparisons{}
+		g.Go(func() error {
+			_, err := d.look(parallel, i, places[n], known[n])
+			d.Watch.Progress(1, i.Size)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for n, i := range page {
+		found, err := d.look(ctx, i, d.unclaimed(places[n]), known[n])
+		if err != nil {
+			return err
+		}
+		for id, c := range known[n] {
+			if c.existing == migrate.Nothing {
+				d.vanished[id] = true
+			}
+		}
+		if found.existing != migrate.Equal {
+			d.others = d.others || found.existing == migrate.Other
+			continue
+		}
+		d.meets(&i, found)
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meetOthers decides about objects in whose places something else is.
+func (d *decider) meetOthers(ctx context.Context, page []state.Item) error {
+	places, err := d.inTheirPlaces(ctx, page)
+	if err != nil {
+		return err
+	}
+	for n, i := range page {
+		others := slices.DeleteFunc(places[n], func(e state.Entry) bool { return d.vanished[e.Asset] })
+		if len(others) == 0 {
+			continue
+		}
+		d.meets(&i, sight{comparison: comparison{existing: migrate.Other}})
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comparisons are what is known already of assets beside one object, by their ids.
+type comparisons map[string]comparison
+
+// A comparison tells what an asset is to an object, and their common digest if they
+// are equal.
+type comparison struct {
+	existing migrate.Existing
+	digest   []byte
+}
+
+// meets decides about an object again by what was found in its place.
+func (d *decider) meets(i *state.Item, found sight) {
+	s := migrate.Situation{Existing: found.existing}
+	if i.State == state.ItemParked {
+		s.Parked = migrate.Reason(i.Reason)
+	}
+	action, why := migrate.Decide(s, d.Rules)
+	i.Asset, i.Digest = "", nil
+	if action == state.Adopt {
+		i.Asset, i.Digest = found.asset, found.digest
+		d.claimed[i.Asset] = true
+	}
+	migrate.SetDecision(i, action, why)
+}
+
+// inTheirPlaces gives the assets in the places where objects would go, the one of the very
+// name first, then others that people would take for it. Assets that stand for another
+// object do not count: resolveCollisions sees to those.
+func (d *decider) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
+	var slots []int64
+	for _, i := range items {
+		if isToBePlaced(i) {
+			slots = append(slots, i.Slot)
+		}
+	}
+	places := make([][]state.Entry, len(items))
+	if len(slots) == 0 {
+		return places, nil
+	}
+	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), slots)
+	bySlot := map[int64][]state.Entry{}
+	for _, e := range d.unclaimed(entries) {
+		bySlot[e.Slot] = append(bySlot[e.Slot], e)
+	}
+	for n, i := range items {
+		if isToBePlaced(i) {
+			places[n] = slices.SortedStableFunc(slices.Values(bySlot[i.Slot]), func(a, b state.Entry) int {
+				return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
+			})
+		}
+	}
+	return places, err
+}
+
+func isToBePlaced(i state.Item) bool {
+	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemParked)
+}
+
+func (d *decider) unclaimed(entries []state.Entry) []state.Entry {
+	return slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
+}
+
+// A sight is what was found in the place of an object.
+type sight struct {
+	comparison
+	asset string
+}
+
+// look compares an object with assets, up to the first that is equal.
+func (d *decider) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found sight, err error) {
+	for _, e := range entries {
+		c, ok := known[e.Asset]
+		if !ok {
+			if c, err = d.compare(ctx, i, e); err != nil {
+				return found, err
+			}
+			if known != nil {
+				known[e.Asset] = c
+			}
+		}
+		if c.existing != migrate.Nothing {
+			found = sight{c, e.Asset}
+		}
+		if c.existing == migrate.Equal {
+			break
+		}
+	}
+	return found, nil
+}
+
+// nameDistance is 0 for an asset that has the name, 1 for one that may have it but for
+// the service, which need not keep the case of an extension, and 2 for one whose name
+// only people would take for it.
+func nameDistance(e state.Entry, name string) int {
+	asset := assets.Asset{Name: e.Name, Extension: e.Extension}
+	switch {
+	case migrate.NormalName(asset.Filename()) == migrate.NormalName(name):
+		return 0
+	case migrate.SameName(asset, name):
+		return 1
+	}
+	return 2
+}
+
+// compare reads an object and an asset.
+func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
+	other := comparison{existing: migrate.Other}
+	if e.Size != i.Size || d.Rules.KeepsDuplicates() {
+		return other, nil
+	}
+	mine, err := inventory.DigestOfObject(ctx, d.Source, i.Object)
+	equal := comparison{migrate.Equal, mine}
+	switch {
+	case ctx.Err() != nil:
+		return c, context.Cause(ctx)
+	case err != nil:
+		// Sending it will tell what is wrong with it; equal it is not.
+		d.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
+		return other, nil
+	}
+	if d.Rules.OnExisting == "adopt" {
+		return equal, nil // on the user's word: verify --content tells what it is worth
+	}
+	if e.Mark == migrate.Provenance(d.run.Pair.Source, i.Key, mine, e.Asset) {
+		return equal, nil // it says itself that it is of this very content
+	}
+	theirs, err := inventory.DigestOfWhole(ctx, d.Dest, e.Asset, e.URL, e.Size)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return comparison{existing: migrate.Nothing}, nil // deleted since it was listed
+	case migrate.HasClass(err, retry.Permanent): // of this asset, so the others go on; that it is equal cannot be said
+		d.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
+		return other, nil
+	case err != nil:
+		return c, err
+	case !bytes.Equal(mine, theirs):
+		return other, nil
+	}
+	return equal, nil
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// redescriber tells whether objects, in key order, are described otherwise than when their
+// assets were described last. It is nil where nobody may describe assets anew.
+type redescriber func(sources.Object, state.Receipt) (bool, error)
+
+// redescribed gives a redescriber for the objects after a key.
+func (p *Planner) redescribed(ctx context.Context, run state.Run, after sources.Key) (_ redescriber, stop func()) {
+	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
+		return nil, func() {}
+	}
+	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
+	return func(o sources.Object, r state.Receipt) (bool, error) {
+		before, there, err := known.find(o.Key)
+		if err != nil {
+			return false, err
+		}
+		given, err := metadata.DecodeFound(before.Given)
+		if err != nil {
+			return false, migrate.NewStateError(err)
+		}
+		fields, err := p.InTable(ctx, run, o.Key, nil, given)
+		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
+		if err != nil || !there && fields == nil && !mayDiffer {
+			return false, err
+		}
+		table := metadata.Found{}.With(metadata.FromTable, fields)
+		if table.EncodeOf(metadata.FromTable) == before.Table && !mayDiffer {
+			return false, nil
+		}
+		last, err := p.SaidLast(ctx, run, o.Key)
+		if err != nil {
+			return false, err
+		}
+		said, _, err := p.Say(o, last.Found.With(metadata.FromTable, fields))
+		return said.Over(last.Base).Encode() != last.Text, err
+	}, known.stop
+}
+
+// compareDescriptions decides again about an asset that is to be described, if people have
+// described it as well and somebody has to say who is right.
+func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
+	if !d.Rules.Reports() {
+		return nil
+	}
+	last, err := d.SaidLast(ctx, d.run, i.Key)
+	if err != nil {
+		return err
+	}
+	g, err := d.Complete(ctx, d.run, *i, nil, collect.Metadata{Found: last.Found})
+	if err != nil {
+		return err
+	}
+	clash := metadata.Merge(last.Base, g.Said, collect.MetadataOf(a), metadata.Report).Conflicts
+	if len(clash) == 0 {
+		return nil
+	}
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Standing: migrate.DescribedThere}, d.Rules)
+	migrate.SetDecision(i, action, why)
+	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
+	return d.store(ctx, *i)
+}

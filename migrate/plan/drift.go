@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// DefaultDriftShare is the part of all assets that a sync compares with what it left: each
+// of them about once a month, if it runs each night.
+const DefaultDriftShare = 1.0 / 30
+
+// drift compares the next few assets with what they were when we left them, and decides
+// about those that people deleted, moved or edited meanwhile although nothing happened to
+// their objects.
+func (d *decider) drift(ctx context.Context) error {
+	if d.Rules.Sync == nil {
+		return nil
+	}
+	cursor, err := d.Journal.DriftCursor(ctx, d.run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	d.driftCursor = cursor
+	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	share := d.DriftShare
+	if d.Rules.Sync.Repair {
+		share = 1
+	}
+	left := int(math.Ceil(float64(known.Objects) * share))
+	if left == 0 || !d.Rules.FollowsGone() {
+		return nil
+	}
+	d.Watch.Phase(migrate.PhaseInventory, int64(left), -1)
+	n, last, err := d.driftFrom(ctx, cursor, left)
+	if err != nil {
+		return err
+	}
+	if d.driftCursor = last; n < left { // the end was reached; all over again
+		d.driftCursor = ""
+		if more := left - n; cursor != "" {
+			if _, d.driftCursor, err = d.driftFrom(ctx, "", more); err != nil {
+				return err
+			}
+		}
+	}
+	return d.flush(ctx)
+}
+
+// driftFrom compares so many assets with their receipts, from a key on.
+func (d *decider) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
+	var page []state.Receipt
+	for r, err := range d.Journal.Receipts(ctx, d.run.Pair.ID, after) {
+		if err != nil {
+			return n, last, err
+		}
+		page, last = append(page, r), r.Key
+		if n++; n == most {
+			break
+		}
+		if len(page) == surveyPage {
+			if err := d.driftPage(ctx, page); err != nil {
+				return n, last, err
+			}
+			page = page[:0]
+		}
+	}
+	return n, last, d.driftPage(ctx, page)
+}
+
+func (d *decider) driftPage(ctx context.Context, page []state.Receipt) error {
+	seen, err := d.lookUp(ctx, page)
+	if err != nil {
+		return err
+	}
+	for _, r := range page {
+		asset := seen[r.Asset]
+		d.Watch.Progress(1, 0)
+		if asset.UnknownErr != nil { // another night may tell
+			continue
+		}
+		standing, err := d.standing(ctx, state.Unchanged, r, asset)
+		if err != nil {
+			return err
+		}
+		if standing == migrate.AsLeft {
+			continue
+		}
+		if err := d.drifts(ctx, r, standing, asset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drifts decides about an object that is unchanged while its asset is not. One of which the
+// plan decided otherwise needs nothing more: the survey has looked at its asset.
+func (d *decider) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.Found) error {
+	if d.followed[r.Key] {
+		return nil
+	}
+	i, err := d.Journal.Item(ctx, d.run.Num, r.Key)
+	fresh := errors.Is(err, state.ErrNotFound)
+	switch {
+	case fresh:
+		i = state.Item{Object: r.Object}
+	case err != nil:
+		return err
+	case i.Action != state.Unchanged && !isDrift(migrate.Reason(i.Reason)):
+		return d.partFromLost(ctx, &i, r, asset, standing)
+	}
+	s := migrate.Situation{Memory: migrate.Same, Standing: standing}
+	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
+		return err
+	}
+	switch i.Action {
+	case state.Create, state.Move:
+		i.Origin = r.Key
+	}
+	if i.Action != state.Create {
+		i.Asset = r.Asset
+	}
+	tellWhere(&i, r, asset)
+	if fresh {
+		if err := d.Journal.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
+			return err
+		}
+	}
+	if err := d.store(ctx, i); err != nil {
+		return err
+	}
+	if err := d.partFromLost(ctx, &i, r, asset, standing); err != nil || i.State != state.ItemPlanned {
+		return err
+	}
+	if i.Action == state.Create {
+		return d.keepDeleted(ctx, i)
+	}
+	f, err := d.formerly(ctx, i, r, asset.Asset, standing)
+	if err != nil {
+		return err
+	}
+	return d.keepFormer(ctx, []state.Former{f})
+}
+
+// isDrift reports whether an item is there for this reason because of what a former pass
+// found at the destination.
+func isDrift(why migrate.Reason) bool {
+	switch why {
+	case migrate.ReasonDeleted, migrate.ReasonMovedThere, migrate.ReasonEditedThere, migrate.ReasonBack, migrate.ReasonRestored, migrate.ReasonRepair:
+		return true
+	}
+	return false
+}

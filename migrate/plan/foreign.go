@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// spareForeignNames asks whether assets of others have the names that assets are to get, where
+// they go: a service may refuse the name, or have two assets of it. Such an object is a
+// conflict, as a new one is; an asset that was only to get its name back keeps the one it has.
+//
+// It comes when all names are decided, and asks for those of one place together.
+func (d *decider) spareForeignNames(ctx context.Context) error {
+	if d.Rules.Sync == nil || d.Rules.KeepsDuplicates() || d.Rules.AdoptOnly {
+		return nil // without a sync an asset goes nowhere but to the name that it has, case aside
+	}
+	if n, err := d.countPlanned(ctx, state.Move, state.Replace); err != nil || n == 0 {
+		return err
+	}
+	tree := inventory.NewTree(d.Dest)
+	theirs := foreignNames{decider: d, tree: tree, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
+	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		renames := slices.DeleteFunc(page, func(i state.Item) bool {
+			return i.Action != state.Move && !migrate.TakesOver(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
+		})
+		if err := d.spareForeignNamesOf(ctx, tree, &theirs, renames); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+func (d *decider) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree, theirs *foreignNames, renames []state.Item) error {
+	taken, err := d.takenAmong(ctx, tree, renames)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	slots := make([]int64, len(taken))
+	for n, i := range taken {
+		slots[n] = i.Slot
+	}
+	ours, err := d.Journal.TakenPlaces(ctx, noRun, d.run.Pair.ID, slots)
+	if err != nil {
+		return err
+	}
+	recased, err := d.recasedAmong(ctx, taken)
+	if err != nil {
+		return err
+	}
+	if err := d.eachPlace(ctx, recased, theirs.list); err != nil {
+		return err
+	}
+	for _, i := range taken {
+		if ours[i.Slot] && i.Reason != string(migrate.ReasonBack) && !theirs.has(i) { // ours goes elsewhere, or has that name but for case
+			continue
+		}
+		if has, err := d.hasItsName(ctx, tree, i); err != nil {
+			return err
+		} else if has {
+			continue
+		}
+		if err := d.spareForeignName(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noRun is the number of no run: nothing is wanted by its items.
+const noRun = 0
+
+func (d *decider) spareForeignName(ctx context.Context, i state.Item) error {
+	if i.Reason == string(migrate.ReasonNameFree) {
+		return d.keepsName(ctx, &i)
+	}
+	action, why := migrate.Decide(migrate.Situation{Existing: migrate.Other}, d.Rules)
+	migrate.SetDecision(&i, action, why)
+	return d.store(ctx, i)
+}
+
+// takenAmong gives those of some items whose names are taken where they go, whoever has them.
+func (d *decider) takenAmong(ctx context.Context, tree *inventory.Tree, items []state.Item) (taken []state.Item, err error) {
+	var mu sync.Mutex
+	err = d.eachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
+		names, err := d.namesTaken(ctx, tree, at, items)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, i := range items {
+			if names[migrate.NormalName(i.Name)] {
+				taken = append(taken, i)
+			}
+		}
+		return err
+	})
+	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return taken, err
+}
+
+// eachPlace calls f with what goes into one place, several at once.
+func (d *decider) eachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
+	byPlace := map[migrate.Place][]state.Item{}
+	for _, i := range items {
+		at := migrate.Place{Category: i.Category, Folder: i.Folder}
+		byPlace[at] = append(byPlace[at], i)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(d.Concurrency, 1))
+	for at, items := range byPlace {
+		g.Go(func() error { return f(ctx, at, items) })
+	}
+	return g.Wait()
+}
+
+// recasedAmong gives those of some items whose assets have their places, and so their names but
+// for case. A service may not tell these apart.
+func (d *decider) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
+	receipts, err := d.receiptsOf(ctx, items)
+	for _, i := range items {
+		if r, known := receipts[i.Asset]; known && r.Slot == i.Slot && i.Reason != string(migrate.ReasonBack) {
+			recased = append(recased, i)
+		}
+	}
+	return recased, err
+}
+
+// foreignNames are the names of assets that are not ours, as hashes, at places where only a list
+// tells whose a name is. Each place is listed once.
+type foreignNames struct {
+	*decider
+	tree *inventory.Tree
+	seed maphash.Seed
+
+	mu sync.Mutex
+	at map[migrate.Place]map[uint64]bool
+}
+
+func (f *foreignNames) list(ctx context.Context, at migrate.Place, _ []state.Item) error {
+	f.mu.Lock()
+	_, listed := f.at[at]
+	f.mu.Unlock()
+	if listed {
+		return nil
+	}
+	folder, err := f.tree.Find(ctx, at.Category, at.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	names := map[uint64]bool{}
+	for page, err := range migrate.Pages(inventory.List(ctx, f.Dest, state.Container{Category: at.Category, Folder: folder}), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		ours, err := f.Journal.ReceiptsOf(ctx, f.run.Pair.ID, inventory.IdsOf(page))
+		if err != nil {
+			return err
+		}
+		for _, a := range page {
+			if _, is := ours[a.ID]; !is {
+				names[f.hash(a.Name, a.Extension)] = true
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[at] = names
+	return nil
+}
+
+// has reports whether an asset that is not ours has the name of an item, where that was listed.
+func (f *foreignNames) has(i state.Item) bool {
+	name, extension := migrate.SplitName(i.Name)
+	return f.at[migrate.Place{Category: i.Category, Folder: i.Folder}][f.hash(name, extension)]
+}
+
+// hash stands for a name, whose extension services need not keep the case of.
+func (f *foreignNames) hash(name, extension string) uint64 {
+	return maphash.String(f.seed, migrate.NormalName(name)+"\x00"+migrate.FoldName(extension))
+}
+
+// namesTaken asks which names of some items are taken in their place. Of a service that does
+// not tell it is not known: it may still refuse them.
+func (d *decider) namesTaken(ctx context.Context, tree *inventory.Tree, at migrate.Place, items []state.Item) (map[string]bool, error) {
+	target, err := d.targetAt(ctx, tree, at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(items))
+	for n, i := range items {
+		names[n] = i.Name
+	}
+	found, err := d.Dest.NamesTaken(ctx, target, names...)
+	if migrate.HasClass(err, retry.Permanent) {
+		d.Log.Debug("cannot ask for names at the destination", "category", at.Category, "folder", at.Folder, "error", err)
+		return nil, nil
+	}
+	taken := make(map[string]bool, len(found))
+	for _, name := range found {
+		taken[migrate.NormalName(name)] = true
+	}
+	return taken, err
+}
+
+// targetAt finds a place at the destination.
+func (d *decider) targetAt(ctx context.Context, tree *inventory.Tree, at migrate.Place) (assets.Target, error) {
+	folder, err := tree.Find(ctx, at.Category, at.Folder)
+	if err != nil || folder == "" {
+		return assets.Target{CategoryID: at.Category}, err
+	}
+	return assets.Target{FolderID: folder}, nil
+}
+
+// hasItsName reports whether the asset of an item is in its place under its name already, as a
+// run left it whose outcome was lost.
+func (d *decider) hasItsName(ctx context.Context, tree *inventory.Tree, i state.Item) (bool, error) {
+	asset, err := inventory.Ask(ctx, d.Dest, i.Asset)
+	if err != nil || !asset.There {
+		return false, err
+	}
+	folder, err := tree.Find(ctx, i.Category, i.Folder)
+	return asset.CategoryID == i.Category && asset.FolderID == folder && migrate.NormalName(asset.Filename()) == migrate.NormalName(i.Name), err
+}

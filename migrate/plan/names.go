@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// freeNames decides to give assets the names that they could not get when they arrived, as
+// those were taken by others that are gone by now. Whoever looks for one finds it by the name
+// that it has at the source. Where no name is free, nothing is asked of the destination.
+func (d *decider) freeNames(ctx context.Context) error {
+	if !d.Rules.FollowsGone() {
+		return nil
+	}
+	approved := d.approvals("")
+	defer approved.close()
+	folders := folderPaths{}
+	for page, err := range migrate.Pages(migrate.Names(ctx, d.Journal, d.run.Pair.ID), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		var renames []state.Item
+		for _, r := range page {
+			i, is, err := d.nameBack(ctx, folders, r)
+			if err == nil && is && approved != nil {
+				i, is, err = approvedName(approved, i)
+			}
+			if err != nil {
+				return err
+			}
+			if is {
+				renames = append(renames, i)
+			}
+		}
+		if err := d.takeFree(ctx, renames); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approvedName reports whether an approved plan gives an asset its name back.
+func approvedName(approved *approvals, i state.Item) (state.Item, bool, error) {
+	a, known, err := approved.of(i.Key)
+	return i, known && a.Reason == i.Reason, err
+}
+
+// takeFree stages those of some items whose places are free, each place once.
+func (d *decider) takeFree(ctx context.Context, renames []state.Item) error {
+	if len(renames) == 0 {
+		return nil
+	}
+	slots := make([]int64, len(renames))
+	for n, i := range renames {
+		slots[n] = i.Slot
+	}
+	taken, err := d.Journal.TakenPlaces(ctx, d.run.Num, d.run.Pair.ID, slots)
+	if err != nil {
+		return err
+	}
+	var free []state.Item
+	for _, i := range renames {
+		if !taken[i.Slot] {
+			taken[i.Slot] = true
+			free = append(free, i)
+		}
+	}
+	if len(free) == 0 {
+		return nil
+	}
+	if err := d.Journal.AddDrift(ctx, d.run.Num, free); err != nil {
+		return err
+	}
+	for _, i := range free {
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+// nameBack gives the item that gives an asset the name of its object, if it has that with the
+// suffix of a collision and the plan has nothing else to do with the object.
+func (d *decider) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
+	name, is := nameBefore(r)
+	if !is {
+		return i, false, nil
+	}
+	if _, err := d.Journal.Item(ctx, d.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {
+		return i, false, err
+	}
+	folder, known, err := folders.of(ctx, d, r)
+	if err != nil || !known {
+		return i, false, err
+	}
+	i = state.Item{
+		Object: r.Object, Asset: r.Asset, Origin: r.Key,
+		Category: r.Category, Folder: folder, Name: name, Slot: migrate.Place{Category: r.Category, Folder: folder, Name: name}.Slot(),
+	}
+	migrate.SetDecision(&i, state.Move, migrate.ReasonNameFree)
+	return i, true, nil
+}
+
+// nameBefore gives the name that an object would have had but for the suffix that it got for a
+// collision, and whether it has one.
+func nameBefore(r state.Receipt) (name string, is bool) {
+	has := r.Filename()
+	if name = migrate.NameOf(r.Key); migrate.DistinctName(name, r.Key) == has { // which a long name is cut for
+		return name, true
+	}
+	cut := strings.LastIndexByte(r.Name, '~')
+	if cut < 0 {
+		return "", false
+	}
+	if name = r.Name[:cut]; r.Extension != "" {
+		name += "." + r.Extension
+	}
+	return name, migrate.DistinctName(name, r.Key) == has
+}
+
+// folderPaths are the paths of folders by their IDs, for each category.
+type folderPaths map[string]map[string]string
+
+// of gives the path of the folder of a receipt, if the journal knows it.
+func (f folderPaths) of(ctx context.Context, d *decider, r state.Receipt) (folder string, known bool, err error) {
+	if r.Folder == "" {
+		return "", true, nil
+	}
+	if f[r.Category] == nil {
+		ids, err := d.Journal.Folders(ctx, d.run.Pair.Destination, r.Category)
+		if err != nil {
+			return "", false, err
+		}
+		f[r.Category] = make(map[string]string, len(ids))
+		for path, id := range ids {
+			f[r.Category][id] = path
+		}
+	}
+	folder, known = f[r.Category][r.Folder]
+	return folder, known, nil
+}
+
+// keepsName leaves an asset alone that was to get the name of its object, if people have moved
+// or renamed it since.
+func (d *decider) keepsName(ctx context.Context, i *state.Item) error {
+	i.Origin = ""
+	migrate.SetDecision(i, state.Unchanged, migrate.ReasonSame)
+	return d.store(ctx, *i)
+}

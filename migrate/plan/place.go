@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+)
+
+const maxExtensions = 100 // of a category
+
+// otherFiles is the category made for extensions that no category allows.
+const otherFiles = "Other files"
+
+// fallbackExtension is the extension that an asset gets in the fallback category whose object has none
+// that a category can hold: a category is a list of extensions, and an empty one is nothing
+// that any client of the service ever sent.
+const fallbackExtension = "bin"
+
+// A spot is the place that was found for an object.
+type spot struct {
+	migrate.Place
+	private  bool   // rules want it in a private category
+	remark   string // for people, about what rules wished
+	extended bool   // its name ends with an extension that the object has not
+}
+
+// A placer finds the place of each object under the rules, with the categories
+// that are there and those it wants to be made.
+type placer struct {
+	rules   migrate.Rules
+	mapping *mapping.Mapping
+	there   []assets.Category
+	kept    kept              // the categories of the source
+	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
+	found   map[string]string // the same as of now, for every extension asked for
+	chosen  map[string]string // those of them that objects go to
+	wanted  []migrate.NewCategory
+	fixed   bool  // what is wanted was approved
+	maxSize int64 // bytes; 0 if unknown
+}
+
+// place finds where an object goes of which something was found, or the reason why it
+// cannot. That has no effect unless use follows, so that objects which go nowhere leave no
+// category behind.
+func (p *placer) place(o sources.Object, found metadata.Found) (spot, migrate.Reason) {
+	if o.Key.Check() != nil {
+		return spot{}, migrate.ReasonKey
+	}
+	dir, name := sources.Key(migrate.NormalName(string(o.Key))).Split()
+	wish, notes, err := p.mapping.Place(collect.Mappable(o, found), mapping.Place{Folder: dir, Name: name})
+	switch {
+	case err != nil:
+		return spot{Place: migrate.Place{Folder: dir, Name: name}, remark: err.Error()}, migrate.ReasonRules
+	case wish.Skip:
+		return spot{Place: migrate.Place{Folder: dir, Name: name}}, migrate.ReasonRuledOut
+	}
+	place, why := p.placeAs(o, dir, wish)
+	extended := why == "" && place.Name != wish.Name
+	return spot{place, isTrue(wish.Private), collect.Remarks(notes), extended}, why
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// placeAs finds the place of an object in a directory that rules wish somewhere.
+func (p *placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migrate.Place, migrate.Reason) {
+	name := wish.Name
+	base, extension := migrate.SplitName(name)
+	category, folder, ok := p.wished(wish, dir, strings.ToLower(extension))
+	if !ok && p.rules.FallbackCategory != "" && !migrate.ValidExtension(strings.ToLower(extension)) {
+		base, name, folder = name, name+"."+fallbackExtension, migrate.NormalName(wish.Folder)
+		category, ok = p.other(fallbackExtension)
+	}
+	if !ok {
+		return migrate.Place{Folder: wish.Folder, Name: wish.Name}, p.unmatched()
+	}
+	place := migrate.Place{Category: category, Folder: folder, Name: name}
+	switch {
+	case utf8.RuneCountInString(base) > migrate.MaxName || longSegment(folder) || utf8.RuneCountInString(category) > len(migrate.NewPrefix)+migrate.MaxName:
+		return place, migrate.ReasonNameLong
+	case p.maxSize > 0 && o.Size > p.maxSize:
+		return place, migrate.ReasonTooLarge
+	case p.exposes(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
+		return place, migrate.ReasonPublic
+	}
+	return place, ""
+}
+
+// wished chooses the category of an extension where rules name one, and as always where
+// they do not, and gives the folder in it.
+func (p *placer) wished(wish mapping.Place, dir, extension string) (category, folder string, ok bool) {
+	private := isTrue(wish.Private)
+	if wish.Category != "" {
+		category, ok = p.named(migrate.NormalName(wish.Category), extension, private)
+		return category, migrate.NormalName(wish.Folder), ok
+	}
+	category, folder, ok = p.category(dir, extension)
+	if private && ok && !p.isPrivate(category, true) {
+		if i := slices.IndexFunc(p.there, func(c assets.Category) bool { return c.Private && migrate.Allows(c.Extensions, extension) }); i >= 0 {
+			category = p.there[i].ID
+		}
+	}
+	if wish.Folder != dir {
+		folder = migrate.NormalName(wish.Folder)
+	}
+	return category, folder, ok
+}
+
+// unmatched is the reason for an object without a category. A user who wanted one
+// made must hear of it where that is not possible.
+func (p *placer) unmatched() migrate.Reason {
+	if p.rules.Unmatched == "create" {
+		return migrate.ReasonNoCategory
+	}
+	return migrate.ReasonUnmatched
+}
+
+func longSegment(folder string) bool {
+	return len(folder) > migrate.MaxName && slices.ContainsFunc(strings.Split(folder, "/"), func(s string) bool {
+		return utf8.RuneCountInString(s) > migrate.MaxName
+	})
+}
+
+// category chooses the category of an extension within a directory, and gives
+// what remains of the directory as the folder.
+func (p *placer) category(dir, extension string) (category, folder string, ok bool) {
+	switch {
+	case p.rules.Category != "":
+		category, ok = p.named(p.rules.Category, extension, false)
+		return category, dir, ok
+	case p.rules.CategoryBy == "folder" && dir != "":
+		top, rest, _ := strings.Cut(dir, "/")
+		category, ok = p.named(top, extension, false)
+		return category, rest, ok
+	}
+	category, ok = p.byExtension(extension)
+	return category, dir, ok
+}
+
+// byExtension chooses the category recorded for the extension, else the first in
+// the service's order that allows it, else one that is to be made.
+func (p *placer) byExtension(extension string) (category string, ok bool) {
+	category, ok = p.found[extension]
+	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
+		return category, true
+	}
+	if i := p.listed(extension); i >= 0 {
+		category, ok = p.there[i].ID, true
+	} else {
+		category, ok = p.other(extension)
+	}
+	if ok {
+		p.found[extension] = category
+	}
+	return category, ok
+}
+
+// listed gives the index of the category for an extension among those that are there,
+// or -1. One that an approved plan makes is not chosen, as if it were not there yet:
+// otherwise what a first try of that plan had made would draw objects away from where
+// they were approved to go.
+func (p *placer) listed(extension string) int {
+	takes := func(c assets.Category) bool { return migrate.Allows(c.Extensions, extension) && !p.wants(c.Name) }
+	chosen := p.choices[extension]
+	i := slices.IndexFunc(p.there, func(c assets.Category) bool {
+		return (c.ID == chosen || migrate.NewPrefix+c.Name == chosen) && takes(c)
+	})
+	if i < 0 {
+		i = slices.IndexFunc(p.there, takes)
+	}
+	return i
+}
+
+// use notes that an object goes to a place.
+func (p *placer) use(place spot) {
+	_, extension := migrate.SplitName(place.Name)
+	extension = strings.ToLower(extension)
+	if name, ok := migrate.WantedCategory(place.Category); ok {
+		p.want(name, extension, place.private)
+	}
+	if p.found[extension] == place.Category {
+		p.chosen[extension] = place.Category
+	}
+}
+
+// named chooses the category of that name; of several the first that allows the
+// extension, and before those the first that is private if it is to be, or is at the
+// source. One that is not there is wanted.
+func (p *placer) named(name, extension string, private bool) (string, bool) {
+	found, chosen := false, ""
+	private = private || p.kept.called(name).Private
+	for _, c := range p.there {
+		if norm.NFC.String(c.Name) != norm.NFC.String(name) {
+			continue
+		}
+		found = true
+		switch {
+		case !migrate.Allows(c.Extensions, extension):
+		case c.Private || !private:
+			return c.ID, true
+		case chosen == "":
+			chosen = c.ID
+		}
+	}
+	switch {
+	case chosen != "":
+		return chosen, true
+	case found:
+		return p.other(extension)
+	}
+	return migrate.NewPrefix + name, p.fits(name, extension)
+}
+
+// other puts an extension that fits nowhere into a category of its own kind, if
+// the user wants that. One that is there and does not allow the extension is not changed,
+// but followed by one with a number.
+func (p *placer) other(extension string) (string, bool) {
+	if p.rules.Unmatched != "create" {
+		return "", false
+	}
+	if !migrate.ValidExtension(extension) {
+		return "", false
+	}
+	for n := 1; ; n++ {
+		name := cmp.Or(migrate.NormalName(p.rules.FallbackCategory), otherFiles)
+		if n > 1 {
+			name = fmt.Sprintf("%s %d", name, n)
+		}
+		i := slices.IndexFunc(p.there, func(c assets.Category) bool { return norm.NFC.String(c.Name) == name })
+		switch {
+		case i >= 0 && migrate.Allows(p.there[i].Extensions, extension):
+			return p.there[i].ID, true
+		case i < 0 && p.fits(name, extension):
+			return migrate.NewPrefix + name, true
+		}
+	}
+}
+
+// wants reports whether a category of that name is to be made.
+func (p *placer) wants(name string) bool {
+	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
+}
+
+// fits reports whether an extension may be in a category that is to be made.
+func (p *placer) fits(name, extension string) bool {
+	if !migrate.ValidExtension(extension) {
+		return false
+	}
+	var of []string
+	if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
+		of = p.wanted[i].Extensions
+	} else {
+		of = p.kept.called(name).Extensions
+	}
+	return len(of) < maxExtensions || slices.Contains(of, extension)
+}
+
+// want adds an extension to a category that is to be made.
+func (p *placer) want(name, extension string, private bool) {
+	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
+	if i < 0 {
+		i = len(p.wanted)
+		p.wanted = append(p.wanted, p.kept.called(name))
+	}
+	c := &p.wanted[i]
+	c.Private = c.Private || private
+	if !slices.Contains(c.Extensions, extension) {
+		c.Extensions = append(c.Extensions, extension)
+	}
+}
+
+// takes reports whether a category is there and allows an extension.
+func (p *placer) takes(category, extension string) bool {
+	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && migrate.Allows(c.Extensions, extension) })
+}

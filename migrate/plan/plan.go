@@ -1,0 +1,205 @@
+// Package plan decides for every object what has to happen and why, and writes that down. It lists
+// the source, asks the state database and the destination, and ends with the hash of the plan.
+//
+// Its Planner holds only what can read the destination: this package does not import what writes
+// there, so that a dry run cannot write even by mistake.
+package plan
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A Planner makes plans. It can read the destination and nothing more.
+type Planner struct {
+	collect.Collector
+	Rules migrate.Rules
+	// Approval is the approved plan that is to be carried out, if there is one.
+	Approval *Approval
+	// SourceAddress is where the source is read; see PlanHead.
+	SourceAddress string
+	// Metadata is the checksum of the metadata table; see PlanHead.
+	Metadata string
+	// Unchanged, if it is set, is told of the objects that are as the journal
+	// remembers them. They are counted in the plan and not listed in it.
+	Unchanged func(state.Receipt)
+	// Describes says that what is applied describes assets, too.
+	Describes bool
+	// Guards are what a sync must not go beyond.
+	Guards Guards
+	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
+	// it left although nothing happened to their objects.
+	DriftShare float64
+	// RetryParked has objects tried again that failed in many runs.
+	RetryParked bool
+	// Concurrency is how much is asked of the destination at once.
+	Concurrency int
+	// Answer is how long the service may still work on what another source sent, since
+	// the process that sent it ended; see DefaultAnswer.
+	Answer time.Duration
+	// FormerAlive is when that process last gave a sign of life, zero if that is not
+	// known.
+	FormerAlive time.Time
+
+	remapped bool // see isRemapped
+	started  time.Time
+	unseen   map[sources.Key]bool // named by the user, not listed so far
+	listed   int64                // by this process
+	met      int64                // of these, those that the journal knows
+	gone     int64                // known to the journal and not listed
+	limits   assets.Limits        // of the destination, as far as somebody had to ask
+}
+
+// New makes a planner.
+func New(d migrate.Deps, r migrate.Rules) *Planner {
+	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, Answer: migrate.DefaultAnswer,
+		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
+}
+
+// Plan lists the source, as far as the run has not done so, decides, and stores
+// the decisions.
+func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error) {
+	run, err := p.Journal.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
+	if err != nil {
+		return migrate.Plan{}, err
+	}
+	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
+		// What a former process could not look into, or did not find, is not known here.
+		if err := p.Journal.Relist(ctx, run.Num); err != nil {
+			return migrate.Plan{}, err
+		}
+		if run, err = p.Journal.Run(ctx, run.ID); err != nil {
+			return migrate.Plan{}, err
+		}
+	}
+	p.started, p.listed, p.met, p.gone = p.Now(), 0, 0, 0
+	p.unseen = map[sources.Key]bool{}
+	if p.Rules.FilesFrom != nil {
+		p.unseen = maps.Clone(p.Rules.FilesFrom.Keys)
+	}
+	d := p.newDecider(run)
+	if p.remapped, err = p.IsRemapped(ctx, run, p.Rules); err != nil {
+		return migrate.Plan{}, err
+	}
+	if err := p.checkRules(ctx, run); err != nil {
+		e, guarded := errors.AsType[*migrate.GuardError](err)
+		if !guarded {
+			return migrate.Plan{}, err
+		}
+		d.guarded = append(d.guarded, e)
+	}
+	if run.State == state.Scanning {
+		err := d.scan(ctx)
+		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
+			return p.planAnew(ctx, run, e.key)
+		} else if err != nil {
+			return migrate.Plan{}, err
+		}
+		run.State = state.Planning
+	}
+	if run.State == state.Planning {
+		if err := d.decide(ctx); err != nil {
+			return migrate.Plan{}, err
+		}
+	}
+	plan, err := p.summary(ctx, run.ID)
+	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, string(d.driftCursor), d.doubled.Load()
+	return plan, err
+}
+
+// summary reads a plan back from the journal, so that one which is continued
+// says the same as on the first day.
+func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) {
+	run, err := p.Journal.Run(ctx, id)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
+	plan := migrate.Plan{Run: run, Gone: p.gone, Limits: p.limits}
+	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
+		return migrate.Plan{}, fmt.Errorf("read plan: %w", err)
+	}
+	if plan.Tallies, err = p.Journal.Tallies(ctx, run.Num); err != nil {
+		return migrate.Plan{}, err
+	}
+	plan.Renamed = countOf(plan.Tallies, migrate.ReasonRenamed)
+	if countOf(plan.Tallies, migrate.ReasonUnreadable) > 0 {
+		if err := p.countHidden(ctx, &plan); err != nil {
+			return migrate.Plan{}, err
+		}
+	}
+	if countOf(plan.Tallies, migrate.ReasonUnmatched) > 0 {
+		return plan, p.countUnmatched(ctx, &plan)
+	}
+	return plan, nil
+}
+
+// countOf counts the objects about which a plan decided for a reason.
+func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
+	for _, t := range tallies {
+		if t.Reason == string(why) {
+			n += t.Objects
+		}
+	}
+	return n
+}
+
+func (p *Planner) countHidden(ctx context.Context, plan *migrate.Plan) error {
+	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemFailed) {
+		if err != nil {
+			return err
+		}
+		if i.Obstacle.HidesObjects() {
+			plan.Hidden++
+		}
+	}
+	return nil
+}
+
+func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error {
+	tallies := map[string]migrate.ExtensionTally{}
+	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemSkipped) {
+		if err != nil {
+			return err
+		}
+		if i.Reason != string(migrate.ReasonUnmatched) {
+			continue
+		}
+		_, extension := migrate.SplitName(i.Name)
+		extension = strings.ToLower(extension)
+		t := tallies[extension]
+		tallies[extension] = migrate.ExtensionTally{Extension: extension, Objects: t.Objects + 1, Bytes: t.Bytes + i.Size}
+	}
+	plan.Unmatched = slices.SortedFunc(maps.Values(tallies), func(a, b migrate.ExtensionTally) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Extension, b.Extension))
+	})
+	return nil
+}
+
+// Head gives what the plan of a run says besides its items.
+func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
+	return migrate.PlanHead{
+		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
+		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
+	}
+}
+
+// onlyFailed are the keys of objects that failed before, nil where all are taken.
+func (p *Planner) onlyFailed() *migrate.KeyList {
+	if p.Rules.Sync == nil {
+		return nil
+	}
+	return p.Rules.Sync.Failed
+}

@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/sources"
+)
+
+// kept are the categories of the source, where it tells of them.
+type kept []sources.Category
+
+// of gives the category that a key is in.
+func (k kept) of(dir string) (sources.Category, bool) {
+	segment, _, _ := strings.Cut(dir, "/")
+	i := slices.IndexFunc(k, func(c sources.Category) bool { return migrate.NormalName(c.Segment) == segment })
+	if i < 0 {
+		return sources.Category{}, false
+	}
+	return k[i], true
+}
+
+// called gives the category that a new one of a name is made like: the one whose objects go
+// there for their keys, or else all that are called so. It is private if one of them is.
+func (k kept) called(name string) (like migrate.NewCategory) {
+	like.Name = name
+	add := func(c sources.Category) {
+		like.Private = like.Private || c.Private
+		for _, e := range c.Extensions {
+			if e = strings.ToLower(e); migrate.ValidExtension(e) && !slices.Contains(like.Extensions, e) && len(like.Extensions) < maxExtensions {
+				like.Extensions = append(like.Extensions, e)
+			}
+		}
+	}
+	if c, ok := k.of(migrate.NormalName(name)); ok {
+		add(c)
+		return like
+	}
+	for _, c := range k {
+		if norm.NFC.String(c.Name) == norm.NFC.String(name) {
+			add(c)
+		}
+	}
+	return like
+}
+
+// exposes reports whether an object would be seen by everybody who has its address, and is
+// not at the source.
+func (p *placer) exposes(dir, category string) bool {
+	from, ok := p.kept.of(dir)
+	return ok && from.Private && !p.isPrivate(category, false)
+}
+
+// isPrivate reports whether a category is private that is there, or is to be made; one that
+// is to be made is where that is wished.
+func (p *placer) isPrivate(category string, wished bool) bool {
+	if name, isNew := migrate.WantedCategory(category); isNew {
+		if wished && !p.fixed {
+			return true
+		}
+		if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
+			return p.wanted[i].Private
+		}
+		return p.kept.called(name).Private
+	}
+	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && c.Private })
+}

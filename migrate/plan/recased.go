@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"context"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// matchRecased finds among what is new the objects that are called as one that is gone but
+// for case or Unicode form, and have another content: whoever saves "Photo.jpg" anew as
+// "photo.jpg" means one picture. Its asset gets the content and the name, and keeps its ID and
+// its address. Otherwise the former name would stand in the way of the new one.
+//
+// It comes after matchMoves: what has equal content under another name is that object.
+func (d *decider) matchRecased(ctx context.Context) error {
+	if !d.Rules.FollowsGone() {
+		return nil
+	}
+	found, err := d.Journal.Recased(ctx, d.run.Num, d.run.Pair.ID, string(migrate.ObstacleAbsent))
+	if err != nil {
+		return err
+	}
+	decided := map[sources.Key]bool{}
+	for _, i := range found {
+		if d.followed[i.Origin] || decided[i.Key] || migrate.FoldName(string(i.Key)) != migrate.FoldName(string(i.Origin)) {
+			continue
+		}
+		needed, err := d.neededBy(ctx, i.Origin)
+		if err != nil {
+			return err
+		}
+		if needed != "" { // the others share the former content
+			continue
+		}
+		d.followed[i.Origin], decided[i.Key] = true, true
+		d.creates--
+		migrate.SetDecision(&i, state.Replace, migrate.ReasonRecased)
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+// isSuccessor reports whether a pass has decided that an item is the object of another key, of
+// which there is no item any more. What people did to its asset may have its say since.
+func isSuccessor(i state.Item) bool {
+	return i.Action != "" && !i.Joins() && i.Origin != "" && i.Origin != i.Key
+}

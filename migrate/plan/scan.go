@@ -1,0 +1,398 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
+
+// scan lists the source from where the run's listing stopped and stages what is
+// not as the journal remembers it. Where it can, it stages decisions: to store them
+// later takes longer than all the rest of a plan.
+func (d *decider) scan(ctx context.Context) (err error) {
+	d.Watch.Phase(migrate.PhaseScan, -1, -1)
+	if d.decided, err = d.decidesAtOnce(ctx); err != nil {
+		return err
+	}
+	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
+	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
+	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
+	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
+	defer w.sidecars.stop()
+	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
+	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
+	defer w.aliases.stop()
+	w.unsettled = sideBySide(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
+	w.unsettled.passed = func(f state.Failure) error { return w.unsettledAt(ctx, f) }
+	defer w.unsettled.stop()
+	w.outcomes = sideBySide(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
+	w.outcomes.passed = w.goneSince
+	defer w.outcomes.stop()
+	for o, err := range d.Source.Objects(ctx, d.run.Cursor) {
+		if err != nil {
+			return errors.Join(err, w.stage(ctx))
+		}
+		if err := w.object(ctx, o); err != nil {
+			return err
+		}
+	}
+	return w.end(ctx)
+}
+
+// A walk is a listing of the source that is being staged.
+type walk struct {
+	*decider
+	page  state.Page // to be staged next
+	chain chain      // of objects that may have sidecars
+
+	sidecars  *beside[state.Sidecar] // as they were listed last
+	aliases   *beside[state.Alias]   // the same
+	unsettled *beside[state.Failure] // that may have arrived all the same
+	outcomes  *beside[state.Item]    // of this run, from before it was listed again
+	unread    hidden                 // folders that could not be read, and links that were not followed
+}
+
+// object takes an object of the listing.
+func (w *walk) object(ctx context.Context, o sources.Object) error {
+	key := o.Key
+	if key <= w.page.Cursor && w.page.Cursor != "" {
+		return w.disorder(ctx, key)
+	}
+	if err := w.stageVanished(ctx, key); err != nil {
+		return err
+	}
+	known, receipt, err := w.memory(o)
+	if err != nil {
+		return err
+	}
+	alias, shares, err := w.aliases.find(key) // before the cursor is at an object that is not staged
+	if err != nil {
+		return err
+	}
+	if _, _, err := w.unsettled.find(key); err != nil { // one that is listed is decided as all else
+		return err
+	}
+	_, wasDone, err := w.outcomes.find(key)
+	if err != nil {
+		return err
+	}
+	w.unread.pass(o)
+	w.page.Cursor = key
+	approved, isApproved, err := w.approved.of(key)
+	if err != nil {
+		return err
+	}
+	delete(w.unseen, o.Key)
+	if known != migrate.Unknown {
+		w.met++
+	}
+	w.seeSentinel(o)
+	if known == migrate.Unknown && shares && w.isAlias(o, alias, approved, isApproved) {
+		return w.passAlias(ctx, alias)
+	}
+	if known == migrate.Unknown {
+		if taken, err := w.sidecar(ctx, o); taken || err != nil {
+			w.listed++
+			w.Watch.Progress(1, 0)
+			return err
+		}
+	}
+	w.chain.pass(key)
+	w.listed++
+	w.Watch.Progress(1, 0)
+	s := w.situation(o, known, receipt, approved, isApproved)
+	if err := w.redescribe(&s, o, receipt, isApproved); err != nil {
+		return err
+	}
+	if wasDone {
+		if err := w.changedSince(o, s, receipt, alias); err != nil {
+			return err
+		}
+	}
+	action, _ := migrate.Decide(s, w.Rules)
+	switch {
+	case known == migrate.Same && receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
+		return nil
+	case action == state.Unchanged && known == migrate.Same:
+		return w.countUnchanged(ctx, receipt)
+	}
+	i := state.Item{Object: o}
+	if w.decided {
+		if err := w.judge(ctx, &i, s, receipt, approved); err != nil {
+			return err
+		}
+	}
+	return w.add(ctx, i)
+}
+
+// countUnchanged counts an object that is as its receipt says.
+func (w *walk) countUnchanged(ctx context.Context, r state.Receipt) error {
+	if w.Unchanged != nil {
+		w.Unchanged(r)
+	}
+	w.page.UnchangedBytes += r.Size
+	if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
+// add has an item staged.
+func (w *walk) add(ctx context.Context, i state.Item) error {
+	if w.page.Items = append(w.page.Items, i); len(w.page.Items) < migrate.PageSize {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
+func (w *walk) stage(ctx context.Context) error {
+	err := w.Journal.Stage(ctx, w.run.Num, w.page)
+	faultpoint.Hit(faultpoint.Staged)
+	if w.decided {
+		faultpoint.Hit(faultpoint.Decided)
+		for _, i := range w.page.Items {
+			if i.State != "" { // else it is counted once it is decided
+				w.judged++
+			}
+		}
+	}
+	w.page = state.Page{Cursor: w.page.Cursor}
+	return err
+}
+
+// end ends a listing that is whole.
+func (w *walk) end(ctx context.Context) error {
+	if err := w.checkSentinel(); err != nil {
+		return w.notThere(ctx, err)
+	}
+	if err := w.rest(); err != nil {
+		return err
+	}
+	if err := w.countGone(ctx); err != nil {
+		return w.notThere(ctx, err)
+	}
+	if err := errors.Join(w.sidecars.rest(), w.aliases.rest(), w.unsettled.rest(), w.outcomes.rest()); err != nil { // of a source that is there
+		return err
+	}
+	if err := w.stageMissing(ctx); err != nil {
+		return err
+	}
+	if err := w.stageVanished(ctx, ""); err != nil {
+		return err
+	}
+	w.page.Done = true
+	return w.stage(ctx)
+}
+
+// notThere ends a listing of what is not the source, or not all of it. A sync is history
+// then, and people have to see in the morning that it was held back; all else is gone on
+// with once the source is there.
+func (w *walk) notThere(ctx context.Context, why error) error {
+	err := errors.Join(why, w.stage(ctx))
+	if w.Rules.Sync != nil {
+		err = errors.Join(err, w.Journal.NoteSync(ctx, w.run.Num, why.Error(), ""))
+	}
+	return err
+}
+
+// walkBeside has what the journal remembers, which failures too, and what was approved walk
+// beside the objects after a key, until stop. It tells of the receipts of no object, if anybody wants
+// to know.
+func (d *decider) walkBeside(ctx context.Context, after sources.Key, missed func(state.Receipt) error) (stop func()) {
+	receipts := d.Journal.Fingerprints
+	if d.Unchanged != nil { // which is told of all that is in them
+		receipts = d.Journal.Receipts
+	}
+	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })
+	known.passed = missed
+	failures := sideBySide(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
+	anew, forgetMore := d.redescribed(ctx, d.run, after)
+	d.memory, d.rest, d.anew, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
+	return func() {
+		known.stop()
+		failures.stop()
+		forgetMore()
+		d.approved.close()
+	}
+}
+
+// decidesAtOnce reports whether objects can be decided while they are listed. Then all of
+// them are listed in order by this process: what was staged before, and an outcome from a
+// former listing, have a part in the decisions, but only once they are decided anew.
+func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
+	if d.Approval != nil || d.Rules.FilesFrom != nil || d.Mapping.PlaceNeedsMetadata() {
+		return false, nil // what describes an object may be listed after it
+	}
+	for _, err := range d.Journal.Items(ctx, d.run.Num) {
+		return false, err
+	}
+	return true, nil
+}
+
+// disorder ends a listing in which a key comes after a greater one. What it has left
+// out before that nobody knows, so all of it is forgotten.
+func (w *walk) disorder(ctx context.Context, key sources.Key) error {
+	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, w.page.Cursor)
+	return errors.Join(err, w.Journal.Relist(ctx, w.run.Num))
+}
+
+// countGone counts what has arrived before and is not listed any more, unless a
+// part of the listing was done by a former process.
+func (w *walk) countGone(ctx context.Context) error {
+	if w.run.Cursor != "" {
+		return nil
+	}
+	known, err := w.Journal.SumReceipts(ctx, w.run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	if w.listed == 0 && known.Objects > 0 {
+		return &migrate.EmptySourceError{Known: known.Objects}
+	}
+	w.gone = known.Objects - w.met
+	return nil
+}
+
+// stageMissing adds the keys that the user named and the source does not have.
+func (w *walk) stageMissing(ctx context.Context) error {
+	for key := range w.unseen {
+		_, err := w.Journal.Item(ctx, w.run.Num, key)
+		if errors.Is(err, state.ErrNotFound) {
+			// A part of the listing that was done before may have found it unchanged.
+			if _, err = w.Journal.Receipt(ctx, w.run.Pair.ID, key); errors.Is(err, state.ErrNotFound) {
+				err = w.add(ctx, state.Item{Object: sources.Object{Key: key, Obstacle: sources.Obstacle(migrate.ReasonMissing)}})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed gives the reason why an object that is meant to be taken cannot be.
+func failed(o sources.Object) migrate.Reason {
+	switch {
+	case o.Obstacle == sources.Obstacle(migrate.ReasonMissing):
+		return migrate.ReasonMissing
+	case o.Obstacle.IsMiswritten():
+		return migrate.ReasonMiswritten
+	case o.Obstacle == migrate.ObstacleUnsettled:
+		return migrate.ReasonUnsettled
+	case o.Obstacle.IsFailure():
+		return migrate.ReasonUnreadable
+	}
+	return ""
+}
+
+// recall tells what the journal knows of an object.
+type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
+
+// remembered gives a recall for objects in key order.
+func (p *Planner) remembered(known *beside[state.Receipt]) recall {
+	precision := p.Source.Traits().Precision
+	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
+		receipt, found, err := known.find(o.Key)
+		switch {
+		case err != nil || !found:
+			return migrate.Unknown, state.Receipt{}, err
+		case sameFingerprint(o, receipt.Object, precision):
+			return p.trust(migrate.Same), receipt, nil
+		case o.Size != receipt.Size:
+			return migrate.Changed, receipt, nil
+		case p.provesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
+			return p.trust(migrate.Seeming), receipt, nil
+		}
+		return migrate.Maybe, receipt, nil
+	}
+}
+
+// lacksDescription reports whether an asset is still to be described, by who can.
+func (p *Planner) lacksDescription(r state.Receipt) bool {
+	return r.Undescribed && (p.Describes || p.LooksAtAnything())
+}
+
+// redescribe has an asset described anew if the source says something else of its object,
+// unless an approved plan knows nothing of that.
+func (d *decider) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool) (err error) {
+	if failed := d.onlyFailed(); failed != nil && !failed.Names(o) {
+		return nil
+	}
+	if s.LeftOut != "" || s.Memory == migrate.Unknown || d.Approval != nil && !approved {
+		return nil
+	}
+	if d.Rules.Sync != nil && d.Rules.Sync.DescribeAgain {
+		s.Redescribed = true
+		return nil
+	}
+	if d.anew == nil {
+		return nil
+	}
+	s.Redescribed, err = d.anew(o, r)
+	return err
+}
+
+// A beside is rows in key order next to a listing in key order.
+type beside[T any] struct {
+	key    func(T) sources.Key
+	passed func(T) error // told of rows that are not asked for, if it is set
+
+	next func() (T, error, bool)
+	stop func()
+	row  T
+	err  error
+	more bool
+}
+
+func sideBySide[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *beside[T] {
+	b := &beside[T]{key: key}
+	b.next, b.stop = iter.Pull2(rows)
+	b.row, b.err, b.more = b.next()
+	return b
+}
+
+// find gives the row of a key, which must be greater than the one asked for before.
+func (b *beside[T]) find(wanted sources.Key) (found T, known bool, err error) {
+	if err := b.pass(func(key sources.Key) bool { return key < wanted }); err != nil || !b.more || b.key(b.row) != wanted {
+		return found, false, err
+	}
+	found = b.row
+	b.row, b.err, b.more = b.next()
+	return found, true, nil
+}
+
+// rest passes all rows that are left.
+func (b *beside[T]) rest() error { return b.pass(func(sources.Key) bool { return true }) }
+
+func (b *beside[T]) pass(while func(key sources.Key) bool) error {
+	for b.more && b.err == nil && while(b.key(b.row)) {
+		if b.passed != nil {
+			if err := b.passed(b.row); err != nil {
+				return err
+			}
+		}
+		b.row, b.err, b.more = b.next()
+	}
+	return b.err
+}
+
+// sameFingerprint compares the cheap signs of change; a side that does not know
+// a sign has no say.
+func sameFingerprint(o, was sources.Object, precision time.Duration) bool {
+	if o.Size != was.Size {
+		return false
+	}
+	if o.VersionTag != "" && was.VersionTag != "" && o.VersionTag != was.VersionTag {
+		return false
+	}
+	return o.Time.IsZero() || was.Time.IsZero() || o.Time.Sub(was.Time).Abs() < max(precision, 1)
+}

@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// perhaps marks an item of what may be a sidecar, until all is listed that it may describe.
+const perhaps sources.Obstacle = "may describe another object"
+
+// A chain knows of the objects that were listed so far those which a sidecar may describe
+// that is listed next: in the order of keys, all that comes between an object and its
+// sidecar begins with what both begin with. So there are never more of them than a key has
+// bytes.
+type chain struct {
+	keys  []string
+	stems []string // keys without their extensions, but with the dot
+}
+
+// pass takes note of an object that is no sidecar, and forgets what lies before it.
+func (c *chain) pass(key sources.Key) {
+	c.forget(string(key))
+	c.keys = append(c.keys, string(key))
+	if stem, ok := metadata.StemOf(string(key)); ok && !slices.Contains(c.stems, stem+".") {
+		c.stems = append(c.stems, stem+".")
+	}
+}
+
+func (c *chain) forget(before string) {
+	passed := func(begin string) bool { return !strings.HasPrefix(before, begin) }
+	c.keys, c.stems = slices.DeleteFunc(c.keys, passed), slices.DeleteFunc(c.stems, passed)
+}
+
+// has reports whether a sidecar describes one of the objects.
+func (c *chain) has(sidecar string, o metadata.Owner) bool {
+	c.forget(sidecar)
+	return slices.ContainsFunc(c.keys, func(key string) bool { return slices.Contains(o.Keys, key) }) ||
+		o.Begin != "" && slices.Contains(c.stems, o.Begin)
+}
+
+// sidecar takes an object of the listing that may describe another one, and reports whether
+// it does, or is told later.
+func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
+	owner, ok := metadata.OwnerOf(string(o.Key))
+	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
+		return false, nil
+	}
+	known, remembered, err := w.sidecars.find(o.Key)
+	if err != nil {
+		return false, err
+	}
+	i := state.Item{Object: o}
+	here := w.chain.has(string(o.Key), owner)
+	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
+	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
+	case same && !known.Pending:
+		w.isBack(known)
+		w.page.UnchangedBytes += o.Size
+		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
+			return true, nil
+		}
+		return true, w.stage(ctx)
+	case remembered, here:
+		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
+		if !same {
+			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
+		}
+	default:
+		i.Obstacle = perhaps
+		w.perhaps = true
+	}
+	return true, w.add(ctx, i)
+}
+
+// isBack takes note of a sidecar that was missed and is there as it was. No asset was described
+// without it meanwhile: then it would have been forgotten.
+func (w *walk) isBack(c state.Sidecar) {
+	if c.Missed != 0 {
+		c.Missed = 0
+		w.page.Sidecars = append(w.page.Sidecars, c)
+	}
+}
+
+// lost takes note of a sidecar that is not listed any more. What it said stays, and it is known
+// still: a source that was not whole for a night has no assets described again.
+func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
+	follows := w.FollowsSidecars()
+	switch {
+	case w.unread.hides(c.Key), follows && c.Missed != 0:
+		return nil
+	case follows && !c.Pending:
+		c.Missed = w.run.Num
+		w.page.Sidecars = append(w.page.Sidecars, c)
+	default: // should it be back, it is as good as new
+		w.page.Lost = append(w.page.Lost, c.Key)
+	}
+	if len(w.page.Sidecars)+len(w.page.Lost) < migrate.PageSize {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
+func asSidecar(i state.Item) state.Sidecar {
+	folded, _ := metadata.FoldSidecar(string(i.Key))
+	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
+}
+
+// confirmSidecars tells what describes another object from objects, where that could not
+// be told while they were listed.
+func (d *decider) confirmSidecars(ctx context.Context) error {
+	if !d.FollowsSidecars() || d.decided && !d.perhaps {
+		return nil
+	}
+	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		told, err := d.tellSidecars(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, i := range told {
+			if err := d.store(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return d.flush(ctx)
+}
+
+// tellSidecars gives those of some items that describe other objects. They are known as
+// sidecars before that is decided of their items: whoever goes on after a crash does not
+// look at those again.
+func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
+	var asked []sources.Key
+	for _, i := range page {
+		if isUntold(i) {
+			asked = append(asked, i.Key)
+		}
+	}
+	owners, err := d.owners(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	var found []state.Sidecar
+	for _, i := range page {
+		if !isUntold(i) || len(owners[i.Key]) == 0 {
+			continue
+		}
+		found = append(found, asSidecar(i))
+		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
+		told = append(told, i)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return told, d.Journal.SaveSidecars(ctx, d.run.Num, found)
+}
+
+// isUntold reports whether an item is of what may be a sidecar.
+func isUntold(i state.Item) bool {
+	return i.Obstacle == perhaps && i.State == state.ItemStaged
+}
+
+// owners are the objects that each of some sidecars describes. One of them may be called
+// like a sidecar itself, as long as there is nothing that it describes.
+func (d *decider) owners(ctx context.Context, sidecars []sources.Key) (map[sources.Key][]state.SidecarOwner, error) {
+	if len(sidecars) == 0 {
+		return nil, nil
+	}
+	asked := map[sources.Key]metadata.Owner{}
+	var keys, begins []string
+	for _, sidecar := range sidecars {
+		owner, _ := metadata.OwnerOf(string(sidecar))
+		asked[sidecar] = owner
+		if keys = append(keys, owner.Keys...); owner.Begin != "" {
+			begins = append(begins, owner.Begin)
+		}
+	}
+	there, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, keys, begins)
+	if err != nil {
+		return nil, err
+	}
+	owners := map[sources.Key][]state.SidecarOwner{}
+	for sidecar, owner := range asked {
+		owners[sidecar] = described(owner, there)
+	}
+	return owners, d.leaveOutSidecars(ctx, owners)
+}
+
+// described picks what a sidecar describes from objects in key order.
+func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.SidecarOwner) {
+	find := func(key sources.Key) (at int, found bool) {
+		return slices.BinarySearchFunc(objects, key, func(o state.SidecarOwner, key sources.Key) int { return strings.Compare(string(o.Key), string(key)) })
+	}
+	for _, key := range by.Keys {
+		if at, found := find(sources.Key(key)); found {
+			all = append(all, objects[at])
+		}
+	}
+	if by.Begin == "" {
+		return all
+	}
+	for at, _ := find(sources.Key(by.Begin)); at < len(objects) && strings.HasPrefix(string(objects[at].Key), by.Begin); at++ {
+		if o := objects[at]; by.Describes(string(o.Key)) && !slices.Contains(by.Keys, string(o.Key)) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// leaveOutSidecars takes those out of what sidecars describe that describe others.
+func (d *decider) leaveOutSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
+	isAnother := func(o state.SidecarOwner) bool {
+		_, also := metadata.OwnerOf(string(o.Key))
+		return also && !o.Arrived
+	}
+	var others []sources.Key
+	for _, all := range described {
+		for _, o := range all {
+			if isAnother(o) {
+				others = append(others, o.Key)
+			}
+		}
+	}
+	theirs, err := d.owners(ctx, others) // the names of these are shorter, so this ends
+	for sidecar := range described {
+		described[sidecar] = slices.DeleteFunc(described[sidecar], func(o state.SidecarOwner) bool { return isAnother(o) && len(theirs[o.Key]) > 0 })
+	}
+	return err
+}
+
+// followSidecars has assets described anew whose sidecars are not as they were. Those of
+// objects that are sent now are described by them anyway. Nothing counts as described before
+// the run has come to its end.
+func (d *decider) followSidecars(ctx context.Context) error {
+	if !d.FollowsSidecars() || d.onlyFailed() != nil || d.Approval != nil {
+		return nil
+	}
+	for page, err := range migrate.Pages(d.Journal.PendingSidecars(ctx, d.run.Pair.ID), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		if err := d.followPage(ctx, page); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
+	var keys, ours, later []sources.Key
+	for _, c := range page {
+		keys = append(keys, c.Key)
+	}
+	owners, err := d.owners(ctx, keys)
+	if err != nil {
+		return err
+	}
+	items := map[sources.Key]state.Item{}
+	for _, c := range page {
+		anew, another := toDescribe(c, owners[c.Key])
+		if len(anew) > 0 && c.Unread {
+			unread, err := d.tellUnread(ctx, c)
+			if err != nil {
+				return err
+			}
+			if unread {
+				continue
+			}
+		}
+		if another || len(anew) > 0 && d.Rules.Sync == nil {
+			later = append(later, c.Key)
+		} else {
+			ours = append(ours, c.Key)
+		}
+		if d.Rules.Sync == nil {
+			continue
+		}
+		for _, key := range anew {
+			if items[key], err = d.describedAnew(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, d.run.Num, ours), d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, 0, later)); err != nil || len(items) == 0 {
+		return err
+	}
+	return d.Journal.AddDrift(ctx, d.run.Num, inOrder(items))
+}
+
+// toDescribe tells which of the objects that a sidecar describes have an asset that has to be
+// described anew, and whether there is one that a later run has to look after. What was written
+// since a run took care of the sidecar was described by it, even if that run came to no end.
+func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []sources.Key, later bool) {
+	for _, o := range owners {
+		switch {
+		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
+		case o.Action == "" && c.Claimed != 0 && o.Run >= c.Claimed:
+		case o.Action == "" || o.Action == state.Describe:
+			anew = append(anew, o.Key)
+		case o.Action != state.Create && o.Action != state.Replace:
+			later = true
+		}
+	}
+	return anew, later
+}
+
+// describedAnew is the item of an object that is as it was, and whose asset is to be
+// described again.
+func (d *decider) describedAnew(ctx context.Context, key sources.Key) (state.Item, error) {
+	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, key)
+	if err != nil {
+		return state.Item{}, err
+	}
+	i := state.Item{Object: r.Object}
+	i.Asset = r.Asset
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Redescribed: true}, d.Rules)
+	migrate.SetDecision(&i, action, why)
+	return i, nil
+}
+
+func inOrder(items map[sources.Key]state.Item) []state.Item {
+	all := make([]state.Item, 0, len(items))
+	for _, i := range items {
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return all
+}
+
+// tellUnread tries again to read a sidecar that could not be read when an asset was to be
+// described by it, and tells of it, as of an object, if it cannot be read now either.
+func (d *decider) tellUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
+	_, err = d.ReadSidecar(ctx, c)
+	switch {
+	case err == nil, collect.IsMistaken(err):
+		return false, nil
+	case ctx.Err() != nil:
+		return true, context.Cause(ctx)
+	case migrate.HasClass(err, retry.Fatal):
+		return true, err
+	}
+	i, missing := d.Journal.Item(ctx, d.run.Num, c.Key)
+	if errors.Is(missing, state.ErrNotFound) { // it is in a folder that cannot be read
+		return true, nil
+	} else if missing != nil {
+		return true, missing
+	}
+	migrate.SetDecision(&i, state.Skip, migrate.ReasonUnreadable)
+	i.Error = err.Error()
+	return true, d.store(ctx, i)
+}

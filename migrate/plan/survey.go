@@ -1,0 +1,345 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+const (
+	// surveyPage is how many assets are looked up at once, so that those in one folder are
+	// listed together.
+	surveyPage = 5000
+	// worthListing is how many assets of one place are rather listed than asked for: a page
+	// of a listing has many more.
+	worthListing = 3
+	// listedAtOnce is how many assets a page of a listing has at least.
+	listedAtOnce = 50
+)
+
+// survey looks at the assets that a plan is about to change or to trash. What people did
+// with them at the destination has its say, and how they were before is kept.
+func (d *decider) survey(ctx context.Context) error {
+	if d.Rules.Sync == nil {
+		return nil
+	}
+	n, err := d.countPlanned(ctx, state.Replace, state.Describe, state.Move, state.Trash)
+	if err != nil || n == 0 {
+		return err
+	}
+	d.Watch.Phase(migrate.PhaseInventory, n, -1)
+	var page []state.Item
+	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
+		if err != nil {
+			return err
+		}
+		if i.Asset == "" || i.Action == state.Create || i.Action == state.Adopt {
+			continue
+		}
+		if page = append(page, i); len(page) < surveyPage {
+			continue
+		}
+		if err := d.surveyPage(ctx, page); err != nil {
+			return err
+		}
+		page = page[:0]
+	}
+	if err := d.surveyPage(ctx, page); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
+	receipts := make([]state.Receipt, 0, len(page))
+	byAsset := map[string]state.Receipt{}
+	for chunk := range slices.Chunk(page, migrate.PageSize) {
+		found, err := d.receiptsOf(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for id, r := range found {
+			byAsset[id], receipts = r, append(receipts, r)
+		}
+	}
+	seen, err := d.lookUp(ctx, receipts)
+	if err != nil {
+		return err
+	}
+	var former []state.Former
+	for _, i := range page {
+		asset := seen[i.Asset]
+		r := byAsset[i.Asset]
+		standing, err := d.weigh(ctx, &i, r, asset)
+		if err == nil {
+			err = d.partFromLost(ctx, &i, r, asset, standing)
+		}
+		if err != nil {
+			return err
+		}
+		if i.State == state.ItemPlanned && i.Action != state.Create && asset.There {
+			f, err := d.formerly(ctx, i, r, asset.Asset, standing)
+			if err != nil {
+				return err
+			}
+			former = append(former, f)
+		}
+		d.Watch.Progress(1, 0)
+	}
+	return d.keepFormer(ctx, former)
+}
+
+func (d *decider) keepFormer(ctx context.Context, all []state.Former) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return d.Journal.SaveFormer(ctx, d.run.Num, d.run.Pair.ID, all)
+}
+
+// formerly is what is kept of an asset that an item is about to change.
+func (d *decider) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing migrate.Standing) (f state.Former, err error) {
+	f = state.Former{Key: i.Key, Of: i.Key}
+	if i.Origin != "" {
+		f.Of = i.Origin
+	}
+	was := collect.FormerOf(a)
+	if standing == migrate.EditedThere || collect.ChangedLater(r, a) {
+		was.Left = collect.LeftAt(r, a)
+	}
+	if i.Action == state.Replace && !was.Left.IsZero() {
+		if was.Revision, err = d.currentRevision(ctx, a.ID); err != nil {
+			return f, err
+		}
+	}
+	f.Asset, err = json.Marshal(was)
+	return f, err
+}
+
+// currentRevision is the revision that an asset has; "" if the service does not tell.
+func (d *decider) currentRevision(ctx context.Context, asset string) (id string, err error) {
+	all, err := d.Dest.Revisions(ctx, asset)
+	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
+		return "", nil
+	}
+	for _, r := range all {
+		if r.Current {
+			id = r.ID
+		}
+	}
+	return id, err
+}
+
+// weigh decides again about an item now that it is known what became of its asset.
+func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found) (migrate.Standing, error) {
+	if asset.UnknownErr != nil {
+		untold(i, asset.UnknownErr)
+		return migrate.NotLooked, d.store(ctx, *i)
+	}
+	standing, err := d.standing(ctx, i.Action, r, asset)
+	if err != nil {
+		return standing, err
+	}
+	return standing, d.reconsider(ctx, i, r, asset, standing)
+}
+
+func untold(i *state.Item, err error) {
+	migrate.SetDecision(i, state.Conflict, migrate.ReasonUntold)
+	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonUntold, err)
+}
+
+// reconsider decides again about an item by what became of its asset.
+func (d *decider) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+	s := migrate.Situation{Standing: standing}
+	switch i.Action {
+	case state.Replace:
+		s.Memory = migrate.Changed
+	case state.Describe:
+		if standing != migrate.Deleted {
+			return d.compareDescriptions(ctx, i, asset.Asset)
+		}
+		s.Memory = migrate.Same
+	case state.Move:
+		if standing == migrate.MovedThere && i.Reason == string(migrate.ReasonNameFree) && !d.Rules.Overwrites() {
+			return d.keepsName(ctx, i)
+		}
+		if standing == migrate.EditedThere || standing == migrate.AsLeft || standing == migrate.MovedThere && (d.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
+			return nil // it goes with what people made of it
+		}
+		s.Memory = migrate.Changed
+	case state.Trash:
+		shared, err := d.Journal.SharedAssets(ctx, d.run.Pair, []string{i.Asset})
+		if err != nil {
+			return err
+		}
+		s.Gone, s.Expired, s.Shared = true, true, shared[i.Asset]
+	}
+	action, why := migrate.Decide(s, d.Rules)
+	if action == i.Action && why != migrate.ReasonBothGone {
+		return nil
+	}
+	return d.redecide(ctx, i, s, r, asset)
+}
+
+// redecide decides about an item whose asset is not as we left it.
+func (d *decider) redecide(ctx context.Context, i *state.Item, s migrate.Situation, r state.Receipt, asset inventory.Found) error {
+	origin := i.Origin
+	i.Origin = ""
+	if err := d.judge(ctx, i, s, r, state.Item{}); err != nil {
+		return err
+	}
+	i.Asset = r.Asset
+	if i.Action == state.Create { // in the place of the receipt that it has
+		i.Asset, i.Origin = "", r.Key
+		if err := d.keepDeleted(ctx, *i); err != nil {
+			return err
+		}
+	}
+	if i.Action != state.Create && origin != "" {
+		i.Origin = origin
+	}
+	tellWhere(i, r, asset)
+	return d.store(ctx, *i)
+}
+
+// tellWhere says of an asset that somebody moved or renamed what it is now: nobody can move
+// it back otherwise.
+func tellWhere(i *state.Item, r state.Receipt, asset inventory.Found) {
+	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonMovedThere) {
+		return
+	}
+	where := fmt.Sprintf("asset %s is %q there now", asset.ID, asset.Filename())
+	if asset.CategoryID != r.Category || asset.FolderID != r.Folder {
+		where += ", in another place"
+	}
+	i.Error = i.Reason + ": " + where
+}
+
+// keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
+// to be known as deleted as before. Of the asset itself there is nothing to keep.
+func (d *decider) keepDeleted(ctx context.Context, i state.Item) error {
+	return d.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
+}
+
+// lookUp finds out about the assets of receipts: those in one place by listing it, as long
+// as that takes no more requests than to ask for each.
+func (d *decider) lookUp(ctx context.Context, receipts []state.Receipt) (map[string]inventory.Found, error) {
+	places := map[state.Container][]state.Receipt{}
+	for _, r := range receipts {
+		c := state.Container{Category: r.Category, Folder: r.Folder}
+		places[c] = append(places[c], r)
+	}
+	all := lookups{seen: make(map[string]inventory.Found, len(receipts))}
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for c, wanted := range places {
+		if len(wanted) < worthListing {
+			continue
+		}
+		g.Go(func() error { return d.lookInto(parallel, c, wanted, &all) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return all.seen, d.askForRest(ctx, receipts, &all)
+}
+
+type lookups struct {
+	mu   sync.Mutex
+	seen map[string]inventory.Found
+}
+
+func (l *lookups) add(id string, s inventory.Found) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[id] = s
+}
+
+func (l *lookups) has(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.seen[id]
+	return has
+}
+
+func (d *decider) lookInto(ctx context.Context, c state.Container, wanted []state.Receipt, all *lookups) error {
+	left := make(map[string]bool, len(wanted))
+	for _, r := range wanted {
+		left[r.Asset] = true
+	}
+	listed := 0
+	for a, err := range inventory.List(ctx, d.Dest, c) {
+		if err != nil {
+			return err
+		}
+		if left[a.ID] {
+			delete(left, a.ID)
+			all.add(a.ID, inventory.Found{Asset: a, There: true})
+		}
+		if listed++; len(left) == 0 || listed > listedAtOnce*len(wanted) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// askForRest asks for each asset that was not listed: there are few in its place, or it is
+// not there any more.
+func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all *lookups) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for _, r := range receipts {
+		if all.has(r.Asset) {
+			continue
+		}
+		g.Go(func() error {
+			a, err := inventory.Ask(ctx, d.Dest, r.Asset)
+			if err == nil {
+				all.add(r.Asset, a)
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// standing says what became of an asset, as far as it matters for what is to be done with
+// it.
+func (d *decider) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.Found) (migrate.Standing, error) {
+	left := collect.LeftAt(r, a.Asset)
+	switch {
+	case !a.There:
+		return migrate.Deleted, nil
+	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
+		return migrate.MovedThere, nil
+	case a.Size != r.Size:
+		return migrate.EditedThere, nil
+	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
+		return migrate.EditedThere, nil
+	}
+	if action == state.Trash {
+		if foreign, err := d.HasForeignWords(ctx, d.run.Pair, r, a.Asset); foreign || err != nil {
+			return migrate.EditedThere, err
+		}
+	}
+	switch {
+	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
+		return migrate.AsLeft, nil
+	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.Rounding)):
+		return migrate.AsLeft, nil
+	}
+	return d.Revised(ctx, r, a.Asset)
+}

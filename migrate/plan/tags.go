@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// EnoughTags is how many version tags of a batch are found to be checksums of the content
+// before all of it are taken for that.
+const EnoughTags = 20
+
+// A tagBatch is what was stored on one day in one folder at the top: most likely all of it is
+// encrypted, or none.
+type tagBatch struct {
+	day    int64
+	folder string
+}
+
+func batchOf(i state.Item) tagBatch {
+	folder, _, _ := strings.Cut(string(i.Key), "/")
+	if folder == string(i.Key) {
+		folder = ""
+	}
+	return tagBatch{i.Time.Unix() / (24 * 60 * 60), folder}
+}
+
+// tagEvidence is what reading objects of a batch said of their version tags. Services make
+// them from the content (MD5), unless it is encrypted with keys of its own (SSE-KMS, SSE-C):
+// then they look the same, and differ for equal contents.
+type tagEvidence struct {
+	checksums int  // how many are checksums of the content
+	others    bool // some are not
+}
+
+func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.others }
+
+// A tagClass is objects of one size that are equal, as they have one version tag; or one
+// object whose version tag proves nothing.
+type tagClass struct {
+	tag     string // "" if it proves nothing
+	batch   tagBatch
+	members []*sharing
+	digest  string // "" if it is not known
+	read    bool
+}
+
+// sharing is an object that may share an asset, or have others share its own.
+type sharing struct {
+	state.Sharer
+	content    string // tells it from others of its size and extension; "" if it could not be read
+	unreadable bool
+}
+
+// classesByTag puts objects of one size together that have one version tag, in the order in
+// which they come.
+func (d *decider) classesByTag(group []*sharing) (classes []*tagClass) {
+	byTag := map[string]*tagClass{}
+	for _, s := range group {
+		c := &tagClass{batch: batchOf(s.Item)}
+		if d.isDigest(s.VersionTag) {
+			c.tag = strings.ToLower(s.VersionTag)
+		}
+		if same := byTag[c.tag]; same != nil {
+			c = same
+		} else {
+			classes = append(classes, c)
+		}
+		if c.tag != "" {
+			byTag[c.tag] = c
+		}
+		c.members = append(c.members, s)
+		if s.Owns && c.digest == "" {
+			c.digest = string(s.Digest)
+		}
+	}
+	return classes
+}
+
+// tellApart finds out which objects of one size and extension are equal. Equal version tags
+// prove that where they may be made from the content. Unequal ones prove nothing, unless enough
+// of the same batches are known to be checksums. Else the objects are read, except those whose
+// digests the journal knows.
+func (d *decider) tellApart(ctx context.Context, group []*sharing) error {
+	classes := d.classesByTag(group)
+	if len(classes) > 1 {
+		byDigest, err := d.readDoubtful(ctx, classes)
+		if err != nil {
+			return err
+		}
+		if byDigest {
+			tellByDigest(classes)
+			return nil
+		}
+	}
+	for _, c := range classes {
+		for _, s := range c.members {
+			s.content = tagged + c.tag
+		}
+	}
+	return nil
+}
+
+func tellByDigest(classes []*tagClass) {
+	for _, c := range classes {
+		for _, s := range c.members {
+			if !s.unreadable {
+				s.content = c.digest
+			}
+		}
+	}
+}
+
+// readDoubtful reads objects until all are told apart, by their digests or by their version
+// tags. It begins with a sample of those that are to be read if version tags prove nothing.
+func (d *decider) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
+	if err := d.readClasses(ctx, d.sample(classes, (*tagClass).isUnknown)); err != nil {
+		return false, err
+	}
+	rest := only(classes, (*tagClass).isUnknown)
+	if len(rest) == 0 {
+		return true, nil
+	}
+	if d.mayAllBeChecksums(classes) {
+		if known := d.sample(classes, (*tagClass).isUnread); len(known) <= len(rest) {
+			if err := d.readClasses(ctx, known); err != nil {
+				return false, err
+			}
+		}
+		if d.areAllChecksums(classes) {
+			return false, nil
+		}
+	}
+	return true, d.readClasses(ctx, rest)
+}
+
+// isUnknown reports whether the content is known by nothing but perhaps the version tag.
+func (c *tagClass) isUnknown() bool { return c.digest == "" && !c.read }
+
+func (c *tagClass) isUnread() bool { return !c.read }
+
+func only(classes []*tagClass, wanted func(*tagClass) bool) (those []*tagClass) {
+	for _, c := range classes {
+		if wanted(c) {
+			those = append(those, c)
+		}
+	}
+	return those
+}
+
+// sample picks of certain classes as many as are to be read to know how the version tags of
+// their batches are made.
+func (d *decider) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
+	missing := map[tagBatch]int{}
+	for _, c := range only(classes, of) {
+		e := d.tags[c.batch]
+		if _, counted := missing[c.batch]; !counted {
+			missing[c.batch] = EnoughTags - e.checksums
+		}
+		if c.tag != "" && !e.others && missing[c.batch] > 0 {
+			missing[c.batch]--
+			picked = append(picked, c)
+		}
+	}
+	return picked
+}
+
+func (d *decider) mayAllBeChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || d.tags[c.batch].others })
+}
+
+func (d *decider) areAllChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !d.tags[c.batch].isEnough() })
+}
+
+// readClasses reads one object of each class, and notes what that says of its version tag.
+func (d *decider) readClasses(ctx context.Context, classes []*tagClass) error {
+	sums := make([]string, len(classes))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(max(d.Concurrency, 1))
+	for n, c := range classes {
+		g.Go(func() (err error) {
+			sums[n], err = d.readClass(parallel, c)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for n, c := range classes {
+		if c.tag == "" || sums[n] == "" {
+			continue
+		}
+		e := d.tags[c.batch]
+		if sums[n] == c.tag {
+			e.checksums++
+		} else {
+			e.others = true
+		}
+		d.tags[c.batch] = e
+	}
+	return nil
+}
+
+// readClass reads the first object of a class that can be read, and gives its MD5 checksum.
+func (d *decider) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
+	c.read = true
+	for _, s := range c.members {
+		h := md5.New()
+		digest, err := inventory.DigestOfObjectBeside(ctx, d.Source, s.Item.Object, h)
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		d.Watch.Progress(1, s.Size)
+		if err == nil {
+			c.digest = cmp.Or(c.digest, string(digest))
+			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		s.unreadable = !s.Owns // of the others, it is known what they are to share
+	}
+	return "", nil
+}

@@ -1,0 +1,390 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/collect"
+	"assetferry/state"
+)
+
+// goingBack makes assets what they were before a run: those that it trashed it restores, and
+// those that it moved it brings back, all of a batch with one request for each place. To
+// others it gives back their content and what was said of them, one by one.
+type goingBack struct {
+	collect.Collector
+	write       Reverter
+	undo        state.Run
+	of          state.Kind
+	concurrency int
+	stop        <-chan struct{}
+}
+
+func (g goingBack) Kind() state.Kind { return g.of }
+
+// A comeback is an asset on its way back.
+type comeback struct {
+	state.Undoing
+	collect.Trace
+	asset   assets.Asset // as the service told of it last
+	current bool         // it was not changed since then
+	edited  bool         // by people, which is not to pass for ours
+	done    bool         // it is as it was before
+	refusal error        // why it does not get any further
+}
+
+// Ask makes the assets of a batch what they were. What has begun is finished, even if the
+// undo is told to stop: half of the way back is nowhere.
+func (g goingBack) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+	all, err := g.recall(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.restore(ctx, all); err != nil {
+		return nil, err
+	}
+	if err := g.each(ctx, all, g.meet); err != nil {
+		return nil, err
+	}
+	if err := g.move(ctx, all); err != nil {
+		return nil, err
+	}
+	cause = g.each(ctx, all, g.complete)
+	for _, c := range all {
+		if o := c.outcome(); o.State != "" {
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes, cause
+}
+
+// recall finds out what the journal knows of a batch.
+func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback, error) {
+	undoings, err := g.Journal.Undoings(ctx, g.undo, apply.KeysOf(batch))
+	if err != nil {
+		return nil, migrate.NewStateError(err)
+	}
+	ids := make([]string, len(batch))
+	for n, i := range batch {
+		ids[n] = i.Asset
+	}
+	receipts, err := g.Journal.ReceiptsOf(ctx, g.undo.Pair.ID, ids)
+	if err != nil {
+		return nil, migrate.NewStateError(err)
+	}
+	all := make([]*comeback, len(batch))
+	for n, i := range batch {
+		c := &comeback{Undoing: undoings[i.Key]}
+		if c.Before == nil {
+			return nil, migrate.NewStateError(fmt.Errorf("nothing is kept of what %s was before", i.Key))
+		}
+		now, known := receipts[i.Asset]
+		if !known { // it is in the trash
+			now = *c.Before
+		}
+		if c.Trace, err = collect.TraceOf(g.undo.Pair.Source, c.Undoing, now); err != nil {
+			return nil, migrate.NewStateError(err)
+		}
+		all[n] = c
+	}
+	return all, nil
+}
+
+// each calls f for the assets that get any further, several at once. An error that is about
+// one of them for good is its refusal; of the others it gives a fatal one, or else the first,
+// when all are through.
+func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Context, *comeback) error) error {
+	errs := make([]error, len(all))
+	var parallel errgroup.Group
+	parallel.SetLimit(g.concurrency)
+	for n, c := range all {
+		if c.refusal != nil {
+			continue
+		}
+		parallel.Go(func() error {
+			err := f(ctx, c)
+			if migrate.HasClass(err, retry.Permanent) {
+				c.refusal, err = err, nil
+			}
+			errs[n] = err
+			return nil
+		})
+	}
+	_ = parallel.Wait() // each has its own error
+	return worst(errs)
+}
+
+// worst gives the first fatal error, or else the first, nil if there is none.
+func worst(errs []error) error {
+	for _, err := range errs {
+		if migrate.HasClass(err, retry.Fatal) {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
+}
+
+// restore takes assets out of the trash. One that is not in there may be back already.
+func (g goingBack) restore(ctx context.Context, all []*comeback) error {
+	var restorations []assets.Restoration
+	for _, c := range all {
+		if c.Was == state.Trash {
+			restorations = append(restorations, assets.Restoration{AssetID: c.Undoing.Asset})
+		}
+	}
+	if len(restorations) == 0 {
+		return nil
+	}
+	refused, err := apply.Refusals(g.write.Restore(retry.WithDrain(ctx, g.stop), restorations...))
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	for _, c := range all {
+		refusal := refused.Refusal(c.Undoing.Asset)
+		if refusal != nil && !errors.Is(refusal, fs.ErrNotExist) {
+			c.refusal = fmt.Errorf("it stays in the trash: %w", refusal)
+		}
+	}
+	return nil
+}
+
+// meet looks at an asset once more before anything is changed.
+func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
+	c.asset, err = g.Dest.Asset(ctx, c.Undoing.Asset)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.Was == state.Trash:
+		return errEmptied
+	case errors.Is(err, fs.ErrNotExist) && c.IsSwapped():
+		return nil // trashed by an earlier try
+	case errors.Is(err, fs.ErrNotExist):
+		return &apply.DeletedError{Asset: c.Undoing.Asset}
+	case err != nil:
+		return err
+	}
+	c.current = true
+	if what := c.Changes(c.asset); len(what) > 0 && c.Was != state.Trash {
+		return fmt.Errorf("%w: %s", collect.ErrTouched, strings.Join(what, ", "))
+	}
+	return g.findEdit(ctx, c)
+}
+
+// move brings assets back to where they were, those that were in one place with one request.
+// What is refused there is tried again under its former name.
+func (g goingBack) move(ctx context.Context, all []*comeback) error {
+	bound := map[migrate.Container][]*comeback{}
+	for _, c := range all {
+		if c.Was == state.Move && c.refusal == nil && c.at() != c.Place() {
+			bound[c.Place()] = append(bound[c.Place()], c)
+		}
+	}
+	for to, some := range bound {
+		if err := g.moveTo(ctx, to, some); err != nil {
+			return err
+		}
+		for _, c := range some {
+			if c.refusal == nil || !c.IsRenamed(c.asset) {
+				continue
+			}
+			if err := g.renameAndMove(ctx, to, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *comeback) at() migrate.Container {
+	return migrate.Container{Category: c.asset.CategoryID, Folder: c.asset.FolderID}
+}
+
+func (g goingBack) moveTo(ctx context.Context, to migrate.Container, all []*comeback) error {
+	transfers := make([]assets.Transfer, len(all))
+	for n, c := range all {
+		transfers[n].AssetID = c.Undoing.Asset
+	}
+	refused, err := apply.Refusals(g.write.Move(ctx, assets.Target{CategoryID: to.Category, FolderID: to.Folder}, transfers...))
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	for _, c := range all {
+		if refusal := refused.Refusal(c.Undoing.Asset); refusal != nil {
+			c.refusal = fmt.Errorf("it stays where it is, as something where it was may have its name: %w", refusal)
+			continue
+		}
+		c.asset.CategoryID, c.asset.FolderID, c.current = to.Category, to.Folder, false
+	}
+	return nil
+}
+
+// renameAndMove gives an asset its former name before it is moved, and takes that back if it
+// did not help.
+func (g goingBack) renameAndMove(ctx context.Context, to migrate.Container, c *comeback) error {
+	name, extension := c.asset.Name, c.asset.Extension
+	if err := g.update(ctx, c, assets.Changes{Name: &c.Kept.Name, Extension: &c.Kept.Extension}); migrate.HasClass(err, retry.Permanent) {
+		return nil // that it was refused before stands
+	} else if err != nil {
+		return err
+	}
+	c.refusal = nil
+	if err := g.moveTo(ctx, to, []*comeback{c}); err != nil || c.refusal == nil {
+		return err
+	}
+	return g.update(ctx, c, assets.Changes{Name: &name, Extension: &extension})
+}
+
+func (g goingBack) update(ctx context.Context, c *comeback, changes assets.Changes) error {
+	asset, err := g.write.Update(ctx, c.Undoing.Asset, changes)
+	if err == nil {
+		c.asset, c.current = asset, true
+	}
+	return err
+}
+
+// complete gives an asset that is where it was its content and what was said of it, and finds
+// out when the service says that it did. It can be repeated.
+func (g goingBack) complete(ctx context.Context, c *comeback) error {
+	switch {
+	case c.Was == state.Replace && c.IsSwapped():
+		return g.swap(ctx, c)
+	case c.Was == state.Replace:
+		if err := g.replace(ctx, c); err != nil {
+			return err
+		}
+	}
+	if changes, _ := c.Back(c.asset); c.Was != state.Trash && !collect.IsZero(changes) {
+		if err := g.update(ctx, c, changes); err != nil {
+			return err
+		}
+		faultpoint.Hit(faultpoint.Described)
+	}
+	if c.current {
+		c.done = true
+		return nil
+	}
+	asset, err := g.Dest.Asset(ctx, c.Undoing.Asset)
+	if err == nil {
+		c.asset, c.current, c.done = asset, true, true
+	}
+	return err
+}
+
+// replace makes the revision the current one that has the former content.
+func (g goingBack) replace(ctx context.Context, c *comeback) error {
+	revision, err := formerRevision(ctx, g.Dest, c.Trace, c.asset)
+	if err != nil || revision == "" {
+		return err
+	}
+	if err := g.write.UseRevision(ctx, c.Undoing.Asset, revision); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	c.current = false
+	return nil
+}
+
+// swap trashes the asset that was sent instead of the former one, which comes out of the
+// trash if it was put there.
+func (g goingBack) swap(ctx context.Context, c *comeback) error {
+	refused, err := apply.Refusals(g.write.Trash(ctx, c.Now.Asset))
+	if err != nil {
+		return err
+	}
+	if refusal := refused.Refusal(c.Now.Asset); refusal != nil && !errors.Is(refusal, fs.ErrNotExist) {
+		return refusal
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		if refused, err = apply.Refusals(g.write.Restore(ctx, assets.Restoration{AssetID: c.BeforeRun.Asset})); err != nil {
+			return err
+		}
+		if refusal := refused.Refusal(c.BeforeRun.Asset); errors.Is(refusal, fs.ErrNotExist) {
+			return errEmptied
+		} else if refusal != nil {
+			return refusal
+		}
+		c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
+	}
+	c.current, c.done = err == nil, err == nil
+	return err
+}
+
+// outcome is what became of an item; it has no state if nobody knows.
+func (c *comeback) outcome() state.Outcome {
+	switch {
+	case c.refusal != nil:
+		return apply.Failure(c.Item, c.refusal)
+	case !c.done:
+		return state.Outcome{}
+	}
+	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true}
+	if !c.edited {
+		o.Modified = c.asset.LastModifiedAt
+	}
+	if _, stays := c.Back(c.asset); len(stays) > 0 && c.Was != state.Trash {
+		o.Error = migrate.KeptEdits + ": " + strings.Join(stays, ", ")
+	}
+	return o
+}
+
+// Look finds out whether an asset is as it was before.
+func (g goingBack) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+	all, err := g.recall(ctx, []state.Item{i})
+	if err != nil {
+		return o, err
+	}
+	c := all[0]
+	c.asset, err = g.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) && c.IsSwapped() {
+		c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
+		c.done = err == nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil // that is told when it is tried again
+	} else if err != nil {
+		return o, err
+	}
+	if err := g.findEdit(ctx, c); err != nil {
+		return o, err
+	}
+	if c.done {
+		return c.outcome(), nil
+	}
+	if c.done, err = g.isDone(ctx, c); err != nil || !c.done {
+		return o, err
+	}
+	return c.outcome(), nil
+}
+
+func (g goingBack) isDone(ctx context.Context, c *comeback) (bool, error) {
+	if c.Was == state.Trash {
+		return true, nil
+	}
+	if c.Was == state.Replace && c.IsSwapped() {
+		return false, nil
+	}
+	if changes, _ := c.Back(c.asset); !collect.IsZero(changes) || c.Was == state.Move && c.at() != c.Place() {
+		return false, nil
+	}
+	if c.Was != state.Replace {
+		return true, nil
+	}
+	back, err := collect.IsBack(ctx, g.Dest, c.Trace, c.asset)
+	if errors.Is(err, collect.ErrTouched) {
+		return false, nil
+	}
+	return back, err
+}

@@ -1,0 +1,109 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/collect"
+	"assetferry/state"
+)
+
+// A Reverter is the part of the destination that taking back needs.
+type Reverter interface {
+	migrate.Trasher
+	Restore(ctx context.Context, restorations ...assets.Restoration) error
+	Move(ctx context.Context, to assets.Target, transfers ...assets.Transfer) error
+	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
+	UseRevision(ctx context.Context, id, revisionID string) error
+}
+
+// An Undoer carries out the plan of an undo. What the run created goes to the trash first,
+// so that it is not in the way of what comes back.
+type Undoer struct {
+	collect.Collector
+	Write       Reverter
+	Concurrency int             // how much is asked of the destination at once
+	Wait        time.Duration   // how long to stay where nothing works; see DefaultWait
+	Again       []time.Duration // the pauses between tries meanwhile
+	// Stop, once closed, ends the undo in good order: what has begun is finished.
+	// Cancelling the context instead aborts what is in flight.
+	Stop <-chan struct{}
+}
+
+// New makes an undoer with the usual settings.
+func New(d migrate.Deps, w Reverter) *Undoer {
+	return &Undoer{Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency, Wait: apply.DefaultWait, Again: apply.DefaultAgain()}
+}
+
+// methods are what an undo does, in order.
+func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
+	back := goingBack{Collector: u.Collector, write: u.Write, undo: undo, concurrency: u.Concurrency, stop: u.Stop}
+	moves, others := back, back
+	moves.of, others.of = state.Moves, state.OneByOne
+	var all []*apply.Bulk
+	for _, m := range []apply.Method{apply.Trashing{Write: u.Write, Dest: u.Dest, Stop: u.Stop}, moves, others} {
+		all = append(all, &apply.Bulk{Deps: u.Deps, Method: m, Run: undo, Wait: u.Wait, Again: u.Again, Stop: u.Stop})
+	}
+	return all
+}
+
+// Apply carries out the plan of an undo. Assets that the service refuses to change are data:
+// they are in the journal, and Apply goes on. Its error says why the undo as a whole ended
+// early, as that of Applier.Apply does.
+func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
+	undo, err := u.Journal.Run(ctx, undo.ID)
+	if err != nil {
+		return err
+	}
+	if err := u.begin(ctx, undo); err != nil {
+		return err
+	}
+	defer apply.KeepAlive(u.Journal)()
+	for _, b := range u.methods(undo) {
+		if err := b.Apply(ctx); err != nil {
+			return err
+		}
+	}
+	err = u.Journal.FinishUndo(ctx, undo)
+	faultpoint.Hit(faultpoint.Finished)
+	return err
+}
+
+func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
+	tallies, err := u.Journal.Tallies(ctx, undo.Num)
+	if err != nil {
+		return err
+	}
+	left, phase := int64(0), migrate.PhaseTrash
+	for _, t := range tallies {
+		if t.State != state.ItemPlanned {
+			continue
+		}
+		if left += t.Objects; t.Action != state.Trash {
+			phase = migrate.PhaseBack
+		}
+	}
+	u.Watch.Phase(phase, left, -1)
+	return u.Journal.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
+}
+
+// Settle finds out what became of the assets that a former process had in hand, so that
+// nothing of the undo is in flight any more. What is not taken back is planned again.
+func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
+	items, err := u.Journal.Interrupted(ctx, undo.Num)
+	if err != nil {
+		return err
+	}
+	var untold []error
+	for _, b := range u.methods(undo) {
+		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.Kind().Has(i) })
+		untold = append(untold, b.Settle(ctx, of))
+	}
+	return errors.Join(untold...)
+}

@@ -1,0 +1,103 @@
+// Package undo takes back what a run made. Its Planner finds out what that is and what people have
+// changed since, and writes it down as a plan; its Undoer carries that out with the means of package
+// apply.
+package undo
+
+import (
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/state"
+)
+
+// A Content says how the content of an asset compares with what was sent.
+type Content int
+
+// What is known of a content: nothing, because nobody asked, or what came of reading it.
+const (
+	Unasked Content = iota
+	AsSent
+	Rewritten
+	Unreadable
+)
+
+// A Remnant is everything that a decision to take back what was done to an asset depends on.
+type Remnant struct {
+	Was     state.Action // what the run did to it; create for all that it made
+	There   bool         // it is at the destination
+	Untold  bool         // nobody knows whether it is
+	Shared  bool         // it stands for an object of another source, too
+	Changed bool         // since, by all that the service says of it
+	Content Content      // which the service need not tell
+	Again   bool         // another asset stands for what its object was called before
+	NoPlace bool         // where it was before is not there any more
+	Lost    bool         // its former content is
+}
+
+// DecideUndo says what has to happen to an asset to which a run did something, and why. It
+// is a pure function, as Decide is.
+func DecideUndo(r Remnant) (state.Action, migrate.Reason) {
+	there := r.Was != state.Trash
+	switch {
+	case there && r.Untold:
+		return state.Conflict, migrate.ReasonUntold
+	case there && !r.There:
+		return state.Skip, migrate.ReasonGone
+	case r.Was == state.Create && r.Shared:
+		return state.Conflict, migrate.ReasonShared
+	case there && (r.Changed || r.Content == Rewritten):
+		return state.Conflict, migrate.ReasonTouched
+	case there && r.Content == Unreadable:
+		return state.Conflict, migrate.ReasonUnread
+	case (r.Was == state.Move || r.Was == state.Replace) && r.Again:
+		return state.Conflict, migrate.ReasonLater
+	case (r.Was == state.Move || r.Was == state.Trash) && r.NoPlace:
+		return state.Conflict, migrate.ReasonNoPlace
+	case r.Was == state.Replace && r.Lost:
+		return state.Conflict, migrate.ReasonNoRevision
+	}
+	return inverse(r.Was)
+}
+
+// inverse is what takes back an action.
+func inverse(of state.Action) (state.Action, migrate.Reason) {
+	switch of {
+	case state.Trash:
+		return state.Create, migrate.ReasonTrashed
+	case state.Replace:
+		return state.Replace, migrate.ReasonReplaced
+	case state.Move:
+		return state.Move, migrate.ReasonMovedOn
+	case state.Describe:
+		return state.Describe, migrate.ReasonDescribed
+	}
+	return state.Trash, migrate.ReasonMade
+}
+
+// Changes names what of an asset is not as we left it, which is described as the source
+// said then. Whoever edits an asset changes its
+// metadata, its place, its size, or at least the time of its last change; a service that
+// does not keep that time hides an edit that keeps all others, and so does one that is
+// processing an image. Its content tells.
+func Changes(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
+	for _, part := range []struct {
+		name    string
+		changed bool
+	}{
+		{"name", norm.NFC.String(a.Name) != norm.NFC.String(r.Name) || a.Extension != r.Extension},
+		{"place", a.CategoryID != r.Category || a.FolderID != r.Folder},
+		{"size", a.Size != r.Size},
+		{"description", a.Metadata.Description != said.Description},
+		{"tags", collect.HasForeignTags(said, a)},
+		{"custom attributes", collect.HasForeignAttributes(said, a)},
+		{"time of the last change", collect.ChangedLater(r, a)},
+	} {
+		if part.changed {
+			names = append(names, part.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,394 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/clock"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/inventory"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An Planner plans what it takes to take back what a run did: to the assets that it
+// created, replaced, described, moved and trashed, never to those that it only adopted, and
+// to no category or folder. It can read the destination and nothing more.
+type Planner struct {
+	collect.Collector
+	// Content has every asset read back whose content is to go, and left alone if that is
+	// not what was sent.
+	Content     bool
+	Concurrency int // how much is asked of the destination at once
+
+	undo, undone state.Run
+	places       *places
+}
+
+// NewPlanner makes a planner of undos.
+func NewPlanner(d migrate.Deps) *Planner {
+	return &Planner{Collector: collect.New(d), Concurrency: migrate.DefaultConcurrency}
+}
+
+// Plan decides about every asset to which the undone run did something, and stores the
+// decisions. The undo must be new, or have been made to forget what was planned.
+func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Plan, error) {
+	p.undo, p.undone, p.places = undo, undone, &places{}
+	made, err := p.stage(ctx)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
+	p.Watch.Phase(migrate.PhaseInventory, made, -1)
+	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.readBack, p.finish} {
+		if err := pass(ctx); err != nil {
+			return migrate.Plan{}, err
+		}
+	}
+	plan := migrate.Plan{}
+	if plan.Run, err = p.Journal.Run(ctx, undo.ID); err != nil {
+		return migrate.Plan{}, err
+	}
+	plan.Tallies, err = p.Journal.Tallies(ctx, undo.Num)
+	return plan, err
+}
+
+// stage makes items of what the run did, and counts them.
+func (p *Planner) stage(ctx context.Context) (made int64, err error) {
+	if err := p.Journal.StageUndo(ctx, p.undo, string(migrate.ReasonLater), string(migrate.ReasonSharedLater)); err != nil {
+		return 0, err
+	}
+	faultpoint.Hit(faultpoint.Staged)
+	tallies, err := p.Journal.Tallies(ctx, p.undo.Num)
+	for _, t := range tallies {
+		if t.State == state.ItemStaged {
+			made += t.Objects
+		}
+	}
+	return made, err
+}
+
+// lookAround lists the places of the assets, newest first, back to when the run began:
+// so the assets of a pilot are found beside any number of older ones.
+func (p *Planner) lookAround(ctx context.Context) error {
+	containers, err := p.Journal.UndoContainers(ctx, p.undo)
+	if err != nil {
+		return err
+	}
+	since := p.undone.StartedAt.Add(p.Now().Sub(clock.Now()))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(p.Concurrency)
+	for _, c := range containers {
+		g.Go(func() error { return p.lookInto(ctx, migrate.Container{Category: c.Category, Folder: c.Folder}, since) })
+	}
+	return g.Wait()
+}
+
+func (p *Planner) lookInto(ctx context.Context, c migrate.Container, since time.Time) error {
+	for page, err := range migrate.Pages(apply.Newest(ctx, p.Dest, c, since), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		items, err := p.meet(ctx, page)
+		if err != nil {
+			return err
+		}
+		if err := p.decided(ctx, items); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet decides about assets that were listed, as far as the run made them. Those that were
+// there before are not looked for in lists: they are too old for that.
+func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
+	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IdsOf(page))
+	if err != nil {
+		return nil, err
+	}
+	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, inventory.IdsOf(page))
+	if err != nil {
+		return nil, err
+	}
+	var keys []sources.Key
+	for _, r := range receipts {
+		if r.Run == p.undone.Num {
+			keys = append(keys, r.Key)
+		}
+	}
+	undoings, err := p.Journal.Undoings(ctx, p.undo, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range page {
+		r := receipts[a.ID]
+		if u, ours := undoings[r.Key]; ours && u.Before == nil && u.Was != state.Trash && u.State != state.ItemConflict {
+			if err := p.decide(ctx, &u.Item, r, a, shared[a.ID]); err != nil {
+				return nil, err
+			}
+			decided = append(decided, u.Item)
+		}
+	}
+	return decided, nil
+}
+
+// decide decides about an asset that the run made and that is there.
+func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
+	said, err := p.SaidOf(ctx, p.undo.Pair, r, asset)
+	if err != nil {
+		return err
+	}
+	what := Changes(r, said, asset)
+	writeUndo(i, Remnant{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
+	return nil
+}
+
+// writeUndo puts a decision into an item, with what was found where it is refused.
+func writeUndo(i *state.Item, r Remnant, found string) {
+	action, why := DecideUndo(r)
+	migrate.SetDecision(i, action, why)
+	if action == state.Conflict && found != "" {
+		i.Error = fmt.Sprintf("%s: %s", why, found)
+	}
+}
+
+func (p *Planner) decided(ctx context.Context, page []state.Item) error {
+	if len(page) == 0 {
+		return nil
+	}
+	err := p.Journal.DecideUndo(ctx, p.undo.Num, page)
+	faultpoint.Hit(faultpoint.Decided)
+	p.Watch.Progress(int64(len(page)), 0)
+	return err
+}
+
+// askForRest asks for each asset that was not listed: it was there before the run, it was
+// moved, or it is gone.
+func (p *Planner) askForRest(ctx context.Context) error {
+	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, u *state.Undoing) (bool, error) {
+		if u.Was == state.Trash {
+			return true, p.decideTrashed(ctx, u)
+		}
+		asset, err := p.Dest.Asset(ctx, u.Asset)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			writeUndo(&u.Item, Remnant{Was: u.Was}, "")
+			return true, nil
+		case migrate.HasClass(err, retry.Permanent):
+			writeUndo(&u.Item, Remnant{Was: u.Was, Untold: true}, err.Error())
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
+		if err != nil {
+			return false, err
+		}
+		if u.Before != nil && u.Was != state.Create { // what was created again is as if it were new
+			return true, p.decideChanged(ctx, u, r, asset)
+		}
+		shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
+		if err != nil {
+			return false, err
+		}
+		return true, p.decide(ctx, &u.Item, r, asset, shared[asset.ID])
+	})
+}
+
+// decideTrashed decides about an asset that the run trashed. Nobody can have changed it
+// there; whether it is still there only shows when it is restored.
+func (p *Planner) decideTrashed(ctx context.Context, u *state.Undoing) error {
+	t, err := collect.TraceOf(p.undo.Pair.Source, *u, *u.Before)
+	if err != nil {
+		return err
+	}
+	there, err := p.places.has(ctx, p.Dest, t.Kept.Folder)
+	writeUndo(&u.Item, Remnant{Was: state.Trash, NoPlace: !there}, "")
+	return err
+}
+
+// decideChanged decides about an asset that was there before the run changed it.
+func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.Receipt, asset assets.Asset) error {
+	t, err := collect.TraceOf(p.undo.Pair.Source, *u, r)
+	if err != nil {
+		return err
+	}
+	what := t.Changes(asset)
+	rest, found := Remnant{Was: u.Was, There: true, Changed: len(what) > 0}, strings.Join(what, ", ")
+	if !rest.Changed {
+		if rest.Again, err = p.isKnown(ctx, *u); err != nil {
+			return err
+		}
+	}
+	switch {
+	case rest.Changed || rest.Again:
+	case u.Was == state.Move:
+		var there bool
+		there, err = p.places.has(ctx, p.Dest, t.Kept.Folder)
+		rest.NoPlace = !there
+	case u.Was == state.Replace:
+		if collect.ChangedLater(r, asset) {
+			rest.Content, found, err = p.contentOf(ctx, t, asset)
+		}
+		if err == nil && rest.Content != Rewritten && !t.IsSwapped() {
+			rest.Lost, err = collect.IsLost(ctx, p.Dest, t, asset)
+		}
+	}
+	writeUndo(&u.Item, rest, found)
+	return err
+}
+
+// isKnown reports whether another asset has come to stand for what an object was called
+// before.
+func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
+	if u.Before.Key == u.Key {
+		return false, nil
+	}
+	_, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Before.Key)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return true, err
+}
+
+// readBack compares the content of what is to go with what was sent, if that is wanted.
+func (p *Planner) readBack(ctx context.Context) error {
+	if !p.Content {
+		return nil
+	}
+	p.Watch.Phase(migrate.PhaseCompare, -1, -1)
+	return p.eachPage(ctx, state.ItemPlanned, func(ctx context.Context, u *state.Undoing) (bool, error) {
+		if u.Action != state.Trash && u.Action != state.Replace {
+			return false, nil
+		}
+		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
+		if err != nil {
+			return false, err
+		}
+		t := collect.Trace{Now: r}
+		if u.Before != nil {
+			t.BeforeRun = *u.Before
+		}
+		content, found, err := p.contentOf(ctx, t, assets.Asset{URL: r.URL})
+		if err != nil || content == AsSent {
+			return false, err
+		}
+		writeUndo(&u.Item, Remnant{Was: u.Was, There: true, Content: content}, found)
+		return true, nil
+	})
+}
+
+// contentOf reads an asset back, and says how its content compares with what was sent, or
+// was there before, and what was found.
+func (p *Planner) contentOf(ctx context.Context, t collect.Trace, a assets.Asset) (Content, string, error) {
+	digest, n, err := inventory.DigestOfAsset(ctx, p.Dest, a.URL)
+	switch {
+	case migrate.HasClass(err, retry.Permanent):
+		return Unreadable, err.Error(), nil
+	case err != nil:
+		return Unasked, "", err
+	case n == t.Now.Size && bytes.Equal(digest, t.Now.Digest), n == t.BeforeRun.Size && bytes.Equal(digest, t.BeforeRun.Digest):
+		return AsSent, "", nil
+	}
+	return Rewritten, "content", nil
+}
+
+// eachPage asks f about items in a state, several at once, and stores those that it
+// decided about.
+func (p *Planner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Undoing) (decided bool, err error)) error {
+	for page, err := range migrate.Pages(p.Journal.Items(ctx, p.undo.Num, st), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		undoings, err := p.Journal.Undoings(ctx, p.undo, apply.KeysOf(page))
+		if err != nil {
+			return err
+		}
+		if err := p.atOnce(ctx, slices.Collect(maps.Values(undoings)), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Planner) atOnce(ctx context.Context, page []state.Undoing, f func(context.Context, *state.Undoing) (bool, error)) error {
+	decided := make([]bool, len(page))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(p.Concurrency)
+	for n := range page {
+		g.Go(func() (err error) {
+			decided[n], err = f(parallel, &page[n])
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var store []state.Item
+	for n, u := range page {
+		if decided[n] {
+			store = append(store, u.Item)
+		}
+	}
+	return p.decided(ctx, store)
+}
+
+// places are folders, and whether they are there.
+type places struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// has reports whether a folder is there. A category is, or its assets would not be either.
+func (p *places) has(ctx context.Context, d migrate.Reader, folder string) (there bool, err error) {
+	if folder == "" {
+		return true, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if there, known := p.known[folder]; known {
+		return there, nil
+	}
+	_, err = d.Folder(ctx, folder, 1)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if p.known == nil {
+		p.known = map[string]bool{}
+	}
+	p.known[folder] = err == nil
+	return err == nil, nil
+}
+
+// finish hashes the plan and closes it.
+func (p *Planner) finish(ctx context.Context) error {
+	h, err := migrate.NewPlanHash(migrate.PlanHead{Source: p.undo.Pair.Source, Destination: p.undo.Pair.Destination})
+	if err != nil {
+		return err
+	}
+	for i, err := range p.Journal.Items(ctx, p.undo.Num) {
+		if err != nil {
+			return err
+		}
+		h.Add(i)
+	}
+	err = p.Journal.FinishPlan(ctx, p.undo.Num, h.Sum(), json.RawMessage("[]"))
+	faultpoint.Hit(faultpoint.Planned)
+	return err
+}

@@ -1,0 +1,94 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// further finds the assets that are further ones beside those of some receipts, by the ids
+// of the latter. An asset counts beside one of ours at most.
+func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[string][]state.Entry, error) {
+	if !v.others.Load() {
+		return nil, nil
+	}
+	slots := make([]int64, len(page))
+	for n, s := range page {
+		slots[n] = inventory.LikenessOf(inventory.ReceivedAs(s.Receipt))
+	}
+	entries, err := v.Journal.EntriesAt(ctx, state.PairScope(v.pair.ID), slots)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	bySlot := map[int64][]state.Entry{}
+	for _, e := range entries {
+		bySlot[e.Slot] = append(bySlot[e.Slot], e)
+	}
+	beside := map[string][]state.Entry{}
+	for n, s := range page {
+		for _, e := range bySlot[slots[n]] {
+			if s.Seen && !v.told[e.Asset] && inventory.IsAlike(e, inventory.ReceivedAs(s.Receipt)) {
+				v.told[e.Asset] = true
+				beside[s.Receipt.Asset] = append(beside[s.Receipt.Asset], e)
+			}
+		}
+	}
+	return beside, nil
+}
+
+// tellFurther tells of further assets beside those of receipts: as a note where they were
+// known to be there, as a difference where not.
+func (v *Verifier) tellFurther(ctx context.Context, page []state.Sighting, found func(migrate.Difference)) error {
+	beside, err := v.further(ctx, page)
+	if err != nil || len(beside) == 0 {
+		return err
+	}
+	var ids []string
+	for _, entries := range beside {
+		for _, e := range entries {
+			ids = append(ids, e.Asset)
+		}
+	}
+	known, err := inventory.KnownBeside(ctx, v.Journal, v.pair, ids)
+	if err != nil {
+		return err
+	}
+	for _, s := range page {
+		entries := beside[s.Receipt.Asset]
+		isKnown := func(e state.Entry) bool { return known[e.Asset] }
+		before := slices.DeleteFunc(slices.Clone(entries), func(e state.Entry) bool { return !isKnown(e) })
+		tellOf(s.Receipt, slices.DeleteFunc(entries, isKnown), false, found)
+		tellOf(s.Receipt, before, true, found)
+	}
+	return nil
+}
+
+// tellOf tells of assets beside that of a receipt, if there are any.
+func tellOf(r state.Receipt, further []state.Entry, before bool, found func(migrate.Difference)) {
+	if len(further) == 0 {
+		return
+	}
+	ids := make([]string, len(further))
+	for n, e := range further {
+		ids[n] = e.Asset
+	}
+	got := strings.Join(ids, ", ")
+	found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: migrate.FieldFurther, Got: got, What: furtherText(len(ids), before) + ": " + got, Note: before})
+}
+
+// furtherText says how many assets are beside one of ours, and if so that they were before.
+func furtherText(n int, before bool) string {
+	text, was := "has 1 further asset of its name and size in the same place", "was"
+	if n > 1 {
+		text, was = fmt.Sprintf("has %d further assets of its name and size in the same place", n), "were"
+	}
+	if before {
+		text += ", which " + was + " there before"
+	}
+	return text
+}

@@ -1,0 +1,363 @@
+// Package verify compares the destination with the receipts in the state database, as closely as it
+// is told to, and says what differs.
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/state"
+)
+
+// The levels of proof.
+const (
+	LevelListing = "listing" // every asset is listed with the name and size that we know
+	LevelSample  = "sample"  // and the content of some was read back
+	LevelContent = "content" // and the content of all was read back
+)
+
+// A Verifier compares a destination with the journal.
+type Verifier struct {
+	migrate.Deps
+	Level       string
+	Sample      int // how many contents LevelSample reads
+	Concurrency int
+	Unlisted    time.Duration // see DefaultUnlisted
+
+	pair      state.Pair
+	met       *met
+	others    atomic.Bool             // assets were met that are not ours
+	gone      atomic.Int64            // assets in a row that are nowhere
+	told      map[string]bool         // of these, those that were told of
+	elsewhere map[string]misplacement // folders by ID
+	refused   *refusedURLs            // of contents
+}
+
+// New makes a verifier. sample counts only at LevelSample.
+func New(d migrate.Deps, level string, sample int) *Verifier {
+	return &Verifier{Deps: d.WithDefaults(), Level: level, Sample: sample, Concurrency: migrate.DefaultConcurrency, Unlisted: DefaultUnlisted}
+}
+
+// Verify looks at every asset that the journal has a receipt of, and tells the
+// observer what differs.
+func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
+	result := state.Verification{Pair: pair.ID, Level: v.Level}
+	scope := state.PairScope(pair.ID)
+	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+		return result, err
+	}
+	if err := v.noteCategories(ctx, pair); err != nil {
+		return result, err
+	}
+	v.pair, v.met, v.told, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
+	v.others.Store(false)
+	v.gone.Store(0)
+	containers, err := v.Journal.Containers(ctx, pair.ID)
+	if err != nil {
+		return result, err
+	}
+	if err := v.inventory(ctx, pair.ID, scope, containers); err != nil {
+		return result, err
+	}
+	if v.elsewhere, err = v.misplaced(ctx, pair.Destination, containers); err != nil {
+		return result, err
+	}
+	differences, err := v.compare(ctx, pair.ID, &result)
+	if err != nil {
+		return result, err
+	}
+	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+		return result, err
+	}
+	return result, v.Journal.SaveVerification(ctx, result, differences)
+}
+
+// noteCategories has the journal know what is private by now.
+func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
+	there, err := migrate.Categories(ctx, v.Dest)
+	if err != nil {
+		return err
+	}
+	return migrate.SaveCategories(ctx, v.Journal, pair.Destination, there)
+}
+
+func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope, containers []state.Container) error {
+	v.Watch.Phase(migrate.PhaseInventory, -1, -1)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(v.Concurrency)
+	for _, c := range containers {
+		g.Go(func() error {
+			for page, err := range migrate.Pages(inventory.List(ctx, v.Dest, c), migrate.PageSize) {
+				if err == nil {
+					err = v.meet(ctx, pair, scope, page)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// meet looks up what was listed. What is as its receipt says is noted and no more, the rest
+// goes into the inventory: to write all of it down took longer than to ask for it. What is
+// not ours is there under what makes it like one that is.
+func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
+	receipts, err := v.Journal.ReceiptsOf(ctx, pair, inventory.IdsOf(page))
+	if err != nil {
+		return err
+	}
+	var others []state.Entry
+	for _, a := range page {
+		if r, ours := receipts[a.ID]; !ours {
+			e := inventory.EntryOf(a, 0)
+			e.Slot = inventory.LikenessOf(e)
+			others = append(others, e)
+			v.others.Store(true)
+		} else if !v.met.add(a.ID, v.isAsReceived(a, r)) {
+			others = append(others, inventory.EntryOf(a, 0))
+		}
+	}
+	v.Watch.Progress(int64(len(page)), 0)
+	if len(others) == 0 {
+		return nil
+	}
+	return v.Journal.StageInventory(ctx, scope, others)
+}
+
+// isAsReceived reports whether there is nothing to tell of an asset but that it is there.
+// Its address matters only where it is read back.
+func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
+	return a.CategoryID == r.Category && a.FolderID == r.Folder && a.Name == r.Name && a.Extension == r.Extension && a.Size == r.Size &&
+		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
+}
+
+// sightings are the receipts with what was listed of their assets.
+func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, error] {
+	return func(yield func(state.Sighting, error) bool) {
+		for s, err := range v.Journal.Sightings(ctx, v.pair.ID) {
+			if !yield(v.sighting(s), err) {
+				return
+			}
+		}
+	}
+}
+
+// sighting is a receipt with what was listed of its asset, be it noted or in the inventory.
+func (v *Verifier) sighting(s state.Sighting) state.Sighting {
+	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
+		s.Seen = true
+		s.Entry = inventory.ReceivedAs(r)
+	}
+	return s
+}
+
+// A met notes assets that a listing has met, in eight bytes each of those that are as
+// their receipts say. They are told apart by a hash with a random seed: that one of a
+// million which is missing passes for another one happens once in 10^13 times.
+type met struct {
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	same  []uint64
+	other map[uint64]bool // those that the inventory has
+}
+
+func newMet() *met { return &met{seed: maphash.MakeSeed(), other: map[uint64]bool{}} }
+
+// add notes an asset and reports whether that is enough: what was listed otherwise once,
+// as things that are moved meanwhile may be, is for the inventory, which has it as it was
+// listed last.
+func (m *met) add(asset string, asReceived bool) bool {
+	h := maphash.String(m.seed, asset)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !asReceived || m.other[h] {
+		m.other[h] = true
+		return false
+	}
+	m.same = append(m.same, h)
+	return true
+}
+
+// sort makes what was noted ready for has.
+func (m *met) sort() { slices.Sort(m.same) }
+
+func (m *met) has(asset string) bool {
+	_, found := slices.BinarySearch(m.same, maphash.String(m.seed, asset))
+	return found
+}
+
+// compare walks the receipts beside the inventory and reads back contents. It gives
+// the differences in no particular order.
+func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) (all []state.Difference, _ error) {
+	total, err := v.Journal.SumReceipts(ctx, pair)
+	if err != nil {
+		return nil, err
+	}
+	v.Watch.Phase(migrate.PhaseVerify, total.Objects, -1)
+	wanted := v.choose(total.Objects)
+	var mu sync.Mutex
+	found := func(d migrate.Difference) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !d.Note {
+			result.Differences++
+			all = append(all, state.Difference{Key: d.Key, Asset: d.Asset, Field: d.Field, What: d.What})
+		}
+		v.Watch.Found(d)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(v.Concurrency)
+	v.met.sort()
+	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
+		if err == nil {
+			err = v.askForUnlisted(ctx, page)
+		}
+		if err == nil {
+			err = v.tellFurther(ctx, page, found)
+		}
+		if err != nil {
+			return nil, endGroup(g, err)
+		}
+		for _, s := range page {
+			if ctx.Err() != nil {
+				return nil, endGroup(g, context.Cause(ctx))
+			}
+			n := result.Receipts
+			result.Receipts++
+			ok := v.look(s, found)
+			if !ok || !wanted(n) {
+				v.Watch.Progress(1, 0)
+				continue
+			}
+			result.Contents++
+			g.Go(func() error {
+				intact, err := v.readBack(ctx, s, found)
+				if err == nil {
+					v.Watch.Progress(1, s.Receipt.Size)
+				}
+				if intact && v.Level == LevelSample {
+					mu.Lock()
+					result.Sampled = append(result.Sampled, s.Receipt.Asset)
+					mu.Unlock()
+				}
+				return err
+			})
+		}
+	}
+	if err = g.Wait(); err == nil {
+		err = v.refused.err()
+	}
+	return all, err
+}
+
+// endGroup waits for a group whose loop ended with an error, and gives that beside the error
+// of the group, unless the loop ended because the group had failed.
+func endGroup(g *errgroup.Group, err error) error {
+	rest := g.Wait()
+	switch {
+	case rest == nil:
+		return err
+	case errors.Is(rest, err), errors.Is(err, context.Canceled):
+		return rest
+	}
+	return errors.Join(err, rest)
+}
+
+// choose tells which receipts, by their position, have their content read back.
+func (v *Verifier) choose(total int64) func(int64) bool {
+	switch v.Level {
+	case LevelContent:
+		return func(int64) bool { return true }
+	case LevelSample:
+		return Sample(int64(v.Sample), total)
+	}
+	return func(int64) bool { return false }
+}
+
+// Sample picks n of total positions at random, each set equally likely. The
+// positions are asked for in ascending order, so that nothing need be stored.
+func Sample(n, total int64) func(int64) bool {
+	return func(at int64) bool {
+		if left := total - at; left > 0 && n > 0 && rand.Int64N(left) < n {
+			n--
+			return true
+		}
+		return false
+	}
+}
+
+// look compares a receipt with what the listing said, and reports whether its
+// content is worth reading.
+func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
+	r, e := s.Receipt, s.Entry
+	tell := func(field, want, got, what string) {
+		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
+	}
+	if !s.Seen {
+		tell("presence", "", "", "is not where it was put")
+		return false
+	}
+	if e.Category != r.Category || e.Folder != r.Folder {
+		tell("place", cmp.Or(r.Folder, r.Category), cmp.Or(e.Folder, e.Category), "was moved")
+	} else if m, is := v.elsewhere[r.Folder]; is {
+		tell("place", m.want, m.got, fmt.Sprintf("is in the folder %q instead of %q", m.got, m.want))
+	}
+	if e.Size != r.Size {
+		tell("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
+	}
+	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
+		tell("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
+	}
+	if e.Status == string(assets.Failed) {
+		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
+	}
+	return e.Size == r.Size
+}
+
+// readBack compares the content of an asset with what was sent, and reports whether it is
+// that. An error that concerns more than this asset, such as bad credentials, ends the
+// verification.
+func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
+	digest, n, err := inventory.DigestOfAsset(ctx, v.Dest, s.Entry.URL)
+	class, _ := retry.Classify(err)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil && class == retry.Fatal:
+		return false, err
+	case errors.Is(err, assets.ErrRefused): // which says nothing of the content
+		v.refused.add(s.Receipt.Key, err)
+	case err != nil:
+		found(migrate.Difference{Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
+	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
+		found(migrate.Difference{
+			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
+			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
+		})
+	default:
+		return true, nil
+	}
+	return false, nil
+}
