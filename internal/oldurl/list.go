@@ -28,15 +28,19 @@ func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, e
 			return
 		}
 		for n, rule := range f.rules {
-			list := f.listPlain
-			if rule.HasSizes() {
-				list = f.listSizes
-			}
-			if rule.CanList() && !list(ctx, n, as, o, yield) {
+			if rule.CanList() && !f.listBy(ctx, n, as, o, yield) {
 				return
 			}
 		}
 	}
+}
+
+// listBy yields the addresses of an object by a rule.
+func (f *Finder) listBy(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
+	if f.rules[n].HasSizes() {
+		return f.listSizes(ctx, n, as, o, yield)
+	}
+	return f.listPlain(ctx, n, as, o, yield)
 }
 
 // listPlain yields the address of an object by a rule without sizes.
