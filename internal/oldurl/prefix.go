@@ -47,11 +47,8 @@ func ParsePrefix(s string) (Prefix, error) {
 	return Prefix{origin + escapePath(u.Path)}, nil
 }
 
-// Address is the old address of an object: the prefix and its key, encoded as browsers
-// encode paths.
-func (p Prefix) Address(key string) string { return cmp.Or(p.text, "/") + escapePath(key) }
-
-// Template builds the same addresses.
+// Template builds the old addresses of objects: the prefix and a key, encoded as browsers encode
+// paths.
 func (p Prefix) Template() *Template {
 	t := &Template{}
 	path := cmp.Or(p.text, "/")

@@ -30,9 +30,13 @@ func rowOf(tb testing.TB, prefix, key string) Row {
 	tb.Helper()
 	p, err := oldurl.ParsePrefix(prefix)
 	must(tb, err)
+	old, ok := p.Template().Address(key, 0)
+	if !ok {
+		tb.Fatalf("%q has no old URL", key)
+	}
 	base := "https://ckbox.example/ws/assets/kq3-Zr8Lw_aT"
 	return Row{
-		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0, Kind: oldurl.Current,
+		Old: old, New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0, Kind: oldurl.Current,
 		Images: map[string]string{"80": base + "/images/80.webp", "1024": base + "/images/1024.webp", "default": base + "/images/1024.jpeg"},
 	}
 }

@@ -106,11 +106,6 @@ func (s *Store) Enrichment(ctx context.Context, num int64) (Enrichment, error) {
 	return state.First(all, err, fmt.Sprintf("proposal %d", num))
 }
 
-// EnrichmentsOf lists what was proposed for one asset.
-func (s *Store) EnrichmentsOf(ctx context.Context, destination, asset string) ([]Enrichment, error) {
-	return s.enrichments(ctx, `WHERE e.destination = ? AND e.asset = ? ORDER BY e.num`, destination, asset)
-}
-
 // A Filter chooses enrichments of a destination; what is empty chooses all.
 type Filter struct {
 	States   []State
