@@ -80,7 +80,7 @@ func (d *decider) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
 		return false // decided for good, see first
-	case i.Obstacle != "" && i.Obstacle != perhaps:
+	case i.Obstacle != "" && i.Obstacle != maybeSidecar:
 		return false
 	}
 	return d.Rules.LeaveOut(i.Object, d.started) == ""

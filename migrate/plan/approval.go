@@ -98,7 +98,7 @@ func (a *approvals) failure() error {
 
 // situation is what is known of a listed object before anybody looks at the
 // destination. An approved plan may have an item of it.
-func (p *Planner) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
+func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
 	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Names(o):

@@ -194,19 +194,6 @@ func (d *decider) meetAll(ctx context.Context) error {
 	return d.everyPage(ctx, d.meetOthers)
 }
 
-// everyPage passes the run's items to f page by page. What f stores is written then.
-func (d *decider) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
-		if err == nil {
-			err = f(ctx, page)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return d.flush(ctx)
-}
-
 // findEqual decides about objects whose equal is in their places. Several contents are
 // compared at once, and then the decisions are taken in order.
 func (d *decider) findEqual(ctx context.Context, page []state.Item) error {

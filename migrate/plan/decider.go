@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -15,28 +16,29 @@ import (
 // decider is the state of one decision pass over a listing: over the staged one, or
 // over that which is being staged.
 type decider struct {
-	*Planner
-	run        state.Run
-	decided    bool                   // all that is staged, by this decider
-	judged     int64                  // how much of that was decided at once
-	placer     *placer                // nil until something has to be placed
-	containers map[migrate.Place]bool // where objects go; names left out
-	creates    int
-	memory     recall                   // see walkBeside
-	rest       func() error             // the same: what was remembered after the last object
-	approved   *approvals               // the same
-	anew       redescriber              // the same
-	failures   *beside[state.Failure]   // the same
-	claimed    map[string]bool          // assets that stand for an object already
-	vanished   map[string]bool          // assets that were listed and are not there any more
-	doubled    atomic.Int64             // see Plan
-	others     bool                     // in the place of an object is an asset that is not equal to it
-	followed   map[sources.Key]bool     // objects that are gone and go by another key now
-	lost       map[sources.Key]*loss    // objects whose assets others were to share
-	tags       map[tagBatch]tagEvidence // what reading objects told of how version tags are made
-	perhaps    bool                     // something was listed that may describe another object
-	ahead      map[sources.Key]ahead    // what describes objects that are decided next, if that says where they go
-	batch      []state.Item
+	*planning
+	*decisions
+	decided       bool                   // all that is staged, by this decider
+	judged        int64                  // how much of that was decided at once
+	placer        *placer                // nil until something has to be placed
+	containers    map[migrate.Place]bool // where objects go; names left out
+	creates       int
+	gone          int64                       // known to the state database and not listed
+	limits        assets.Limits               // of the destination, as far as somebody had to ask
+	memory        recall                      // see walkBeside
+	rest          func() error                // the same: what was remembered after the last object
+	approved      *approvals                  // the same
+	redescribed   redescriber                 // the same
+	failures      *mergeCursor[state.Failure] // the same
+	claimed       map[string]bool             // assets that stand for an object already
+	vanished      map[string]bool             // assets that were listed and are not there any more
+	doubled       atomic.Int64                // see Plan
+	others        bool                        // in the place of an object is an asset that is not equal to it
+	followed      map[sources.Key]bool        // objects that are gone and go by another key now
+	lostOwners    map[sources.Key]*loss       // objects whose assets others were to share
+	tags          map[tagBatch]tagEvidence    // what reading objects told of how version tags are made
+	maybeSidecars bool                        // something was listed that may describe another object
+	ahead         map[sources.Key]ahead       // what describes objects that are decided next, if that says where they go
 
 	sentinel    bool                  // was listed
 	stopped     string                // what of the plan is not to be carried out, and why
@@ -44,8 +46,8 @@ type decider struct {
 	driftCursor sources.Key
 }
 
-func (p *Planner) newDecider(run state.Run) *decider {
-	return &decider{Planner: p, run: run, containers: map[migrate.Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[sources.Key]bool{}, lost: map[sources.Key]*loss{}, tags: map[tagBatch]tagEvidence{}}
+func newDecider(p *planning) *decider {
+	return &decider{planning: p, decisions: &decisions{planning: p}, containers: map[migrate.Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[sources.Key]bool{}, lostOwners: map[sources.Key]*loss{}, tags: map[tagBatch]tagEvidence{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
@@ -73,7 +75,7 @@ func (d *decider) decideAll(ctx context.Context) error {
 	if d.decided {
 		d.Watch.Progress(d.judged, 0)
 	}
-	if d.decided && !d.perhaps {
+	if d.decided && !d.maybeSidecars {
 		return nil
 	}
 	defer d.walkBeside(ctx, "", nil)()
@@ -115,50 +117,13 @@ func (d *decider) needPlacer(ctx context.Context) error {
 	return nil
 }
 
-// everyItem passes the run's items to f and stores those that f decided.
-func (d *decider) everyItem(ctx context.Context, f func(context.Context, *state.Item) (decided bool, err error)) error {
-	for i, err := range d.Journal.Items(ctx, d.run.Num) {
-		if err != nil {
-			return err
-		}
-		decided, err := f(ctx, &i)
-		if err != nil {
-			return err
-		}
-		if decided {
-			if err := d.store(ctx, i); err != nil {
-				return err
-			}
-		}
-	}
-	return d.flush(ctx)
-}
-
-func (d *decider) store(ctx context.Context, i state.Item) error {
-	d.batch = append(d.batch, i)
-	if len(d.batch) < migrate.PageSize {
-		return nil
-	}
-	return d.flush(ctx)
-}
-
-func (d *decider) flush(ctx context.Context) error {
-	if len(d.batch) == 0 {
-		return nil
-	}
-	err := d.Journal.Decided(ctx, d.run.Num, d.batch)
-	faultpoint.Hit(faultpoint.Decided)
-	d.batch = d.batch[:0]
-	return err
-}
-
 // first decides an item by the rules, the journal and the categories. What is at
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if d.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
 		return false, nil
 	}
-	if i.Obstacle == perhaps {
+	if i.Obstacle == maybeSidecar {
 		i.Obstacle = "" // it describes nothing
 	}
 	if i.Action == state.Move || isSuccessor(*i) { // a former pass has found where it comes from

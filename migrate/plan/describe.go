@@ -17,12 +17,12 @@ import (
 // assets were described last. It is nil where nobody may describe assets anew.
 type redescriber func(sources.Object, state.Receipt) (bool, error)
 
-// redescribed gives a redescriber for the objects after a key.
-func (p *Planner) redescribed(ctx context.Context, run state.Run, after sources.Key) (_ redescriber, stop func()) {
+// redescriptions gives a redescriber for the objects after a key.
+func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ redescriber, stop func()) {
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, func() {}
 	}
-	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
+	known := newMergeCursor(p.Journal.Described(ctx, p.run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
 	return func(o sources.Object, r state.Receipt) (bool, error) {
 		before, there, err := known.find(o.Key)
 		if err != nil {
@@ -32,7 +32,7 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after sources.
 		if err != nil {
 			return false, migrate.NewStateError(err)
 		}
-		fields, err := p.InTable(ctx, run, o.Key, nil, given)
+		fields, err := p.InTable(ctx, p.run, o.Key, nil, given)
 		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
@@ -41,7 +41,7 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after sources.
 		if table.EncodeOf(metadata.FromTable) == before.Table && !mayDiffer {
 			return false, nil
 		}
-		last, err := p.SaidLast(ctx, run, o.Key)
+		last, err := p.SaidLast(ctx, p.run, o.Key)
 		if err != nil {
 			return false, err
 		}

@@ -105,7 +105,7 @@ func (d *decider) countExpired(ctx context.Context, hoped map[int64]bool) (due i
 // have been gone for long enough: by the time of the first listing that missed them, and by
 // one more that was finished since; and unless one of a size that is hoped for may be it.
 func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
-	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
+	orphans := newMergeCursor(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
 	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
 		if err != nil {

@@ -113,7 +113,7 @@ func (d *decider) joinAlike(ctx context.Context, alike []*sharing) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
 		for _, c := range alike {
-			if c.Owns != owns || c.content == "" || d.lost[c.Key] != nil {
+			if c.Owns != owns || c.content == "" || d.lostOwners[c.Key] != nil {
 				continue
 			}
 			if err := d.findCategory(ctx, &c.Sharer); err != nil {
@@ -145,7 +145,7 @@ func (d *decider) findCategory(ctx context.Context, c *state.Sharer) error {
 }
 
 // A loss is why nobody else is to share the asset of an object.
-type loss struct{ untold error } // nil where the asset has not what the journal says
+type loss struct{ unknownErr error } // nil where the asset has not what the journal says
 
 // confirmOwners looks at the assets that were there before and that more objects are to share
 // from now on. Where one is not what the journal says, nobody shares it any more, and the
@@ -169,12 +169,12 @@ func (d *decider) confirmOwners(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	return true, d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
-		if !i.Joins() || i.State != state.ItemPlanned || d.lost[i.Origin] == nil {
+		if !i.Joins() || i.State != state.ItemPlanned || d.lostOwners[i.Origin] == nil {
 			return false, nil
 		}
-		if err := d.lost[i.Origin].untold; err != nil {
+		if err := d.lostOwners[i.Origin].unknownErr; err != nil {
 			i.Origin = ""
-			untold(i, err)
+			setUnknown(i, err)
 			return true, nil
 		}
 		d.creates--
@@ -201,7 +201,7 @@ func (d *decider) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 				return lost, err
 			}
 		}
-		d.lost[r.Key], lost = &loss{asset.UnknownErr}, true
+		d.lostOwners[r.Key], lost = &loss{asset.UnknownErr}, true
 	}
 	return lost, nil
 }

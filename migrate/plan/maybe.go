@@ -46,9 +46,9 @@ func (d *decider) settleMaybes(ctx context.Context) error {
 		return err
 	}
 	d.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	anew, stop := d.redescribed(ctx, d.run, "")
+	anew, stop := d.redescriptions(ctx, "")
 	defer stop()
-	d.anew = anew
+	d.redescribed = anew
 	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err

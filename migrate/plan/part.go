@@ -87,7 +87,7 @@ func (d *decider) partFromLost(ctx context.Context, i *state.Item, r state.Recei
 	}
 	err := d.partAllFrom(ctx, r.Key, i)
 	if i.Action == state.Move { // on which goes what people made of it
-		d.lost[i.Key] = &loss{}
+		d.lostOwners[i.Key] = &loss{}
 	}
 	return err
 }

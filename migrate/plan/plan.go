@@ -16,10 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/migrate/collect"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -53,14 +51,6 @@ type Planner struct {
 	// FormerAlive is when that process last gave a sign of life, zero if that is not
 	// known.
 	FormerAlive time.Time
-
-	remapped bool // see isRemapped
-	started  time.Time
-	unseen   map[sources.Key]bool // named by the user, not listed so far
-	listed   int64                // by this process
-	met      int64                // of these, those that the journal knows
-	gone     int64                // known to the journal and not listed
-	limits   assets.Limits        // of the destination, as far as somebody had to ask
 }
 
 // New makes a planner.
@@ -85,15 +75,11 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 			return migrate.Plan{}, err
 		}
 	}
-	p.started, p.listed, p.met, p.gone = p.Now(), 0, 0, 0
-	p.unseen = map[sources.Key]bool{}
-	if p.Rules.FilesFrom != nil {
-		p.unseen = maps.Clone(p.Rules.FilesFrom.Keys)
-	}
-	d := p.newDecider(run)
-	if p.remapped, err = p.IsRemapped(ctx, run, p.Rules); err != nil {
+	shared := &planning{Planner: p, run: run, started: p.Now()}
+	if shared.remapped, err = p.IsRemapped(ctx, run, p.Rules); err != nil {
 		return migrate.Plan{}, err
 	}
+	d := newDecider(shared)
 	if err := p.checkRules(ctx, run); err != nil {
 		e, guarded := errors.AsType[*migrate.GuardError](err)
 		if !guarded {
@@ -117,6 +103,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	}
 	plan, err := p.summary(ctx, run.ID)
 	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, string(d.driftCursor), d.doubled.Load()
+	plan.Gone, plan.Limits = d.gone, d.limits
 	return plan, err
 }
 
@@ -127,7 +114,7 @@ func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) 
 	if err != nil {
 		return migrate.Plan{}, err
 	}
-	plan := migrate.Plan{Run: run, Gone: p.gone, Limits: p.limits}
+	plan := migrate.Plan{Run: run}
 	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
 		return migrate.Plan{}, fmt.Errorf("read plan: %w", err)
 	}

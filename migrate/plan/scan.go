@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"time"
 
 	"assetferry/internal/faultpoint"
@@ -24,17 +24,20 @@ func (d *decider) scan(ctx context.Context) (err error) {
 		return err
 	}
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
+	if d.Rules.FilesFrom != nil {
+		w.unseen = maps.Clone(d.Rules.FilesFrom.Keys)
+	}
 	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
-	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
+	w.sidecars = newMergeCursor(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
 	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
 	defer w.sidecars.stop()
-	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
+	w.aliases = newMergeCursor(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
 	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
 	defer w.aliases.stop()
-	w.unsettled = sideBySide(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
+	w.unsettled = newMergeCursor(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
 	w.unsettled.passed = func(f state.Failure) error { return w.unsettledAt(ctx, f) }
 	defer w.unsettled.stop()
-	w.outcomes = sideBySide(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
+	w.outcomes = newMergeCursor(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
 	w.outcomes.passed = w.goneSince
 	defer w.outcomes.stop()
 	for o, err := range d.Source.Objects(ctx, d.run.Cursor) {
@@ -54,11 +57,15 @@ type walk struct {
 	page  state.Page // to be staged next
 	chain chain      // of objects that may have sidecars
 
-	sidecars  *beside[state.Sidecar] // as they were listed last
-	aliases   *beside[state.Alias]   // the same
-	unsettled *beside[state.Failure] // that may have arrived all the same
-	outcomes  *beside[state.Item]    // of this run, from before it was listed again
-	unread    hidden                 // folders that could not be read, and links that were not followed
+	unseen map[sources.Key]bool // named by the user, not listed so far
+	listed int64                // by this process
+	met    int64                // of these, those that the state database knows
+
+	sidecars  *mergeCursor[state.Sidecar] // as they were listed last
+	aliases   *mergeCursor[state.Alias]   // the same
+	unsettled *mergeCursor[state.Failure] // that may have arrived all the same
+	outcomes  *mergeCursor[state.Item]    // of this run, from before it was listed again
+	unread    hidden                      // folders that could not be read, and links that were not followed
 }
 
 // object takes an object of the listing.
@@ -212,11 +219,11 @@ func (d *decider) walkBeside(ctx context.Context, after sources.Key, missed func
 	if d.Unchanged != nil { // which is told of all that is in them
 		receipts = d.Journal.Receipts
 	}
-	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })
+	known := newMergeCursor(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })
 	known.passed = missed
-	failures := sideBySide(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
-	anew, forgetMore := d.redescribed(ctx, d.run, after)
-	d.memory, d.rest, d.anew, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
+	failures := newMergeCursor(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
+	anew, forgetMore := d.redescriptions(ctx, after)
+	d.memory, d.rest, d.redescribed, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
 	return func() {
 		known.stop()
 		failures.stop()
@@ -298,7 +305,7 @@ func failed(o sources.Object) migrate.Reason {
 type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
-func (p *Planner) remembered(known *beside[state.Receipt]) recall {
+func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
 		receipt, found, err := known.find(o.Key)
@@ -334,55 +341,11 @@ func (d *decider) redescribe(s *migrate.Situation, o sources.Object, r state.Rec
 		s.Redescribed = true
 		return nil
 	}
-	if d.anew == nil {
+	if d.redescribed == nil {
 		return nil
 	}
-	s.Redescribed, err = d.anew(o, r)
+	s.Redescribed, err = d.redescribed(o, r)
 	return err
-}
-
-// A beside is rows in key order next to a listing in key order.
-type beside[T any] struct {
-	key    func(T) sources.Key
-	passed func(T) error // told of rows that are not asked for, if it is set
-
-	next func() (T, error, bool)
-	stop func()
-	row  T
-	err  error
-	more bool
-}
-
-func sideBySide[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *beside[T] {
-	b := &beside[T]{key: key}
-	b.next, b.stop = iter.Pull2(rows)
-	b.row, b.err, b.more = b.next()
-	return b
-}
-
-// find gives the row of a key, which must be greater than the one asked for before.
-func (b *beside[T]) find(wanted sources.Key) (found T, known bool, err error) {
-	if err := b.pass(func(key sources.Key) bool { return key < wanted }); err != nil || !b.more || b.key(b.row) != wanted {
-		return found, false, err
-	}
-	found = b.row
-	b.row, b.err, b.more = b.next()
-	return found, true, nil
-}
-
-// rest passes all rows that are left.
-func (b *beside[T]) rest() error { return b.pass(func(sources.Key) bool { return true }) }
-
-func (b *beside[T]) pass(while func(key sources.Key) bool) error {
-	for b.more && b.err == nil && while(b.key(b.row)) {
-		if b.passed != nil {
-			if err := b.passed(b.row); err != nil {
-				return err
-			}
-		}
-		b.row, b.err, b.more = b.next()
-	}
-	return b.err
 }
 
 // sameFingerprint compares the cheap signs of change; a side that does not know

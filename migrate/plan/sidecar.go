@@ -14,8 +14,8 @@ import (
 	"assetferry/state"
 )
 
-// perhaps marks an item of what may be a sidecar, until all is listed that it may describe.
-const perhaps sources.Obstacle = "may describe another object"
+// maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
+const maybeSidecar sources.Obstacle = "may describe another object"
 
 // A chain knows of the objects that were listed so far those which a sidecar may describe
 // that is listed next: in the order of keys, all that comes between an object and its
@@ -75,8 +75,8 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
 		}
 	default:
-		i.Obstacle = perhaps
-		w.perhaps = true
+		i.Obstacle = maybeSidecar
+		w.maybeSidecars = true
 	}
 	return true, w.add(ctx, i)
 }
@@ -117,7 +117,7 @@ func asSidecar(i state.Item) state.Sidecar {
 // confirmSidecars tells what describes another object from objects, where that could not
 // be told while they were listed.
 func (d *decider) confirmSidecars(ctx context.Context) error {
-	if !d.FollowsSidecars() || d.decided && !d.perhaps {
+	if !d.FollowsSidecars() || d.decided && !d.maybeSidecars {
 		return nil
 	}
 	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
@@ -168,7 +168,7 @@ func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []s
 
 // isUntold reports whether an item is of what may be a sidecar.
 func isUntold(i state.Item) bool {
-	return i.Obstacle == perhaps && i.State == state.ItemStaged
+	return i.Obstacle == maybeSidecar && i.State == state.ItemStaged
 }
 
 // owners are the objects that each of some sidecars describes. One of them may be called

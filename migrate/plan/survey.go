@@ -146,7 +146,7 @@ func (d *decider) currentRevision(ctx context.Context, asset string) (id string,
 // weigh decides again about an item now that it is known what became of its asset.
 func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found) (migrate.Standing, error) {
 	if asset.UnknownErr != nil {
-		untold(i, asset.UnknownErr)
+		setUnknown(i, asset.UnknownErr)
 		return migrate.NotLooked, d.store(ctx, *i)
 	}
 	standing, err := d.standing(ctx, i.Action, r, asset)
@@ -156,7 +156,8 @@ func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, ass
 	return standing, d.reconsider(ctx, i, r, asset, standing)
 }
 
-func untold(i *state.Item, err error) {
+// setUnknown decides about an item whose asset the destination tells nothing of.
+func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonUntold)
 	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonUntold, err)
 }

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"context"
+	"time"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// planning is what all passes over one run share: none of them changes it.
+type planning struct {
+	*Planner
+	run      state.Run
+	started  time.Time // by which the age of objects is counted
+	remapped bool      // see collect.Collector.IsRemapped
+}
+
+// decisions write decided items to the state database, a page at a time.
+type decisions struct {
+	*planning
+	batch []state.Item
+}
+
+// everyItem passes the run's items to f and stores those that f decided.
+func (d *decisions) everyItem(ctx context.Context, f func(context.Context, *state.Item) (decided bool, err error)) error {
+	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+		if err != nil {
+			return err
+		}
+		decided, err := f(ctx, &i)
+		if err != nil {
+			return err
+		}
+		if decided {
+			if err := d.store(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return d.flush(ctx)
+}
+
+// store has an item written with the next batch.
+func (d *decisions) store(ctx context.Context, i state.Item) error {
+	d.batch = append(d.batch, i)
+	if len(d.batch) < migrate.PageSize {
+		return nil
+	}
+	return d.flush(ctx)
+}
+
+// flush writes what is left of the last batch.
+func (d *decisions) flush(ctx context.Context) error {
+	if len(d.batch) == 0 {
+		return nil
+	}
+	err := d.Journal.Decided(ctx, d.run.Num, d.batch)
+	faultpoint.Hit(faultpoint.Decided)
+	d.batch = d.batch[:0]
+	return err
+}
+
+// everyPage passes the run's items to f page by page. What f stores is written then.
+func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
+	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+		if err == nil {
+			err = f(ctx, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
