@@ -48,14 +48,14 @@ func (d *decider) decideAhead(ctx context.Context) error {
 
 // lookAhead finds what describes those of some objects that may have to be placed. Who goes
 // on with a plan places again what was decided before.
-func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
-	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !d.mayBePlaced(i) })
+func (p *planning) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
+	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !p.mayBePlaced(i) })
 	seen := make([]ahead, len(wanted))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(max(d.Concurrency, 1))
+	g.SetLimit(max(p.Concurrency, 1))
 	for n, i := range wanted {
 		g.Go(func() error {
-			seen[n] = d.lookFor(parallel, i.Object)
+			seen[n] = p.lookFor(parallel, i.Object)
 			if migrate.HasClass(seen[n].err, retry.Fatal) {
 				return seen[n].err
 			}
@@ -76,14 +76,14 @@ func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[sources
 }
 
 // mayBePlaced reports whether it is to be decided where an item goes.
-func (d *decider) mayBePlaced(i state.Item) bool {
+func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
 		return false // decided for good, see first
 	case i.Obstacle != "" && i.Obstacle != maybeSidecar:
 		return false
 	}
-	return d.Rules.LeaveOut(i.Object, d.started) == ""
+	return p.Rules.LeaveOut(i.Object, p.started) == ""
 }
 
 // aheadOf gives what describes an object that is to be placed. What people deleted or moved
@@ -104,17 +104,17 @@ func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) 
 }
 
 // lookFor finds all that describes an object.
-func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
-	g, err := d.Examine(ctx, o)
+func (p *planning) lookFor(ctx context.Context, o sources.Object) ahead {
+	g, err := p.Examine(ctx, o)
 	if err != nil {
 		return ahead{err: err}
 	}
-	beside, unread, err := d.InSidecars(ctx, d.run, o.Key)
+	beside, unread, err := p.InSidecars(ctx, p.run, o.Key)
 	if err != nil {
 		return ahead{remark: g.Remark, err: err}
 	}
 	found := g.Found.With(metadata.FromSidecar, beside)
-	fields, err := d.InTable(ctx, d.run, o.Key, nil, found)
+	fields, err := p.InTable(ctx, p.run, o.Key, nil, found)
 	if err == nil && unread != "" {
 		err = &unplacedError{unread}
 	}

@@ -47,7 +47,7 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 	}
 	i := state.Item{Object: a.Object}
 	i.Obstacle = migrate.ObstacleUnseen
-	if w.decided {
+	if w.listing.decided {
 		if err := w.judge(ctx, &i, w.situation(i.Object, migrate.Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
 			return err
 		}
@@ -57,11 +57,11 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 
 // stillAlone reports of an object that is gone, and of which is known since when, whether it
 // is the only one that its asset stands for.
-func (d *decider) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
+func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
 	if !known {
 		return false, nil
 	}
-	for _, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, key) {
+	for _, err := range e.Journal.AliasesOf(ctx, e.run.Pair.ID, key) {
 		return false, err
 	}
 	return true, nil

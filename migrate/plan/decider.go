@@ -18,36 +18,34 @@ import (
 type decider struct {
 	*planning
 	*decisions
-	decided       bool                   // all that is staged, by this decider
-	judged        int64                  // how much of that was decided at once
-	placer        *placer                // nil until something has to be placed
-	containers    map[migrate.Place]bool // where objects go; names left out
-	creates       int
-	gone          int64                       // known to the state database and not listed
-	limits        assets.Limits               // of the destination, as far as somebody had to ask
-	memory        recall                      // see walkBeside
-	rest          func() error                // the same: what was remembered after the last object
-	approved      *approvals                  // the same
-	redescribed   redescriber                 // the same
-	failures      *mergeCursor[state.Failure] // the same
-	claimed       map[string]bool             // assets that stand for an object already
-	vanished      map[string]bool             // assets that were listed and are not there any more
-	doubled       atomic.Int64                // see Plan
-	others        bool                        // in the place of an object is an asset that is not equal to it
-	followed      map[sources.Key]bool        // objects that are gone and go by another key now
-	lostOwners    map[sources.Key]*loss       // objects whose assets others were to share
-	tags          map[tagBatch]tagEvidence    // what reading objects told of how version tags are made
-	maybeSidecars bool                        // something was listed that may describe another object
-	ahead         map[sources.Key]ahead       // what describes objects that are decided next, if that says where they go
+	listing     *listing
+	placer      *placer                // nil until something has to be placed
+	containers  map[migrate.Place]bool // where objects go; names left out
+	creates     int
+	gone        int64                       // known to the state database and not listed
+	limits      assets.Limits               // of the destination, as far as somebody had to ask
+	memory      recall                      // see walkBeside
+	rest        func() error                // the same: what was remembered after the last object
+	approved    *approvals                  // the same
+	redescribed redescriber                 // the same
+	failures    *mergeCursor[state.Failure] // the same
+	claimed     map[string]bool             // assets that stand for an object already
+	vanished    map[string]bool             // assets that were listed and are not there any more
+	doubled     atomic.Int64                // see Plan
+	others      bool                        // in the place of an object is an asset that is not equal to it
+	followed    map[sources.Key]bool        // objects that are gone and go by another key now
+	lostOwners  map[sources.Key]*loss       // objects whose assets others were to share
+	tags        map[tagBatch]tagEvidence    // what reading objects told of how version tags are made
+	ahead       map[sources.Key]ahead       // what describes objects that are decided next, if that says where they go
 
-	sentinel    bool                  // was listed
-	stopped     string                // what of the plan is not to be carried out, and why
-	guarded     []*migrate.GuardError // why none of it is
-	driftCursor sources.Key
+	sentinel bool // was listed
+	held     *heldDeletes
+	violated *violations
+	drifted  *driftCursor
 }
 
 func newDecider(p *planning) *decider {
-	return &decider{planning: p, decisions: &decisions{planning: p}, containers: map[migrate.Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[sources.Key]bool{}, lostOwners: map[sources.Key]*loss{}, tags: map[tagBatch]tagEvidence{}}
+	return &decider{planning: p, decisions: &decisions{planning: p}, listing: &listing{}, held: &heldDeletes{}, drifted: &driftCursor{}, violated: &violations{}, containers: map[migrate.Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[sources.Key]bool{}, lostOwners: map[sources.Key]*loss{}, tags: map[tagBatch]tagEvidence{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
@@ -55,12 +53,12 @@ func newDecider(p *planning) *decider {
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(migrate.PhasePlan, -1, -1)
 	for _, pass := range []func(context.Context) error{
-		d.confirmSidecars, // what is an object, and what describes one
+		(&maybeSidecars{d.planning, d.decisions, d.listing}).do, // what is an object, and what describes one
 		d.decideAll,
-		d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.matchRecased, d.freeNames, d.expire,
+		(&maybes{d.planning, d.decisions}).do, (&touches{d.planning, d.decisions}).do, (&changedSidecars{d.planning, d.decisions}).do, d.partAliases, d.matchMoves, d.matchRecased, (&freedNames{d.planning, d.decisions}).do, (&expiry{d.planning, d.decisions, d.held}).do,
 		d.survey, d.drift, // what people did at the destination
 		d.place,
-		d.sendNothing, d.hold, d.keepNeeded, d.guard, // what of it is not to be done
+		d.sendNothing, d.hold, (&neededContents{d.planning, d.decisions}).do, (&guarding{d.planning, d.held, d.drifted, d.violated}).do, // what of it is not to be done
 		d.finish,
 	} {
 		if err := pass(ctx); err != nil {
@@ -72,10 +70,10 @@ func (d *decider) decide(ctx context.Context) error {
 
 // decideAll decides what is staged, unless that was done while it was staged.
 func (d *decider) decideAll(ctx context.Context) error {
-	if d.decided {
-		d.Watch.Progress(d.judged, 0)
+	if d.listing.decided {
+		d.Watch.Progress(d.listing.judged, 0)
 	}
-	if d.decided && !d.maybeSidecars {
+	if d.listing.decided && !d.listing.maybeSidecars {
 		return nil
 	}
 	defer d.walkBeside(ctx, "", nil)()
@@ -120,7 +118,7 @@ func (d *decider) needPlacer(ctx context.Context) error {
 // first decides an item by the rules, the journal and the categories. What is at
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
-	if d.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
+	if d.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
 		return false, nil
 	}
 	if i.Obstacle == maybeSidecar {
@@ -152,7 +150,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	}
 	d.Watch.Progress(1, 0)
 	s := d.situation(o, memory, receipt, approved, true)
-	if err := d.redescribe(&s, o, receipt, true); err != nil {
+	if err := d.redescribe(&s, o, receipt, true, d.redescribed); err != nil {
 		return false, err
 	}
 	return true, d.judge(ctx, i, s, receipt, approved)

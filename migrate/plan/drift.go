@@ -15,6 +15,10 @@ import (
 // of them about once a month, if it runs each night.
 const DefaultDriftShare = 1.0 / 30
 
+// A driftCursor is where the next run goes on to compare assets with what it left: after this
+// key, "" for from the beginning.
+type driftCursor struct{ next sources.Key }
+
 // drift compares the next few assets with what they were when we left them, and decides
 // about those that people deleted, moved or edited meanwhile although nothing happened to
 // their objects.
@@ -26,7 +30,7 @@ func (d *decider) drift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.driftCursor = cursor
+	d.drifted.next = cursor
 	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
 	if err != nil {
 		return err
@@ -44,10 +48,10 @@ func (d *decider) drift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.driftCursor = last; n < left { // the end was reached; all over again
-		d.driftCursor = ""
+	if d.drifted.next = last; n < left { // the end was reached; all over again
+		d.drifted.next = ""
 		if more := left - n; cursor != "" {
-			if _, d.driftCursor, err = d.driftFrom(ctx, "", more); err != nil {
+			if _, d.drifted.next, err = d.driftFrom(ctx, "", more); err != nil {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func (w *walk) missed(ctx context.Context, r state.Receipt) error {
 	if w.unread.hides(r.Key) {
 		i.Obstacle = migrate.ObstacleUnseen
 	}
-	if w.decided {
+	if w.listing.decided {
 		if err := w.judge(ctx, &i, w.situation(i.Object, migrate.Same, r, state.Item{}, false), r, state.Item{}); err != nil {
 			return err
 		}
@@ -56,43 +56,53 @@ func (w *walk) missed(ctx context.Context, r state.Receipt) error {
 	return w.add(ctx, i)
 }
 
-// expire decides to trash the assets of objects that have been gone for long enough, if
+// An expiry trashes assets whose objects have been deleted at the source for long enough.
+type expiry struct {
+	*planning
+	*decisions
+	held *heldDeletes
+}
+
+// heldDeletes is why a plan trashes none of the assets that it would; "" if it may.
+type heldDeletes struct{ why string }
+
+// do decides to trash the assets of objects that have been gone for long enough, if
 // that is wanted, and if they are no more than may be.
-func (d *decider) expire(ctx context.Context) error {
-	if !d.Rules.Trashes() || !d.Rules.FollowsGone() {
+func (e *expiry) do(ctx context.Context) error {
+	if !e.Rules.Trashes() || !e.Rules.FollowsGone() {
 		return nil
 	}
-	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+	tallies, err := e.Journal.Tallies(ctx, e.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
 	if countOf(tallies, migrate.ReasonQuarantine)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
 		return nil
 	}
-	hoped, err := d.mayBeMoved(ctx)
+	hoped, err := e.mayBeMoved(ctx)
 	if err != nil {
 		return err
 	}
-	due, err := d.countExpired(ctx, hoped)
+	due, err := e.countExpired(ctx, hoped)
 	if err != nil || due == 0 {
 		return err
 	}
-	excess, err := d.guardDeletes(ctx, due)
+	excess, err := e.guardDeletes(ctx, due)
 	if err != nil {
 		return err
 	}
-	return d.eachGone(ctx, hoped, func(i state.Item, expired bool) error {
+	return e.eachGone(ctx, hoped, func(i state.Item, expired bool) error {
 		if !expired {
 			return nil
 		}
-		action, why := migrate.Decide(migrate.Situation{Gone: true, Expired: true, Excess: excess}, d.Rules)
+		action, why := migrate.Decide(migrate.Situation{Gone: true, Expired: true, Excess: excess}, e.Rules)
 		migrate.SetDecision(&i, action, why)
-		return d.store(ctx, i)
+		return e.store(ctx, i)
 	})
 }
 
-func (d *decider) countExpired(ctx context.Context, hoped map[int64]bool) (due int64, err error) {
-	err = d.eachGone(ctx, hoped, func(_ state.Item, expired bool) error {
+func (e *expiry) countExpired(ctx context.Context, hoped map[int64]bool) (due int64, err error) {
+	err = e.eachGone(ctx, hoped, func(_ state.Item, expired bool) error {
 		if expired {
 			due++
 		}
@@ -104,10 +114,10 @@ func (d *decider) countExpired(ctx context.Context, hoped map[int64]bool) (due i
 // eachGone passes the items whose assets may be trashed some day to f, and whether they
 // have been gone for long enough: by the time of the first listing that missed them, and by
 // one more that was finished since; and unless one of a size that is hoped for may be it.
-func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
-	orphans := newMergeCursor(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
+func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
+	orphans := newMergeCursor(e.Journal.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
-	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
+	for i, err := range e.Journal.Items(ctx, e.run.Num, state.ItemSkipped, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -118,22 +128,22 @@ func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i s
 		if i.Obstacle != migrate.ObstacleAbsent || i.Reason == string(migrate.ReasonFiltered) {
 			continue
 		}
-		if known, err = d.stillAlone(ctx, i.Key, known); err != nil {
+		if known, err = e.stillAlone(ctx, i.Key, known); err != nil {
 			return err
 		}
-		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !d.run.ListedAt.Before(orphan.Since.Add(d.Rules.Sync.Quarantine))
+		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.Quarantine))
 		if err := f(i, expired); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return e.flush(ctx)
 }
 
 // mayBeMoved gives the sizes of objects that are there and cannot be taken for now: one of
 // them may be what is gone, under another key.
-func (d *decider) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err error) {
+func (e *expiry) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err error) {
 	sizes = map[int64]bool{}
-	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
+	for i, err := range e.Journal.Items(ctx, e.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
 		if err != nil {
 			return nil, err
 		}

@@ -90,46 +90,46 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 
 // guardDeletes reports whether more assets are to be trashed than may be, and has the run
 // remember that.
-func (d *decider) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
-	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
+func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
+	known, err := e.Journal.SumReceipts(ctx, e.run.Pair.ID)
 	if err != nil {
 		return false, err
 	}
-	g := d.Guards
-	few := due <= fewDeletes && 2*due <= known.Objects && g.MaxDeletePercent > 0
-	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known.Objects, g.MaxDeletePercent)) {
+	most := e.Guards
+	few := due <= fewDeletes && 2*due <= known.Objects && most.MaxDeletePercent > 0
+	if due <= most.AcceptDeletes || due <= most.MaxDelete && (few || within(due, known.Objects, most.MaxDeletePercent)) {
 		return false, nil
 	}
-	d.stopped = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), migrate.WouldTrash, counted(known.Objects, "known object"), migrate.Grouped(g.MaxDelete), g.MaxDeletePercent)
+	e.held.why = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
+		counted(due, "asset"), migrate.WouldTrash, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
 	return true, nil
 }
 
 // guardChanges fails if more assets would be changed than may be.
-func (d *decider) guardChanges(ctx context.Context) error {
-	changes, err := d.countPlanned(ctx, state.Replace, state.Describe, state.Move)
+func (g *guarding) guardChanges(ctx context.Context) error {
+	changes, err := g.countPlanned(ctx, state.Replace, state.Describe, state.Move)
 	if err != nil || changes == 0 {
 		return err
 	}
-	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
+	known, err := g.Journal.SumReceipts(ctx, g.run.Pair.ID)
 	if err != nil {
 		return err
 	}
-	g := d.Guards
-	few := changes <= fewChanges && changes <= g.MaxChanges
-	if few || changes <= g.AcceptChanges || changes <= g.MaxChanges && within(changes, known.Objects, g.MaxChangesPercent) {
+	most := g.Guards
+	few := changes <= fewChanges && changes <= most.MaxChanges
+	if few || changes <= most.AcceptChanges || changes <= most.MaxChanges && within(changes, known.Objects, most.MaxChangesPercent) {
 		return nil
 	}
 	return &migrate.GuardError{
 		What: fmt.Sprintf(flagname.InText("%s %s, of %s: at most %s and %g %% may be ({max_changes}, {max_changes_percent}); nothing was sent"),
-			counted(changes, "asset"), migrate.WouldChange, counted(known.Objects, "known object"), migrate.Grouped(g.MaxChanges), g.MaxChangesPercent),
+			counted(changes, "asset"), migrate.WouldChange, counted(known.Objects, "known object"), migrate.Grouped(most.MaxChanges), most.MaxChangesPercent),
 		NextStep: fmt.Sprintf("see that the source is what it should be, look at the plan with {dry_run}, then {accept_changes} %d", changes),
 	}
 }
 
 // countPlanned counts what a plan wants to do of some actions.
-func (d *decider) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
-	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
+	tallies, err := p.Journal.Tallies(ctx, p.run.Num)
 	for _, t := range tallies {
 		if t.State == state.ItemPlanned && slices.Contains(actions, t.Action) {
 			n += t.Objects
@@ -158,14 +158,14 @@ const (
 
 // guardContents fails if what is to take the place of assets is, for the most part, not what
 // its name says: so looks a disk that somebody has encrypted.
-func (d *decider) guardContents(ctx context.Context) error {
-	replaced, err := d.countPlanned(ctx, state.Replace)
-	if err != nil || replaced < fewestJudged || replaced <= d.Guards.AcceptChanges {
+func (g *guarding) guardContents(ctx context.Context) error {
+	replaced, err := g.countPlanned(ctx, state.Replace)
+	if err != nil || replaced < fewestJudged || replaced <= g.Guards.AcceptChanges {
 		return err
 	}
 	step := (replaced + mostJudged - 1) / mostJudged
 	var seen, judged, odd int64
-	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
+	for i, err := range g.Journal.Items(ctx, g.run.Num, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (d *decider) guardContents(ctx context.Context) error {
 		if seen++; seen%step != 0 {
 			continue
 		}
-		known, fits, err := d.fits(ctx, i)
+		known, fits, err := g.fits(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -197,13 +197,13 @@ func (d *decider) guardContents(ctx context.Context) error {
 
 // fits reports whether the content of an object is of the type that its name says, and
 // whether that can be told at all.
-func (d *decider) fits(ctx context.Context, i state.Item) (known, fits bool, err error) {
+func (g *guarding) fits(ctx context.Context, i state.Item) (known, fits bool, err error) {
 	_, extension := migrate.SplitName(string(i.Key))
 	extension = strings.ToLower(extension)
 	if i.Size == 0 || header.Agrees(extension, "") { // nothing that begins with no known bytes is wrong there
 		return false, false, nil
 	}
-	r, err := d.Source.Open(ctx, i.Object, 0)
+	r, err := g.Source.Open(ctx, i.Object, 0)
 	if err != nil {
 		return false, false, context.Cause(ctx) // sending it will tell what is wrong with it
 	}
@@ -215,27 +215,38 @@ func (d *decider) fits(ctx context.Context, i state.Item) (known, fits bool, err
 	return true, header.Agrees(extension, header.KindOf(head)), nil
 }
 
-// guard ends a plan that must not be carried out. In a dry run people want to see it, and
+// guarding holds a plan against the safety checks.
+type guarding struct {
+	*planning
+	held     *heldDeletes
+	drifted  *driftCursor
+	violated *violations
+}
+
+// violations are the safety checks that a plan does not pass, so that none of it is carried out.
+type violations struct{ all []*migrate.GuardError }
+
+// do ends a plan that must not be carried out. In a dry run people want to see it, and
 // are told.
-func (d *decider) guard(ctx context.Context) error {
-	if d.Rules.Sync == nil {
+func (g *guarding) do(ctx context.Context) error {
+	if g.Rules.Sync == nil {
 		return nil
 	}
-	checks := []func(context.Context) error{d.guardContents, d.guardChanges}
+	checks := []func(context.Context) error{g.guardContents, g.guardChanges}
 	for _, check := range checks {
 		err := check(ctx)
 		if e, ok := errors.AsType[*migrate.GuardError](err); ok {
-			d.guarded = append(d.guarded, e)
+			g.violated.all = append(g.violated.all, e)
 		} else if err != nil {
 			return err
 		}
 	}
-	why := d.stopped
-	for _, e := range d.guarded {
+	why := g.held.why
+	for _, e := range g.violated.all {
 		why = migrate.Joined(e.What, why)
 	}
-	if why == "" && d.run.Stopped == "" && d.driftCursor == "" {
+	if why == "" && g.run.Stopped == "" && g.drifted.next == "" {
 		return nil
 	}
-	return d.Journal.NoteSync(ctx, d.run.Num, why, d.driftCursor)
+	return g.Journal.NoteSync(ctx, g.run.Num, why, g.drifted.next)
 }

@@ -35,29 +35,34 @@ func (p *Planner) isDigest(tag string) bool {
 	return err == nil
 }
 
-// settleMaybes reads what may have changed, by all that its fingerprint says, and compares
+// maybes are the objects that may have changed.
+type maybes struct {
+	*planning
+	*decisions
+}
+
+// do reads what may have changed, by all that its fingerprint says, and compares
 // it with what was sent.
-func (d *decider) settleMaybes(ctx context.Context) error {
-	if d.Rules.Sync == nil {
+func (m *maybes) do(ctx context.Context) error {
+	if m.Rules.Sync == nil {
 		return nil
 	}
-	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+	tallies, err := m.Journal.Tallies(ctx, m.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonMaybe) == 0 {
 		return err
 	}
-	d.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	anew, stop := d.redescriptions(ctx, "")
+	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
+	differs, stop := m.redescriptions(ctx, "")
 	defer stop()
-	d.redescribed = anew
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), migrate.PageSize) {
+	for page, err := range migrate.Pages(m.Journal.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		if err := d.settlePage(ctx, itemsOf(page, migrate.ReasonMaybe)); err != nil {
+		if err := m.settlePage(ctx, itemsOf(page, migrate.ReasonMaybe), differs); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return m.flush(ctx)
 }
 
 func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {
@@ -69,20 +74,20 @@ func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {
 	return of
 }
 
-func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
+func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs redescriber) error {
 	if len(page) == 0 {
 		return nil
 	}
-	receipts, err := d.receiptsOf(ctx, page)
+	receipts, err := m.receiptsOf(ctx, page)
 	if err != nil {
 		return err
 	}
 	memory := make([]migrate.Memory, len(page))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(m.Concurrency)
 	for n, i := range page {
 		g.Go(func() error {
-			digest, err := inventory.DigestOfObject(parallel, d.Source, i.Object)
+			digest, err := inventory.DigestOfObject(parallel, m.Source, i.Object)
 			switch {
 			case parallel.Err() != nil:
 				return context.Cause(parallel)
@@ -91,7 +96,7 @@ func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
 			default: // what is wrong with it, if anything, is told when it is sent
 				memory[n] = migrate.Changed
 			}
-			d.Watch.Progress(1, i.Size)
+			m.Watch.Progress(1, i.Size)
 			return nil
 		})
 	}
@@ -99,32 +104,32 @@ func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
 		return err
 	}
 	for n, i := range page {
-		if err := d.settleMaybe(ctx, i, memory[n], receipts[i.Asset]); err != nil {
+		if err := m.settleMaybe(ctx, i, memory[n], receipts[i.Asset], differs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *decider) settleMaybe(ctx context.Context, i state.Item, m migrate.Memory, r state.Receipt) error {
+func (m *maybes) settleMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs redescriber) error {
 	o := i.Object
-	if m == migrate.Seeming && sameFingerprint(o, r.Object, d.Source.Traits().Precision) {
-		m = migrate.Same // only --checksum did not believe it
+	if memory == migrate.Seeming && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
+		memory = migrate.Same // only --checksum did not believe it
 	}
-	s := migrate.Situation{Memory: m, Undescribed: d.lacksDescription(r)}
-	if err := d.redescribe(&s, o, r, true); err != nil {
+	s := migrate.Situation{Memory: memory, Undescribed: m.lacksDescription(r)}
+	if err := m.redescribe(&s, o, r, true, differs); err != nil {
 		return err
 	}
-	action, why := migrate.Decide(s, d.Rules)
+	action, why := migrate.Decide(s, m.Rules)
 	migrate.SetDecision(&i, action, why)
-	return d.store(ctx, i)
+	return m.store(ctx, i)
 }
 
 // receiptsOf finds the receipts of items with assets, by asset.
-func (d *decider) receiptsOf(ctx context.Context, page []state.Item) (map[string]state.Receipt, error) {
+func (p *planning) receiptsOf(ctx context.Context, page []state.Item) (map[string]state.Receipt, error) {
 	ids := make([]string, len(page))
 	for n, i := range page {
 		ids[n] = i.Asset
 	}
-	return d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, ids)
+	return p.Journal.ReceiptsOf(ctx, p.run.Pair.ID, ids)
 }

@@ -9,23 +9,29 @@ import (
 	"assetferry/state"
 )
 
-// freeNames decides to give assets the names that they could not get when they arrived, as
+// freedNames are names that assets could not get when they arrived.
+type freedNames struct {
+	*planning
+	*decisions
+}
+
+// do decides to give assets the names that they could not get when they arrived, as
 // those were taken by others that are gone by now. Whoever looks for one finds it by the name
 // that it has at the source. Where no name is free, nothing is asked of the destination.
-func (d *decider) freeNames(ctx context.Context) error {
-	if !d.Rules.FollowsGone() {
+func (n *freedNames) do(ctx context.Context) error {
+	if !n.Rules.FollowsGone() {
 		return nil
 	}
-	approved := d.approvals("")
+	approved := n.approvals("")
 	defer approved.close()
 	folders := folderPaths{}
-	for page, err := range migrate.Pages(migrate.Names(ctx, d.Journal, d.run.Pair.ID), migrate.PageSize) {
+	for page, err := range migrate.Pages(migrate.Names(ctx, n.Journal, n.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
 		var renames []state.Item
 		for _, r := range page {
-			i, is, err := d.nameBack(ctx, folders, r)
+			i, is, err := n.nameBack(ctx, folders, r)
 			if err == nil && is && approved != nil {
 				i, is, err = approvedName(approved, i)
 			}
@@ -36,7 +42,7 @@ func (d *decider) freeNames(ctx context.Context) error {
 				renames = append(renames, i)
 			}
 		}
-		if err := d.takeFree(ctx, renames); err != nil {
+		if err := n.takeFree(ctx, renames); err != nil {
 			return err
 		}
 	}
@@ -50,15 +56,15 @@ func approvedName(approved *approvals, i state.Item) (state.Item, bool, error) {
 }
 
 // takeFree stages those of some items whose places are free, each place once.
-func (d *decider) takeFree(ctx context.Context, renames []state.Item) error {
+func (n *freedNames) takeFree(ctx context.Context, renames []state.Item) error {
 	if len(renames) == 0 {
 		return nil
 	}
 	slots := make([]int64, len(renames))
-	for n, i := range renames {
-		slots[n] = i.Slot
+	for at, i := range renames {
+		slots[at] = i.Slot
 	}
-	taken, err := d.Journal.TakenPlaces(ctx, d.run.Num, d.run.Pair.ID, slots)
+	taken, err := n.Journal.TakenPlaces(ctx, n.run.Num, n.run.Pair.ID, slots)
 	if err != nil {
 		return err
 	}
@@ -72,28 +78,28 @@ func (d *decider) takeFree(ctx context.Context, renames []state.Item) error {
 	if len(free) == 0 {
 		return nil
 	}
-	if err := d.Journal.AddDrift(ctx, d.run.Num, free); err != nil {
+	if err := n.Journal.AddDrift(ctx, n.run.Num, free); err != nil {
 		return err
 	}
 	for _, i := range free {
-		if err := d.store(ctx, i); err != nil {
+		if err := n.store(ctx, i); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return n.flush(ctx)
 }
 
 // nameBack gives the item that gives an asset the name of its object, if it has that with the
 // suffix of a collision and the plan has nothing else to do with the object.
-func (d *decider) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
+func (n *freedNames) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
 	name, is := nameBefore(r)
 	if !is {
 		return i, false, nil
 	}
-	if _, err := d.Journal.Item(ctx, d.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {
+	if _, err := n.Journal.Item(ctx, n.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {
 		return i, false, err
 	}
-	folder, known, err := folders.of(ctx, d, r)
+	folder, known, err := folders.of(ctx, n.planning, r)
 	if err != nil || !known {
 		return i, false, err
 	}
@@ -126,12 +132,12 @@ func nameBefore(r state.Receipt) (name string, is bool) {
 type folderPaths map[string]map[string]string
 
 // of gives the path of the folder of a receipt, if the journal knows it.
-func (f folderPaths) of(ctx context.Context, d *decider, r state.Receipt) (folder string, known bool, err error) {
+func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (folder string, known bool, err error) {
 	if r.Folder == "" {
 		return "", true, nil
 	}
 	if f[r.Category] == nil {
-		ids, err := d.Journal.Folders(ctx, d.run.Pair.Destination, r.Category)
+		ids, err := p.Journal.Folders(ctx, p.run.Pair.Destination, r.Category)
 		if err != nil {
 			return "", false, err
 		}
@@ -146,7 +152,7 @@ func (f folderPaths) of(ctx context.Context, d *decider, r state.Receipt) (folde
 
 // keepsName leaves an asset alone that was to get the name of its object, if people have moved
 // or renamed it since.
-func (d *decider) keepsName(ctx context.Context, i *state.Item) error {
+func (d *decisions) keepsName(ctx context.Context, i *state.Item) error {
 	i.Origin = ""
 	migrate.SetDecision(i, state.Unchanged, migrate.ReasonSame)
 	return d.store(ctx, *i)

@@ -31,7 +31,7 @@ func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Ke
 // done lists what a sync did before it was listed again. Whoever approved a plan wants no
 // other one, and all else but a sync brings only what is new.
 func (w *walk) done(ctx context.Context) iter.Seq2[state.Item, error] {
-	if w.decided || w.Rules.Sync == nil || w.Approval != nil {
+	if w.listing.decided || w.Rules.Sync == nil || w.Approval != nil {
 		return func(func(state.Item, error) bool) {}
 	}
 	return w.Journal.Items(ctx, w.run.Num, state.ItemDone)

@@ -38,14 +38,20 @@ func (d *decider) partAliases(ctx context.Context) error {
 	return p.end(ctx)
 }
 
-// keepNeeded leaves assets alone that were to get other content, where somebody who shares
+// neededContents are what assets have and others share who get no asset of their own.
+type neededContents struct {
+	*planning
+	*decisions
+}
+
+// do leaves assets alone that were to get other content, where somebody who shares
 // the former one gets no asset of its own in this run: it would have none from then on.
-func (d *decider) keepNeeded(ctx context.Context) error {
-	return d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
+func (n *neededContents) do(ctx context.Context) error {
+	return n.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
 			return false, nil
 		}
-		by, err := d.neededBy(ctx, migrate.InsteadOf(*i))
+		by, err := n.neededBy(ctx, migrate.InsteadOf(*i))
 		if err != nil || by == "" {
 			return false, err
 		}
@@ -57,12 +63,12 @@ func (d *decider) keepNeeded(ctx context.Context) error {
 
 // neededBy gives the first object that shares the asset of an owner and does not part from
 // it in this run, with the reason; "" if all do.
-func (d *decider) neededBy(ctx context.Context, owner sources.Key) (string, error) {
-	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
+func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, error) {
+	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err != nil {
 			return "", err
 		}
-		i, err := d.Journal.Item(ctx, d.run.Num, a.Key)
+		i, err := p.Journal.Item(ctx, p.run.Num, a.Key)
 		switch {
 		case errors.Is(err, state.ErrNotFound): // it was joined after the plan was approved
 			return string(a.Key), nil

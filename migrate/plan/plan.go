@@ -85,7 +85,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		if !guarded {
 			return migrate.Plan{}, err
 		}
-		d.guarded = append(d.guarded, e)
+		d.violated.all = append(d.violated.all, e)
 	}
 	if run.State == state.Scanning {
 		err := d.scan(ctx)
@@ -102,7 +102,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, string(d.driftCursor), d.doubled.Load()
+	plan.Guarded, plan.Drift, plan.Doubled = d.violated.all, string(d.drifted.next), d.doubled.Load()
 	plan.Gone, plan.Limits = d.gone, d.limits
 	return plan, err
 }

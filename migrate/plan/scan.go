@@ -15,12 +15,19 @@ import (
 
 const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
 
+// A listing is what a scan tells those that decide what it staged.
+type listing struct {
+	decided       bool  // all that is staged, while it was listed
+	judged        int64 // how much of that is decided
+	maybeSidecars bool  // something was listed that may describe another object
+}
+
 // scan lists the source from where the run's listing stopped and stages what is
 // not as the journal remembers it. Where it can, it stages decisions: to store them
 // later takes longer than all the rest of a plan.
 func (d *decider) scan(ctx context.Context) (err error) {
 	d.Watch.Phase(migrate.PhaseScan, -1, -1)
-	if d.decided, err = d.decidesAtOnce(ctx); err != nil {
+	if d.listing.decided, err = d.decidesAtOnce(ctx); err != nil {
 		return err
 	}
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
@@ -117,7 +124,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
-	if err := w.redescribe(&s, o, receipt, isApproved); err != nil {
+	if err := w.redescribe(&s, o, receipt, isApproved, w.redescribed); err != nil {
 		return err
 	}
 	if wasDone {
@@ -133,7 +140,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		return w.countUnchanged(ctx, receipt)
 	}
 	i := state.Item{Object: o}
-	if w.decided {
+	if w.listing.decided {
 		if err := w.judge(ctx, &i, s, receipt, approved); err != nil {
 			return err
 		}
@@ -164,11 +171,11 @@ func (w *walk) add(ctx context.Context, i state.Item) error {
 func (w *walk) stage(ctx context.Context) error {
 	err := w.Journal.Stage(ctx, w.run.Num, w.page)
 	faultpoint.Hit(faultpoint.Staged)
-	if w.decided {
+	if w.listing.decided {
 		faultpoint.Hit(faultpoint.Decided)
 		for _, i := range w.page.Items {
 			if i.State != "" { // else it is counted once it is decided
-				w.judged++
+				w.listing.judged++
 			}
 		}
 	}
@@ -330,21 +337,21 @@ func (p *Planner) lacksDescription(r state.Receipt) bool {
 
 // redescribe has an asset described anew if the source says something else of its object,
 // unless an approved plan knows nothing of that.
-func (d *decider) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool) (err error) {
-	if failed := d.onlyFailed(); failed != nil && !failed.Names(o) {
+func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
+	if failed := p.onlyFailed(); failed != nil && !failed.Names(o) {
 		return nil
 	}
-	if s.LeftOut != "" || s.Memory == migrate.Unknown || d.Approval != nil && !approved {
+	if s.LeftOut != "" || s.Memory == migrate.Unknown || p.Approval != nil && !approved {
 		return nil
 	}
-	if d.Rules.Sync != nil && d.Rules.Sync.DescribeAgain {
+	if p.Rules.Sync != nil && p.Rules.Sync.DescribeAgain {
 		s.Redescribed = true
 		return nil
 	}
-	if d.redescribed == nil {
+	if differs == nil {
 		return nil
 	}
-	s.Redescribed, err = d.redescribed(o, r)
+	s.Redescribed, err = differs(o, r)
 	return err
 }
 

@@ -76,7 +76,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		}
 	default:
 		i.Obstacle = maybeSidecar
-		w.maybeSidecars = true
+		w.listing.maybeSidecars = true
 	}
 	return true, w.add(ctx, i)
 }
@@ -114,40 +114,47 @@ func asSidecar(i state.Item) state.Sidecar {
 	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
 }
 
-// confirmSidecars tells what describes another object from objects, where that could not
+// maybeSidecars are what was listed that may describe other objects.
+type maybeSidecars struct {
+	*planning
+	*decisions
+	listing *listing
+}
+
+// do tells what describes another object from objects, where that could not
 // be told while they were listed.
-func (d *decider) confirmSidecars(ctx context.Context) error {
-	if !d.FollowsSidecars() || d.decided && !d.maybeSidecars {
+func (m *maybeSidecars) do(ctx context.Context) error {
+	if !m.FollowsSidecars() || m.listing.decided && !m.listing.maybeSidecars {
 		return nil
 	}
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+	for page, err := range migrate.Pages(m.Journal.Items(ctx, m.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		told, err := d.tellSidecars(ctx, page)
+		told, err := m.tellSidecars(ctx, page)
 		if err != nil {
 			return err
 		}
 		for _, i := range told {
-			if err := d.store(ctx, i); err != nil {
+			if err := m.store(ctx, i); err != nil {
 				return err
 			}
 		}
 	}
-	return d.flush(ctx)
+	return m.flush(ctx)
 }
 
 // tellSidecars gives those of some items that describe other objects. They are known as
 // sidecars before that is decided of their items: whoever goes on after a crash does not
 // look at those again.
-func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
+func (m *maybeSidecars) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
 	var asked []sources.Key
 	for _, i := range page {
 		if isUntold(i) {
 			asked = append(asked, i.Key)
 		}
 	}
-	owners, err := d.owners(ctx, asked)
+	owners, err := m.owners(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +170,7 @@ func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []s
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return told, d.Journal.SaveSidecars(ctx, d.run.Num, found)
+	return told, m.Journal.SaveSidecars(ctx, m.run.Num, found)
 }
 
 // isUntold reports whether an item is of what may be a sidecar.
@@ -173,7 +180,7 @@ func isUntold(i state.Item) bool {
 
 // owners are the objects that each of some sidecars describes. One of them may be called
 // like a sidecar itself, as long as there is nothing that it describes.
-func (d *decider) owners(ctx context.Context, sidecars []sources.Key) (map[sources.Key][]state.SidecarOwner, error) {
+func (p *planning) owners(ctx context.Context, sidecars []sources.Key) (map[sources.Key][]state.SidecarOwner, error) {
 	if len(sidecars) == 0 {
 		return nil, nil
 	}
@@ -186,7 +193,7 @@ func (d *decider) owners(ctx context.Context, sidecars []sources.Key) (map[sourc
 			begins = append(begins, owner.Begin)
 		}
 	}
-	there, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, keys, begins)
+	there, err := p.Journal.SidecarOwners(ctx, p.run.Num, p.run.Pair.ID, keys, begins)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +201,7 @@ func (d *decider) owners(ctx context.Context, sidecars []sources.Key) (map[sourc
 	for sidecar, owner := range asked {
 		owners[sidecar] = described(owner, there)
 	}
-	return owners, d.leaveOutSidecars(ctx, owners)
+	return owners, p.leaveOutSidecars(ctx, owners)
 }
 
 // described picks what a sidecar describes from objects in key order.
@@ -219,7 +226,7 @@ func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.Sid
 }
 
 // leaveOutSidecars takes those out of what sidecars describe that describe others.
-func (d *decider) leaveOutSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
+func (p *planning) leaveOutSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
 	isAnother := func(o state.SidecarOwner) bool {
 		_, also := metadata.OwnerOf(string(o.Key))
 		return also && !o.Arrived
@@ -232,37 +239,43 @@ func (d *decider) leaveOutSidecars(ctx context.Context, described map[sources.Ke
 			}
 		}
 	}
-	theirs, err := d.owners(ctx, others) // the names of these are shorter, so this ends
+	theirs, err := p.owners(ctx, others) // the names of these are shorter, so this ends
 	for sidecar := range described {
 		described[sidecar] = slices.DeleteFunc(described[sidecar], func(o state.SidecarOwner) bool { return isAnother(o) && len(theirs[o.Key]) > 0 })
 	}
 	return err
 }
 
-// followSidecars has assets described anew whose sidecars are not as they were. Those of
+// changedSidecars are sidecars that no run has taken care of as they are.
+type changedSidecars struct {
+	*planning
+	*decisions
+}
+
+// do has assets described anew whose sidecars are not as they were. Those of
 // objects that are sent now are described by them anyway. Nothing counts as described before
 // the run has come to its end.
-func (d *decider) followSidecars(ctx context.Context) error {
-	if !d.FollowsSidecars() || d.onlyFailed() != nil || d.Approval != nil {
+func (s *changedSidecars) do(ctx context.Context) error {
+	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil {
 		return nil
 	}
-	for page, err := range migrate.Pages(d.Journal.PendingSidecars(ctx, d.run.Pair.ID), migrate.PageSize) {
+	for page, err := range migrate.Pages(s.Journal.PendingSidecars(ctx, s.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		if err := d.followPage(ctx, page); err != nil {
+		if err := s.followPage(ctx, page); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return s.flush(ctx)
 }
 
-func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
+func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) error {
 	var keys, ours, later []sources.Key
 	for _, c := range page {
 		keys = append(keys, c.Key)
 	}
-	owners, err := d.owners(ctx, keys)
+	owners, err := s.owners(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -270,7 +283,7 @@ func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
 	for _, c := range page {
 		anew, another := toDescribe(c, owners[c.Key])
 		if len(anew) > 0 && c.Unread {
-			unread, err := d.tellUnread(ctx, c)
+			unread, err := s.tellUnread(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -278,24 +291,24 @@ func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
 				continue
 			}
 		}
-		if another || len(anew) > 0 && d.Rules.Sync == nil {
+		if another || len(anew) > 0 && s.Rules.Sync == nil {
 			later = append(later, c.Key)
 		} else {
 			ours = append(ours, c.Key)
 		}
-		if d.Rules.Sync == nil {
+		if s.Rules.Sync == nil {
 			continue
 		}
 		for _, key := range anew {
-			if items[key], err = d.describedAnew(ctx, key); err != nil {
+			if items[key], err = s.describedAnew(ctx, key); err != nil {
 				return err
 			}
 		}
 	}
-	if err := errors.Join(d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, d.run.Num, ours), d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, 0, later)); err != nil || len(items) == 0 {
+	if err := errors.Join(s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, s.run.Num, ours), s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, 0, later)); err != nil || len(items) == 0 {
 		return err
 	}
-	return d.Journal.AddDrift(ctx, d.run.Num, inOrder(items))
+	return s.Journal.AddDrift(ctx, s.run.Num, inOrder(items))
 }
 
 // toDescribe tells which of the objects that a sidecar describes have an asset that has to be
@@ -317,14 +330,14 @@ func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []sources.Ke
 
 // describedAnew is the item of an object that is as it was, and whose asset is to be
 // described again.
-func (d *decider) describedAnew(ctx context.Context, key sources.Key) (state.Item, error) {
-	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, key)
+func (s *changedSidecars) describedAnew(ctx context.Context, key sources.Key) (state.Item, error) {
+	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {
 		return state.Item{}, err
 	}
 	i := state.Item{Object: r.Object}
 	i.Asset = r.Asset
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Redescribed: true}, d.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Redescribed: true}, s.Rules)
 	migrate.SetDecision(&i, action, why)
 	return i, nil
 }
@@ -340,8 +353,8 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 
 // tellUnread tries again to read a sidecar that could not be read when an asset was to be
 // described by it, and tells of it, as of an object, if it cannot be read now either.
-func (d *decider) tellUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
-	_, err = d.ReadSidecar(ctx, c)
+func (s *changedSidecars) tellUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
+	_, err = s.ReadSidecar(ctx, c)
 	switch {
 	case err == nil, collect.IsMistaken(err):
 		return false, nil
@@ -350,7 +363,7 @@ func (d *decider) tellUnread(ctx context.Context, c state.Sidecar) (unread bool,
 	case migrate.HasClass(err, retry.Fatal):
 		return true, err
 	}
-	i, missing := d.Journal.Item(ctx, d.run.Num, c.Key)
+	i, missing := s.Journal.Item(ctx, s.run.Num, c.Key)
 	if errors.Is(missing, state.ErrNotFound) { // it is in a folder that cannot be read
 		return true, nil
 	} else if missing != nil {
@@ -358,5 +371,5 @@ func (d *decider) tellUnread(ctx context.Context, c state.Sidecar) (unread bool,
 	}
 	migrate.SetDecision(&i, state.Skip, migrate.ReasonUnreadable)
 	i.Error = err.Error()
-	return true, d.store(ctx, i)
+	return true, s.store(ctx, i)
 }

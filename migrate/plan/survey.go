@@ -103,15 +103,15 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 	return d.keepFormer(ctx, former)
 }
 
-func (d *decider) keepFormer(ctx context.Context, all []state.Former) error {
+func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return d.Journal.SaveFormer(ctx, d.run.Num, d.run.Pair.ID, all)
+	return p.Journal.SaveFormer(ctx, p.run.Num, p.run.Pair.ID, all)
 }
 
 // formerly is what is kept of an asset that an item is about to change.
-func (d *decider) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing migrate.Standing) (f state.Former, err error) {
+func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing migrate.Standing) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
 	if i.Origin != "" {
 		f.Of = i.Origin
@@ -121,7 +121,7 @@ func (d *decider) formerly(ctx context.Context, i state.Item, r state.Receipt, a
 		was.Left = collect.LeftAt(r, a)
 	}
 	if i.Action == state.Replace && !was.Left.IsZero() {
-		if was.Revision, err = d.currentRevision(ctx, a.ID); err != nil {
+		if was.Revision, err = p.currentRevision(ctx, a.ID); err != nil {
 			return f, err
 		}
 	}
@@ -130,8 +130,8 @@ func (d *decider) formerly(ctx context.Context, i state.Item, r state.Receipt, a
 }
 
 // currentRevision is the revision that an asset has; "" if the service does not tell.
-func (d *decider) currentRevision(ctx context.Context, asset string) (id string, err error) {
-	all, err := d.Dest.Revisions(ctx, asset)
+func (p *planning) currentRevision(ctx context.Context, asset string) (id string, err error) {
+	all, err := p.Dest.Revisions(ctx, asset)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
 		return "", nil
 	}
@@ -231,13 +231,13 @@ func tellWhere(i *state.Item, r state.Receipt, asset inventory.Found) {
 
 // keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
 // to be known as deleted as before. Of the asset itself there is nothing to keep.
-func (d *decider) keepDeleted(ctx context.Context, i state.Item) error {
-	return d.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
+func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
+	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
 }
 
 // lookUp finds out about the assets of receipts: those in one place by listing it, as long
 // as that takes no more requests than to ask for each.
-func (d *decider) lookUp(ctx context.Context, receipts []state.Receipt) (map[string]inventory.Found, error) {
+func (p *planning) lookUp(ctx context.Context, receipts []state.Receipt) (map[string]inventory.Found, error) {
 	places := map[state.Container][]state.Receipt{}
 	for _, r := range receipts {
 		c := state.Container{Category: r.Category, Folder: r.Folder}
@@ -245,17 +245,17 @@ func (d *decider) lookUp(ctx context.Context, receipts []state.Receipt) (map[str
 	}
 	all := lookups{seen: make(map[string]inventory.Found, len(receipts))}
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(p.Concurrency)
 	for c, wanted := range places {
 		if len(wanted) < worthListing {
 			continue
 		}
-		g.Go(func() error { return d.lookInto(parallel, c, wanted, &all) })
+		g.Go(func() error { return p.lookInto(parallel, c, wanted, &all) })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return all.seen, d.askForRest(ctx, receipts, &all)
+	return all.seen, p.askForRest(ctx, receipts, &all)
 }
 
 type lookups struct {
@@ -276,13 +276,13 @@ func (l *lookups) has(id string) bool {
 	return has
 }
 
-func (d *decider) lookInto(ctx context.Context, c state.Container, wanted []state.Receipt, all *lookups) error {
+func (p *planning) lookInto(ctx context.Context, c state.Container, wanted []state.Receipt, all *lookups) error {
 	left := make(map[string]bool, len(wanted))
 	for _, r := range wanted {
 		left[r.Asset] = true
 	}
 	listed := 0
-	for a, err := range inventory.List(ctx, d.Dest, c) {
+	for a, err := range inventory.List(ctx, p.Dest, c) {
 		if err != nil {
 			return err
 		}
@@ -299,15 +299,15 @@ func (d *decider) lookInto(ctx context.Context, c state.Container, wanted []stat
 
 // askForRest asks for each asset that was not listed: there are few in its place, or it is
 // not there any more.
-func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all *lookups) error {
+func (p *planning) askForRest(ctx context.Context, receipts []state.Receipt, all *lookups) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(p.Concurrency)
 	for _, r := range receipts {
 		if all.has(r.Asset) {
 			continue
 		}
 		g.Go(func() error {
-			a, err := inventory.Ask(ctx, d.Dest, r.Asset)
+			a, err := inventory.Ask(ctx, p.Dest, r.Asset)
 			if err == nil {
 				all.add(r.Asset, a)
 			}
@@ -319,7 +319,7 @@ func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all 
 
 // standing says what became of an asset, as far as it matters for what is to be done with
 // it.
-func (d *decider) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.Found) (migrate.Standing, error) {
+func (p *planning) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.Found) (migrate.Standing, error) {
 	left := collect.LeftAt(r, a.Asset)
 	switch {
 	case !a.There:
@@ -332,7 +332,7 @@ func (d *decider) standing(ctx context.Context, action state.Action, r state.Rec
 		return migrate.EditedThere, nil
 	}
 	if action == state.Trash {
-		if foreign, err := d.HasForeignWords(ctx, d.run.Pair, r, a.Asset); foreign || err != nil {
+		if foreign, err := p.HasForeignWords(ctx, p.run.Pair, r, a.Asset); foreign || err != nil {
 			return migrate.EditedThere, err
 		}
 	}
@@ -342,5 +342,5 @@ func (d *decider) standing(ctx context.Context, action state.Action, r state.Rec
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.Rounding)):
 		return migrate.AsLeft, nil
 	}
-	return d.Revised(ctx, r, a.Asset)
+	return p.Revised(ctx, r, a.Asset)
 }

@@ -38,7 +38,7 @@ func (w *walk) unsettledAt(ctx context.Context, f state.Failure) error {
 	if w.unread.hides(f.Key) {
 		i.Obstacle = migrate.ObstacleUnseen
 	}
-	if w.decided {
+	if w.listing.decided {
 		if err := w.judge(ctx, &i, w.situation(i.Object, migrate.Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
 			return err
 		}
