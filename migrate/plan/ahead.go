@@ -24,26 +24,26 @@ type ahead struct {
 
 // decideAhead decides every item after what describes the objects was looked for: rules ask
 // for that to say where they go.
-func (d *decider) decideAhead(ctx context.Context) error {
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+func (f *firstDecisions) decideAhead(ctx context.Context) error {
+	for page, err := range migrate.Pages(f.Journal.Items(ctx, f.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		if d.ahead, err = d.lookAhead(ctx, page); err != nil {
+		if f.ahead, err = f.lookAhead(ctx, page); err != nil {
 			return err
 		}
 		for _, i := range page {
-			decided, err := d.first(ctx, &i)
+			decided, err := f.first(ctx, &i)
 			if err == nil && decided {
-				err = d.store(ctx, i)
+				err = f.store(ctx, i)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
-	d.ahead = nil
-	return d.flush(ctx)
+	f.ahead = nil
+	return f.flush(ctx)
 }
 
 // lookAhead finds what describes those of some objects that may have to be placed. Who goes

@@ -120,13 +120,13 @@ func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt
 // to a key or to its end. It may be in the folder that was listed last and not read.
 func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 	for {
-		approved, found, err := w.approved.before(key)
+		approved, found, err := w.history.approved.before(key)
 		if err != nil || !found {
 			return err
 		}
 		i := state.Item{Object: approved.Object}
 		i.Obstacle = migrate.ObstacleVanished
-		known, _, err := w.memory(i.Object)
+		known, _, err := w.history.memory(i.Object)
 		switch {
 		case err != nil:
 			return err
@@ -146,11 +146,11 @@ func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 
 // settle decides what the approved plan alone decides, and gives what it says of the
 // object otherwise.
-func (d *decider) settle(i *state.Item) (approved state.Item, settled bool, err error) {
-	if d.Approval == nil {
+func (f *firstDecisions) settle(i *state.Item) (approved state.Item, settled bool, err error) {
+	if f.Approval == nil {
 		return approved, false, nil
 	}
-	approved, known, err := d.approved.of(i.Key)
+	approved, known, err := f.history.approved.of(i.Key)
 	if err != nil {
 		return approved, false, err
 	}
@@ -161,18 +161,18 @@ func (d *decider) settle(i *state.Item) (approved state.Item, settled bool, err 
 		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
-		d.refuse(i, approved, drift)
+		if approved.Asset != "" { // which nobody else may adopt instead
+			f.claimed[approved.Asset] = true
+		}
+		refuse(i, drift)
 	default:
 		return approved, false, nil
 	}
 	return approved, true, nil
 }
 
-// refuse leaves alone what has drifted. Nobody else may adopt its asset instead.
-func (d *decider) refuse(i *state.Item, approved state.Item, drift []string) {
-	if approved.Asset != "" {
-		d.claimed[approved.Asset] = true
-	}
+// refuse leaves alone what has drifted.
+func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Digest = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonDrifted)
 	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonDrifted, strings.Join(drift, "; "))
@@ -186,14 +186,21 @@ func keepName(place *migrate.Place, s *migrate.Situation, approved state.Item, k
 	}
 }
 
-// hold compares what was decided with what was approved.
-func (d *decider) hold(ctx context.Context) error {
-	if d.Approval == nil {
+// approvalCheck holds a plan against the one that was approved.
+type approvalCheck struct {
+	*planning
+	*decisions
+	places *placements
+}
+
+// do compares what was decided with what was approved.
+func (a *approvalCheck) do(ctx context.Context) error {
+	if a.Approval == nil {
 		return nil
 	}
-	all := d.approvals("")
+	all := a.approvals("")
 	defer all.close()
-	err := d.everyItem(ctx, func(_ context.Context, i *state.Item) (bool, error) {
+	err := a.everyItem(ctx, func(_ context.Context, i *state.Item) (bool, error) {
 		approved, known, err := all.of(i.Key)
 		if err != nil || !known || !acts(approved) {
 			return false, err
@@ -202,9 +209,9 @@ func (d *decider) hold(ctx context.Context) error {
 		case state.ItemDone, state.ItemChanged, state.ItemParked:
 			return false, nil
 		}
-		drift := d.redecided(approved, *i)
+		drift := a.redecided(approved, *i)
 		if len(drift) > 0 {
-			d.refuse(i, approved, drift)
+			refuse(i, drift)
 		}
 		return len(drift) > 0, nil
 	})
@@ -253,7 +260,7 @@ func quoted(s string) string {
 
 // redecided says in which ways a decision is not the one that was approved. What has
 // arrived since needs no decision, at most a description.
-func (d *decider) redecided(approved, now state.Item) (drift []string) {
+func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	switch {
 	case now.Action == state.Unchanged, now.Action == state.Describe && approved.Action == state.Create:
 		return nil
@@ -263,7 +270,7 @@ func (d *decider) redecided(approved, now state.Item) (drift []string) {
 		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, approved.Reason, now.Action, now.Reason)}
 	}
 	for _, field := range []struct{ what, was, is string }{
-		{"category", approved.Category, d.asWanted(now.Category, approved.Category)},
+		{"category", approved.Category, a.asWanted(now.Category, approved.Category)},
 		{"folder", approved.Folder, now.Folder}, {"name", approved.Name, now.Name}, {"asset", approved.Asset, now.Asset},
 	} {
 		if field.was != field.is {
@@ -275,35 +282,17 @@ func (d *decider) redecided(approved, now state.Item) (drift []string) {
 
 // asWanted gives the wanted category if a category is that one: it may have been made
 // since the plan was approved, by a run of this very plan for one.
-func (d *decider) asWanted(category, wanted string) string {
+func (a *approvalCheck) asWanted(category, wanted string) string {
 	name, isNew := strings.CutPrefix(wanted, migrate.NewPrefix)
-	if !isNew || d.placer == nil {
+	if !isNew || a.places.placer == nil {
 		return category
 	}
-	if slices.ContainsFunc(d.placer.there, func(c assets.Category) bool {
+	if slices.ContainsFunc(a.places.placer.there, func(c assets.Category) bool {
 		return c.ID == category && norm.NFC.String(c.Name) == norm.NFC.String(name)
 	}) {
 		return wanted
 	}
 	return category
-}
-
-// stillWanted gives the categories that are to be made: of those in an approved plan
-// the ones that something goes to.
-func (d *decider) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
-	if d.Approval == nil {
-		return d.placer.wanted, nil
-	}
-	used := map[string]bool{}
-	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
-		if err != nil {
-			return nil, err
-		}
-		if name, ok := strings.CutPrefix(i.Category, migrate.NewPrefix); ok {
-			used[name] = true
-		}
-	}
-	return slices.DeleteFunc(d.placer.wanted, func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
 }
 
 // clone copies the categories that an approved plan wants.

@@ -22,7 +22,30 @@ import (
 	"assetferry/state"
 )
 
-// contact looks into the containers where objects would go, and decides anew
+// claimedAssets are assets that stand for an object already, so that no other one adopts them.
+type claimedAssets map[string]bool
+
+// contacts are where objects would go and other assets may be already.
+type contacts struct {
+	*planning
+	*decisions
+	*encounters
+	places   *placements
+	doubled  *doubledNames
+	vanished map[string]bool // assets that were listed and are not there any more
+	others   bool            // in the place of an object is an asset that is not equal to it
+}
+
+// doubledNames is how many names assets have more than once where objects would go.
+type doubledNames struct{ atomic.Int64 }
+
+// encounters compare objects with the assets that are in their places.
+type encounters struct {
+	*planning
+	claimed claimedAssets
+}
+
+// do looks into the containers where objects would go, and decides anew
 // about every object whose place is taken there. So a lost journal ends in
 // adoption, not in a second library.
 //
@@ -32,24 +55,24 @@ import (
 // library under another path), is looked at in every plan that wants to put something
 // there; to look just once would forget what a limit, a filter or a conflict
 // left unsettled, and put a second copy there in the next run.
-func (d *decider) contact(ctx context.Context) error {
-	if err := d.share(ctx); err != nil {
+func (c *contacts) do(ctx context.Context) error {
+	if err := c.share(ctx); err != nil {
 		return err
 	}
-	places, err := d.toLookAt(ctx)
+	places, err := c.toLookAt(ctx)
 	if err != nil || len(places) == 0 {
 		return err
 	}
-	if err := d.awaitOthers(ctx); err != nil {
+	if err := c.awaitOthers(ctx); err != nil {
 		return err
 	}
-	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
+	if err := c.Journal.DropInventory(ctx, state.RunScope(c.run.Num)); err != nil {
 		return err // of a former pass
 	}
-	if found, err := d.inventories(ctx, places); err != nil || found == 0 {
+	if found, err := c.inventories(ctx, places); err != nil || found == 0 {
 		return err
 	}
-	return d.meetAll(ctx)
+	return c.meetAll(ctx)
 }
 
 // forgotten is how old an upload of another source is that nobody waits for any more.
@@ -57,57 +80,57 @@ const forgotten = 24 * time.Hour
 
 // awaitOthers waits until what another source sent without an answer must have shown
 // up: it may be the same library, under another path since a crash.
-func (d *decider) awaitOthers(ctx context.Context) error {
-	n, largest, err := d.Journal.OthersInDoubt(ctx, d.run.Pair, d.Now().Add(-forgotten))
+func (c *contacts) awaitOthers(ctx context.Context) error {
+	n, largest, err := c.Journal.OthersInDoubt(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
 		return err
 	}
-	until := migrate.FormerEnd(d.FormerAlive).Add(d.Answer + migrate.Handling(largest))
+	until := migrate.FormerEnd(c.FormerAlive).Add(c.Answer + migrate.Handling(largest))
 	if until.Sub(clock.Now()) > migrate.WorthTelling {
-		d.Watch.Others(n, until)
+		c.Watch.Others(n, until)
 	}
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
 // inventories stages what is in places beside our assets, and counts it. Of several passes
 // the one counts that found the most names more than once: a later one looks at fewer places.
-func (d *decider) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
-	d.Watch.Phase(migrate.PhaseInventory, -1, -1)
+func (c *contacts) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
+	c.Watch.Phase(migrate.PhaseInventory, -1, -1)
 	var all atomic.Int64
-	before := d.doubled.Swap(0)
-	tree := inventory.NewTree(d.Dest)
+	before := c.doubled.Swap(0)
+	tree := inventory.NewTree(c.Dest)
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(c.Concurrency)
 	for _, place := range places {
 		g.Go(func() error {
-			n, err := d.inventory(ctx, tree, place)
+			n, err := c.inventory(ctx, tree, place)
 			all.Add(n)
 			return err
 		})
 	}
 	err = g.Wait()
-	d.doubled.Store(max(before, d.doubled.Load()))
+	c.doubled.Store(max(before, c.doubled.Load()))
 	return all.Load(), err
 }
 
 // share makes other sources look into the containers where objects of this one
 // would go.
-func (d *decider) share(ctx context.Context) error {
+func (c *contacts) share(ctx context.Context) error {
 	var keys []state.PlaceKey
-	for place := range d.containers {
+	for place := range c.places.containers {
 		keys = append(keys, state.PlaceKey{Category: place.Category, Path: place.Folder})
 	}
-	return d.Journal.ForgetOursOfOthers(ctx, d.run.Pair, keys)
+	return c.Journal.ForgetOursOfOthers(ctx, c.run.Pair, keys)
 }
 
 // toLookAt gives the containers that exist, or may, and may hold assets which
 // are not ours.
-func (d *decider) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
-	for place := range maps.Keys(d.containers) {
+func (c *contacts) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
+	for place := range maps.Keys(c.places.containers) {
 		if strings.HasPrefix(place.Category, migrate.NewPrefix) {
 			continue
 		}
-		ours, err := d.Journal.IsOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
+		ours, err := c.Journal.IsOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +146,7 @@ func (d *decider) toLookAt(ctx context.Context) (places []migrate.Place, err err
 
 // inventory stages the assets of one container that are not ours, if it is
 // there, and counts them.
-func (d *decider) inventory(ctx context.Context, tree *inventory.Tree, place migrate.Place) (others int64, err error) {
+func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place migrate.Place) (others int64, err error) {
 	folder, err := tree.Find(ctx, place.Category, place.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -131,28 +154,28 @@ func (d *decider) inventory(ctx context.Context, tree *inventory.Tree, place mig
 		return 0, err
 	}
 	names := inventory.NewNames()
-	for page, err := range migrate.Pages(inventory.List(ctx, d.Dest, state.Container{Category: place.Category, Folder: folder}), migrate.PageSize) {
+	for page, err := range migrate.Pages(inventory.List(ctx, c.Dest, state.Container{Category: place.Category, Folder: folder}), migrate.PageSize) {
 		if err != nil {
 			return others, err
 		}
-		n, err := d.stageOthers(ctx, place, page, names)
+		n, err := c.stageOthers(ctx, place, page, names)
 		if err != nil {
 			return others, err
 		}
 		others += n
 	}
 	if others > 0 {
-		d.doubled.Add(names.Doubled())
+		c.doubled.Add(names.Doubled())
 	} else if len(names.All) > 0 {
-		err = d.Journal.SaveOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
+		err = c.Journal.SaveOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
 	}
 	return others, err
 }
 
 // stageOthers stages those of some assets in a place that are not ours, and counts them. It
 // collects the names of all.
-func (d *decider) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NamesOf) (others int64, err error) {
-	receipts, err := d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, inventory.IdsOf(page))
+func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NamesOf) (others int64, err error) {
+	receipts, err := c.Journal.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IdsOf(page))
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +192,7 @@ func (d *decider) stageOthers(ctx context.Context, place migrate.Place, page []a
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	known, err := inventory.KnownBeside(ctx, d.Journal, d.run.Pair, inventory.IdsOf(rest))
+	known, err := inventory.KnownBeside(ctx, c.Journal, c.run.Pair, inventory.IdsOf(rest))
 	if err != nil {
 		return 0, err
 	}
@@ -180,38 +203,38 @@ func (d *decider) stageOthers(ctx context.Context, place migrate.Place, page []a
 			names.Add(a, inventory.Foreign)
 		}
 	}
-	d.Watch.Progress(int64(len(entries)), 0)
-	return int64(len(entries)), d.Journal.StageInventory(ctx, state.RunScope(d.run.Num), entries)
+	c.Watch.Progress(int64(len(entries)), 0)
+	return int64(len(entries)), c.Journal.StageInventory(ctx, state.RunScope(c.run.Num), entries)
 }
 
 // meetAll decides again about every object whose place is taken. First each finds the asset
 // that is equal to it; what is in a place then and stands for no object is of somebody else.
-func (d *decider) meetAll(ctx context.Context) error {
-	d.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	if err := d.everyPage(ctx, d.findEqual); err != nil || !d.others {
+func (c *contacts) meetAll(ctx context.Context) error {
+	c.Watch.Phase(migrate.PhaseCompare, -1, -1)
+	if err := c.everyPage(ctx, c.findEqual); err != nil || !c.others {
 		return err
 	}
-	return d.everyPage(ctx, d.meetOthers)
+	return c.everyPage(ctx, c.meetOthers)
 }
 
 // findEqual decides about objects whose equal is in their places. Several contents are
 // compared at once, and then the decisions are taken in order.
-func (d *decider) findEqual(ctx context.Context, page []state.Item) error {
-	places, err := d.inTheirPlaces(ctx, page)
+func (c *contacts) findEqual(ctx context.Context, page []state.Item) error {
+	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
 		return err
 	}
 	known := make([]comparisons, len(page))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(c.Concurrency)
 	for n, i := range page {
 		if len(places[n]) == 0 {
 			continue
 		}
 		known[n] = comparisons{}
 		g.Go(func() error {
-			_, err := d.look(parallel, i, places[n], known[n])
-			d.Watch.Progress(1, i.Size)
+			_, err := c.look(parallel, i, places[n], known[n])
+			c.Watch.Progress(1, i.Size)
 			return err
 		})
 	}
@@ -219,21 +242,21 @@ func (d *decider) findEqual(ctx context.Context, page []state.Item) error {
 		return err
 	}
 	for n, i := range page {
-		found, err := d.look(ctx, i, d.unclaimed(places[n]), known[n])
+		found, err := c.look(ctx, i, c.unclaimed(places[n]), known[n])
 		if err != nil {
 			return err
 		}
-		for id, c := range known[n] {
-			if c.existing == migrate.Nothing {
-				d.vanished[id] = true
+		for id, compared := range known[n] {
+			if compared.existing == migrate.Nothing {
+				c.vanished[id] = true
 			}
 		}
 		if found.existing != migrate.Equal {
-			d.others = d.others || found.existing == migrate.Other
+			c.others = c.others || found.existing == migrate.Other
 			continue
 		}
-		d.meets(&i, found)
-		if err := d.store(ctx, i); err != nil {
+		c.meets(&i, found)
+		if err := c.store(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -241,18 +264,18 @@ func (d *decider) findEqual(ctx context.Context, page []state.Item) error {
 }
 
 // meetOthers decides about objects in whose places something else is.
-func (d *decider) meetOthers(ctx context.Context, page []state.Item) error {
-	places, err := d.inTheirPlaces(ctx, page)
+func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
+	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
 		return err
 	}
 	for n, i := range page {
-		others := slices.DeleteFunc(places[n], func(e state.Entry) bool { return d.vanished[e.Asset] })
+		others := slices.DeleteFunc(places[n], func(e state.Entry) bool { return c.vanished[e.Asset] })
 		if len(others) == 0 {
 			continue
 		}
-		d.meets(&i, sight{comparison: comparison{existing: migrate.Other}})
-		if err := d.store(ctx, i); err != nil {
+		c.meets(&i, sight{comparison: comparison{existing: migrate.Other}})
+		if err := c.store(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -270,16 +293,16 @@ type comparison struct {
 }
 
 // meets decides about an object again by what was found in its place.
-func (d *decider) meets(i *state.Item, found sight) {
+func (n *encounters) meets(i *state.Item, found sight) {
 	s := migrate.Situation{Existing: found.existing}
 	if i.State == state.ItemParked {
 		s.Parked = migrate.Reason(i.Reason)
 	}
-	action, why := migrate.Decide(s, d.Rules)
+	action, why := migrate.Decide(s, n.Rules)
 	i.Asset, i.Digest = "", nil
 	if action == state.Adopt {
 		i.Asset, i.Digest = found.asset, found.digest
-		d.claimed[i.Asset] = true
+		n.claimed[i.Asset] = true
 	}
 	migrate.SetDecision(i, action, why)
 }
@@ -287,7 +310,7 @@ func (d *decider) meets(i *state.Item, found sight) {
 // inTheirPlaces gives the assets in the places where objects would go, the one of the very
 // name first, then others that people would take for it. Assets that stand for another
 // object do not count: resolveCollisions sees to those.
-func (d *decider) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
+func (n *encounters) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
 	var slots []int64
 	for _, i := range items {
 		if isToBePlaced(i) {
@@ -298,14 +321,14 @@ func (d *decider) inTheirPlaces(ctx context.Context, items []state.Item) ([][]st
 	if len(slots) == 0 {
 		return places, nil
 	}
-	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), slots)
+	entries, err := n.Journal.EntriesAt(ctx, state.RunScope(n.run.Num), slots)
 	bySlot := map[int64][]state.Entry{}
-	for _, e := range d.unclaimed(entries) {
+	for _, e := range n.unclaimed(entries) {
 		bySlot[e.Slot] = append(bySlot[e.Slot], e)
 	}
-	for n, i := range items {
+	for at, i := range items {
 		if isToBePlaced(i) {
-			places[n] = slices.SortedStableFunc(slices.Values(bySlot[i.Slot]), func(a, b state.Entry) int {
+			places[at] = slices.SortedStableFunc(slices.Values(bySlot[i.Slot]), func(a, b state.Entry) int {
 				return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
 			})
 		}
@@ -317,8 +340,8 @@ func isToBePlaced(i state.Item) bool {
 	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemParked)
 }
 
-func (d *decider) unclaimed(entries []state.Entry) []state.Entry {
-	return slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
+func (n *encounters) unclaimed(entries []state.Entry) []state.Entry {
+	return slices.DeleteFunc(entries, func(e state.Entry) bool { return n.claimed[e.Asset] })
 }
 
 // A sight is what was found in the place of an object.
@@ -328,11 +351,11 @@ type sight struct {
 }
 
 // look compares an object with assets, up to the first that is equal.
-func (d *decider) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found sight, err error) {
+func (n *encounters) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found sight, err error) {
 	for _, e := range entries {
 		c, ok := known[e.Asset]
 		if !ok {
-			if c, err = d.compare(ctx, i, e); err != nil {
+			if c, err = n.compare(ctx, i, e); err != nil {
 				return found, err
 			}
 			if known != nil {
@@ -364,33 +387,33 @@ func nameDistance(e state.Entry, name string) int {
 }
 
 // compare reads an object and an asset.
-func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
+func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
 	other := comparison{existing: migrate.Other}
-	if e.Size != i.Size || d.Rules.KeepsDuplicates() {
+	if e.Size != i.Size || n.Rules.KeepsDuplicates() {
 		return other, nil
 	}
-	mine, err := inventory.DigestOfObject(ctx, d.Source, i.Object)
+	mine, err := inventory.DigestOfObject(ctx, n.Source, i.Object)
 	equal := comparison{migrate.Equal, mine}
 	switch {
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
 	case err != nil:
 		// Sending it will tell what is wrong with it; equal it is not.
-		d.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
+		n.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return other, nil
 	}
-	if d.Rules.OnExisting == "adopt" {
+	if n.Rules.OnExisting == "adopt" {
 		return equal, nil // on the user's word: verify --content tells what it is worth
 	}
-	if e.Mark == migrate.Provenance(d.run.Pair.Source, i.Key, mine, e.Asset) {
+	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
 		return equal, nil // it says itself that it is of this very content
 	}
-	theirs, err := inventory.DigestOfWhole(ctx, d.Dest, e.Asset, e.URL, e.Size)
+	theirs, err := inventory.DigestOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return comparison{existing: migrate.Nothing}, nil // deleted since it was listed
 	case migrate.HasClass(err, retry.Permanent): // of this asset, so the others go on; that it is equal cannot be said
-		d.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
+		n.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
 		return other, nil
 	case err != nil:
 		return c, err

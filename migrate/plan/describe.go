@@ -52,15 +52,15 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 
 // compareDescriptions decides again about an asset that is to be described, if people have
 // described it as well and somebody has to say who is right.
-func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
-	if !d.Rules.Reports() {
+func (s *survey) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
+	if !s.Rules.Reports() {
 		return nil
 	}
-	last, err := d.SaidLast(ctx, d.run, i.Key)
+	last, err := s.SaidLast(ctx, s.run, i.Key)
 	if err != nil {
 		return err
 	}
-	g, err := d.Complete(ctx, d.run, *i, nil, collect.Metadata{Found: last.Found})
+	g, err := s.Complete(ctx, s.run, *i, nil, collect.Metadata{Found: last.Found})
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a asse
 	if len(clash) == 0 {
 		return nil
 	}
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Standing: migrate.DescribedThere}, d.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Standing: migrate.DescribedThere}, s.Rules)
 	migrate.SetDecision(i, action, why)
 	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
-	return d.store(ctx, *i)
+	return s.store(ctx, *i)
 }

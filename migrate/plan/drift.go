@@ -19,10 +19,20 @@ const DefaultDriftShare = 1.0 / 30
 // key, "" for from the beginning.
 type driftCursor struct{ next sources.Key }
 
-// drift compares the next few assets with what they were when we left them, and decides
+// A drift is of assets that changed at the destination although nothing happened to their objects.
+type drift struct {
+	*planning
+	*decisions
+	*decider
+	lost     *lostAssets
+	followed followedKeys
+	cursor   *driftCursor
+}
+
+// do compares the next few assets with what they were when we left them, and decides
 // about those that people deleted, moved or edited meanwhile although nothing happened to
 // their objects.
-func (d *decider) drift(ctx context.Context) error {
+func (d *drift) do(ctx context.Context) error {
 	if d.Rules.Sync == nil {
 		return nil
 	}
@@ -30,7 +40,7 @@ func (d *decider) drift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.drifted.next = cursor
+	d.cursor.next = cursor
 	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
 	if err != nil {
 		return err
@@ -48,10 +58,10 @@ func (d *decider) drift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.drifted.next = last; n < left { // the end was reached; all over again
-		d.drifted.next = ""
+	if d.cursor.next = last; n < left { // the end was reached; all over again
+		d.cursor.next = ""
 		if more := left - n; cursor != "" {
-			if _, d.drifted.next, err = d.driftFrom(ctx, "", more); err != nil {
+			if _, d.cursor.next, err = d.driftFrom(ctx, "", more); err != nil {
 				return err
 			}
 		}
@@ -60,7 +70,7 @@ func (d *decider) drift(ctx context.Context) error {
 }
 
 // driftFrom compares so many assets with their receipts, from a key on.
-func (d *decider) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
+func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
 	var page []state.Receipt
 	for r, err := range d.Journal.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
@@ -80,7 +90,7 @@ func (d *decider) driftFrom(ctx context.Context, after sources.Key, most int) (n
 	return n, last, d.driftPage(ctx, page)
 }
 
-func (d *decider) driftPage(ctx context.Context, page []state.Receipt) error {
+func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 	seen, err := d.lookUp(ctx, page)
 	if err != nil {
 		return err
@@ -107,7 +117,7 @@ func (d *decider) driftPage(ctx context.Context, page []state.Receipt) error {
 
 // drifts decides about an object that is unchanged while its asset is not. One of which the
 // plan decided otherwise needs nothing more: the survey has looked at its asset.
-func (d *decider) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.Found) error {
+func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.Found) error {
 	if d.followed[r.Key] {
 		return nil
 	}
@@ -119,7 +129,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing migrate.
 	case err != nil:
 		return err
 	case i.Action != state.Unchanged && !isDrift(migrate.Reason(i.Reason)):
-		return d.partFromLost(ctx, &i, r, asset, standing)
+		return d.lost.partFromLost(ctx, &i, r, asset, standing)
 	}
 	s := migrate.Situation{Memory: migrate.Same, Standing: standing}
 	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
@@ -141,7 +151,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing migrate.
 	if err := d.store(ctx, i); err != nil {
 		return err
 	}
-	if err := d.partFromLost(ctx, &i, r, asset, standing); err != nil || i.State != state.ItemPlanned {
+	if err := d.lost.partFromLost(ctx, &i, r, asset, standing); err != nil || i.State != state.ItemPlanned {
 		return err
 	}
 	if i.Action == state.Create {

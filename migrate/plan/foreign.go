@@ -18,64 +18,70 @@ import (
 	"assetferry/state"
 )
 
-// spareForeignNames asks whether assets of others have the names that assets are to get, where
+// foreignNames are names of assets of others that assets of ours are to get.
+type foreignNames struct {
+	*planning
+	*decisions
+}
+
+// do asks whether assets of others have the names that assets are to get, where
 // they go: a service may refuse the name, or have two assets of it. Such an object is a
 // conflict, as a new one is; an asset that was only to get its name back keeps the one it has.
 //
 // It comes when all names are decided, and asks for those of one place together.
-func (d *decider) spareForeignNames(ctx context.Context) error {
-	if d.Rules.Sync == nil || d.Rules.KeepsDuplicates() || d.Rules.AdoptOnly {
+func (n *foreignNames) do(ctx context.Context) error {
+	if n.Rules.Sync == nil || n.Rules.KeepsDuplicates() || n.Rules.AdoptOnly {
 		return nil // without a sync an asset goes nowhere but to the name that it has, case aside
 	}
-	if n, err := d.countPlanned(ctx, state.Move, state.Replace); err != nil || n == 0 {
+	if planned, err := n.countPlanned(ctx, state.Move, state.Replace); err != nil || planned == 0 {
 		return err
 	}
-	tree := inventory.NewTree(d.Dest)
-	theirs := foreignNames{decider: d, tree: tree, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), migrate.PageSize) {
+	tree := inventory.NewTree(n.Dest)
+	theirs := theirNames{planning: n.planning, tree: tree, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
+	for page, err := range migrate.Pages(n.Journal.Items(ctx, n.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
 		renames := slices.DeleteFunc(page, func(i state.Item) bool {
 			return i.Action != state.Move && !migrate.TakesOver(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
 		})
-		if err := d.spareForeignNamesOf(ctx, tree, &theirs, renames); err != nil {
+		if err := n.spareForeignNamesOf(ctx, tree, &theirs, renames); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return n.flush(ctx)
 }
 
-func (d *decider) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree, theirs *foreignNames, renames []state.Item) error {
-	taken, err := d.takenAmong(ctx, tree, renames)
+func (n *foreignNames) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree, theirs *theirNames, renames []state.Item) error {
+	taken, err := n.takenAmong(ctx, tree, renames)
 	if err != nil || len(taken) == 0 {
 		return err
 	}
 	slots := make([]int64, len(taken))
-	for n, i := range taken {
-		slots[n] = i.Slot
+	for at, i := range taken {
+		slots[at] = i.Slot
 	}
-	ours, err := d.Journal.TakenPlaces(ctx, noRun, d.run.Pair.ID, slots)
+	ours, err := n.Journal.TakenPlaces(ctx, noRun, n.run.Pair.ID, slots)
 	if err != nil {
 		return err
 	}
-	recased, err := d.recasedAmong(ctx, taken)
+	recased, err := n.recasedAmong(ctx, taken)
 	if err != nil {
 		return err
 	}
-	if err := d.eachPlace(ctx, recased, theirs.list); err != nil {
+	if err := n.eachPlace(ctx, recased, theirs.list); err != nil {
 		return err
 	}
 	for _, i := range taken {
 		if ours[i.Slot] && i.Reason != string(migrate.ReasonBack) && !theirs.has(i) { // ours goes elsewhere, or has that name but for case
 			continue
 		}
-		if has, err := d.hasItsName(ctx, tree, i); err != nil {
+		if has, err := n.hasItsName(ctx, tree, i); err != nil {
 			return err
 		} else if has {
 			continue
 		}
-		if err := d.spareForeignName(ctx, i); err != nil {
+		if err := n.spareForeignName(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -85,20 +91,20 @@ func (d *decider) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree,
 // noRun is the number of no run: nothing is wanted by its items.
 const noRun = 0
 
-func (d *decider) spareForeignName(ctx context.Context, i state.Item) error {
+func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error {
 	if i.Reason == string(migrate.ReasonNameFree) {
-		return d.keepsName(ctx, &i)
+		return n.keepsName(ctx, &i)
 	}
-	action, why := migrate.Decide(migrate.Situation{Existing: migrate.Other}, d.Rules)
+	action, why := migrate.Decide(migrate.Situation{Existing: migrate.Other}, n.Rules)
 	migrate.SetDecision(&i, action, why)
-	return d.store(ctx, i)
+	return n.store(ctx, i)
 }
 
 // takenAmong gives those of some items whose names are taken where they go, whoever has them.
-func (d *decider) takenAmong(ctx context.Context, tree *inventory.Tree, items []state.Item) (taken []state.Item, err error) {
+func (n *foreignNames) takenAmong(ctx context.Context, tree *inventory.Tree, items []state.Item) (taken []state.Item, err error) {
 	var mu sync.Mutex
-	err = d.eachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
-		names, err := d.namesTaken(ctx, tree, at, items)
+	err = n.eachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
+		names, err := n.namesTaken(ctx, tree, at, items)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, i := range items {
@@ -113,14 +119,14 @@ func (d *decider) takenAmong(ctx context.Context, tree *inventory.Tree, items []
 }
 
 // eachPlace calls f with what goes into one place, several at once.
-func (d *decider) eachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
+func (n *foreignNames) eachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
 	byPlace := map[migrate.Place][]state.Item{}
 	for _, i := range items {
 		at := migrate.Place{Category: i.Category, Folder: i.Folder}
 		byPlace[at] = append(byPlace[at], i)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(d.Concurrency, 1))
+	g.SetLimit(max(n.Concurrency, 1))
 	for at, items := range byPlace {
 		g.Go(func() error { return f(ctx, at, items) })
 	}
@@ -129,8 +135,8 @@ func (d *decider) eachPlace(ctx context.Context, items []state.Item, f func(ctx 
 
 // recasedAmong gives those of some items whose assets have their places, and so their names but
 // for case. A service may not tell these apart.
-func (d *decider) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
-	receipts, err := d.receiptsOf(ctx, items)
+func (n *foreignNames) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
+	receipts, err := n.receiptsOf(ctx, items)
 	for _, i := range items {
 		if r, known := receipts[i.Asset]; known && r.Slot == i.Slot && i.Reason != string(migrate.ReasonBack) {
 			recased = append(recased, i)
@@ -139,10 +145,10 @@ func (d *decider) recasedAmong(ctx context.Context, items []state.Item) (recased
 	return recased, err
 }
 
-// foreignNames are the names of assets that are not ours, as hashes, at places where only a list
+// theirNames are the names of assets that are not ours, as hashes, at places where only a list
 // tells whose a name is. Each place is listed once.
-type foreignNames struct {
-	*decider
+type theirNames struct {
+	*planning
 	tree *inventory.Tree
 	seed maphash.Seed
 
@@ -150,7 +156,7 @@ type foreignNames struct {
 	at map[migrate.Place]map[uint64]bool
 }
 
-func (f *foreignNames) list(ctx context.Context, at migrate.Place, _ []state.Item) error {
+func (f *theirNames) list(ctx context.Context, at migrate.Place, _ []state.Item) error {
 	f.mu.Lock()
 	_, listed := f.at[at]
 	f.mu.Unlock()
@@ -185,32 +191,32 @@ func (f *foreignNames) list(ctx context.Context, at migrate.Place, _ []state.Ite
 }
 
 // has reports whether an asset that is not ours has the name of an item, where that was listed.
-func (f *foreignNames) has(i state.Item) bool {
+func (f *theirNames) has(i state.Item) bool {
 	name, extension := migrate.SplitName(i.Name)
 	return f.at[migrate.Place{Category: i.Category, Folder: i.Folder}][f.hash(name, extension)]
 }
 
 // hash stands for a name, whose extension services need not keep the case of.
-func (f *foreignNames) hash(name, extension string) uint64 {
+func (f *theirNames) hash(name, extension string) uint64 {
 	return maphash.String(f.seed, migrate.NormalName(name)+"\x00"+migrate.FoldName(extension))
 }
 
 // namesTaken asks which names of some items are taken in their place. Of a service that does
 // not tell it is not known: it may still refuse them.
-func (d *decider) namesTaken(ctx context.Context, tree *inventory.Tree, at migrate.Place, items []state.Item) (map[string]bool, error) {
-	target, err := d.targetAt(ctx, tree, at)
+func (n *foreignNames) namesTaken(ctx context.Context, tree *inventory.Tree, at migrate.Place, items []state.Item) (map[string]bool, error) {
+	target, err := n.targetAt(ctx, tree, at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	names := make([]string, len(items))
-	for n, i := range items {
-		names[n] = i.Name
+	for number, i := range items {
+		names[number] = i.Name
 	}
-	found, err := d.Dest.NamesTaken(ctx, target, names...)
+	found, err := n.Dest.NamesTaken(ctx, target, names...)
 	if migrate.HasClass(err, retry.Permanent) {
-		d.Log.Debug("cannot ask for names at the destination", "category", at.Category, "folder", at.Folder, "error", err)
+		n.Log.Debug("cannot ask for names at the destination", "category", at.Category, "folder", at.Folder, "error", err)
 		return nil, nil
 	}
 	taken := make(map[string]bool, len(found))
@@ -221,7 +227,7 @@ func (d *decider) namesTaken(ctx context.Context, tree *inventory.Tree, at migra
 }
 
 // targetAt finds a place at the destination.
-func (d *decider) targetAt(ctx context.Context, tree *inventory.Tree, at migrate.Place) (assets.Target, error) {
+func (n *foreignNames) targetAt(ctx context.Context, tree *inventory.Tree, at migrate.Place) (assets.Target, error) {
 	folder, err := tree.Find(ctx, at.Category, at.Folder)
 	if err != nil || folder == "" {
 		return assets.Target{CategoryID: at.Category}, err
@@ -231,8 +237,8 @@ func (d *decider) targetAt(ctx context.Context, tree *inventory.Tree, at migrate
 
 // hasItsName reports whether the asset of an item is in its place under its name already, as a
 // run left it whose outcome was lost.
-func (d *decider) hasItsName(ctx context.Context, tree *inventory.Tree, i state.Item) (bool, error) {
-	asset, err := inventory.Ask(ctx, d.Dest, i.Asset)
+func (n *foreignNames) hasItsName(ctx context.Context, tree *inventory.Tree, i state.Item) (bool, error) {
+	asset, err := inventory.Ask(ctx, n.Dest, i.Asset)
 	if err != nil || !asset.There {
 		return false, err
 	}

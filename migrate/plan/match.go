@@ -14,7 +14,17 @@ import (
 	"assetferry/state"
 )
 
-// matchMoves finds among what is new the objects that have only got another key: those
+// followedKeys are objects that are gone and go by another key now.
+type followedKeys map[sources.Key]bool
+
+// moves are objects that only got another key.
+type moves struct {
+	*planning
+	*decisions
+	successions *successions
+}
+
+// do finds among what is new the objects that have only got another key: those
 // whose content is that of an object that is gone. Their assets are moved then, and nothing
 // is sent.
 //
@@ -22,15 +32,15 @@ import (
 // of several equal ones has become which is told by keys that differ in case only, and then by
 // the longest end that keys have in common, as long as it is the only one; else nobody can
 // tell, and none of them moves.
-func (d *decider) matchMoves(ctx context.Context) error {
-	if !d.Rules.FollowsGone() {
+func (m *moves) do(ctx context.Context) error {
+	if !m.Rules.FollowsGone() {
 		return nil
 	}
-	equals := d.Journal.MoveCandidates(ctx, d.run.Num, d.run.Pair.ID, string(migrate.ObstacleAbsent))
-	if err := eachSize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return d.matchGroup(ctx, group) }); err != nil {
+	equals := m.Journal.MoveCandidates(ctx, m.run.Num, m.run.Pair.ID, string(migrate.ObstacleAbsent))
+	if err := eachSize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return m.matchGroup(ctx, group) }); err != nil {
 		return err
 	}
-	return d.flush(ctx)
+	return m.flush(ctx)
 }
 
 // eachSize passes what has one size to f, group by group, of a list in the order of sizes. A
@@ -56,7 +66,7 @@ func eachSize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group 
 type twins struct{ gone, new []state.Candidate }
 
 // matchGroup matches objects of one size.
-func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error {
+func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	var of twins
 	for _, c := range group {
 		if c.Gone {
@@ -68,7 +78,7 @@ func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error
 	if len(of.gone) == 0 || len(of.new) == 0 {
 		return nil
 	}
-	contents, err := d.contentsOf(ctx, of)
+	contents, err := m.contentsOf(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -92,7 +102,7 @@ func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error
 		equal.new = append(equal.new, c)
 	}
 	for _, equal := range inOrder {
-		if err := d.follow(ctx, *equal); err != nil {
+		if err := m.follow(ctx, *equal); err != nil {
 			return err
 		}
 	}
@@ -102,22 +112,22 @@ func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error
 // contentsOf gives the digests of new objects; "" for those that cannot be read. What a
 // version tag tells need not be read. That tags differ tells nothing: those of objects that are
 // encrypted, or came in parts, are not made from the content, and need not look otherwise.
-func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
+func (m *moves) contentsOf(ctx context.Context, of twins) ([]string, error) {
 	byTag := map[string]string{}
 	for _, c := range of.gone {
-		if d.provesContent(c.VersionTag) {
+		if m.provesContent(c.VersionTag) {
 			byTag[c.VersionTag] = string(c.Digest)
 		}
 	}
 	contents := make([]string, len(of.new))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(d.Concurrency)
+	g.SetLimit(m.Concurrency)
 	for n, c := range of.new {
 		if contents[n] = byTag[c.VersionTag]; contents[n] != "" {
 			continue
 		}
 		g.Go(func() error {
-			digest, err := inventory.DigestOfObject(parallel, d.Source, c.Item.Object)
+			digest, err := inventory.DigestOfObject(parallel, m.Source, c.Item.Object)
 			if parallel.Err() != nil {
 				return context.Cause(parallel)
 			}
@@ -132,14 +142,14 @@ func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
 
 // follow decides what becomes of objects of one content, some of which are gone and some
 // new.
-func (d *decider) follow(ctx context.Context, of twins) error {
+func (m *moves) follow(ctx context.Context, of twins) error {
 	pairs, ambiguous := pairUp(of)
 	for _, p := range pairs {
-		i, err := d.become(ctx, p)
+		i, err := m.successions.become(ctx, p)
 		if err != nil {
 			return err
 		}
-		if err := d.store(ctx, i); err != nil {
+		if err := m.store(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -149,28 +159,35 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 			continue
 		}
 		migrate.SetDecision(&i, state.Create, migrate.ReasonAmbiguous)
-		if err := d.store(ctx, i); err != nil {
+		if err := m.store(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// successions decide about objects that go by another key now.
+type successions struct {
+	*planning
+	places   *placements
+	followed followedKeys
+}
+
 // become decides about a new object whose content is that of one which is gone. If it is
 // parked, it stays so: that its asset cannot be moved does not mean that the object is gone.
-func (d *decider) become(ctx context.Context, m movement) (state.Item, error) {
+func (s *successions) become(ctx context.Context, m movement) (state.Item, error) {
 	i := m.new.Item
-	can, err := d.canBecome(ctx, m)
+	can, err := s.canBecome(ctx, m)
 	if can {
 		i.Origin, i.Asset, i.Digest = m.gone.Key, m.gone.Asset, m.gone.Digest
-		d.followed[i.Origin] = true
+		s.followed[i.Origin] = true
 	}
 	switch parked := i.State == state.ItemParked; {
 	case can && parked:
 		migrate.SetDecision(&i, state.Move, migrate.Reason(i.Reason))
 	case can:
 		migrate.SetDecision(&i, state.Move, migrate.ReasonMoved)
-		d.creates--
+		s.places.creates--
 	case !parked:
 		migrate.SetDecision(&i, state.Create, migrate.ReasonOtherKind)
 	}
@@ -181,16 +198,16 @@ func (d *decider) become(ctx context.Context, m movement) (state.Item, error) {
 // name of a new one. No category takes an extension that it does not allow, so on the way
 // into another one either the old extension has to be allowed there, or the new one where
 // the asset comes from.
-func (d *decider) canBecome(ctx context.Context, m movement) (bool, error) {
-	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, m.gone.Key)
+func (s *successions) canBecome(ctx context.Context, m movement) (bool, error) {
+	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, m.gone.Key)
 	if err != nil || r.Category == m.new.Category {
 		return err == nil, err
 	}
-	if err := d.needPlacer(ctx); err != nil {
+	if err := s.places.need(ctx); err != nil {
 		return false, err
 	}
 	_, extension := migrate.SplitName(m.new.Name)
-	return d.placer.takes(m.new.Category, r.Extension) || d.placer.takes(r.Category, extension), nil
+	return s.places.placer.takes(m.new.Category, r.Extension) || s.places.placer.takes(r.Category, extension), nil
 }
 
 // A movement is an object under its old key and its new one.

@@ -13,29 +13,34 @@ import (
 	"assetferry/state"
 )
 
-// partAliases decides anew about aliases whose owner does not stay what it was. Where its
+// aliasPartings are aliases whose owner does not stay what it was.
+type aliasPartings struct {
+	parting
+	successions *successions
+}
+
+// do decides anew about aliases whose owner does not stay what it was. Where its
 // content changed they have that no more, and all of them are new objects. Where it is gone,
 // the first of them gets its asset, which is moved as for any object that has another key.
-func (d *decider) partAliases(ctx context.Context) error {
-	if d.Rules.Sync == nil || d.Approval != nil { // in an approved plan they have items
+func (a *aliasPartings) do(ctx context.Context) error {
+	if a.Rules.Sync == nil || a.Approval != nil { // in an approved plan they have items
 		return nil
 	}
-	p := parting{decider: d}
-	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+	for i, err := range a.Journal.Items(ctx, a.run.Num) {
 		gone := i.Obstacle == migrate.ObstacleAbsent
 		switch {
 		case err != nil:
 			return err
 		case gone:
-			err = p.succeed(ctx, i)
+			err = a.succeed(ctx, i)
 		case i.Action == state.Replace && i.State == state.ItemPlanned:
-			err = p.all(ctx, i.Key)
+			err = a.all(ctx, i.Key)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return p.end(ctx)
+	return a.end(ctx)
 }
 
 // neededContents are what assets have and others share who get no asset of their own.
@@ -83,17 +88,25 @@ func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, err
 	return "", nil
 }
 
+// lostAssets part objects from assets that have not what they share any more.
+type lostAssets struct {
+	*planning
+	*decisions
+	*decider
+	owners lostOwners
+}
+
 // partFromLost parts from an asset those who share it, if it does not have what they share any
 // more, or not where they would have it, and the plan does not see to that. People who deleted
 // or edited it knew of one object. That they made something of it is told of the owner, whose
 // item may be that of an heir.
-func (d *decider) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
 	if asset.UnknownErr != nil || !isLostTo(r, asset, standing) || restores(*i) {
 		return nil
 	}
-	err := d.partAllFrom(ctx, r.Key, i)
+	err := l.partAllFrom(ctx, r.Key, i)
 	if i.Action == state.Move { // on which goes what people made of it
-		d.lostOwners[i.Key] = &loss{}
+		l.owners[i.Key] = &loss{}
 	}
 	return err
 }
@@ -118,17 +131,17 @@ func restores(i state.Item) bool {
 // partAllFrom makes new objects of all aliases of an owner, and has the journal forget that
 // they ever shared its asset: whatever becomes of them in this run, the next one must not take
 // them for what has arrived. One of them may be an heir, whose item is given.
-func (d *decider) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
-	p, some := parting{decider: d}, false
-	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
+func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
+	p, some := parting{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
+	for a, err := range l.Journal.AliasesOf(ctx, l.run.Pair.ID, owner) {
 		if err != nil {
 			return err
 		}
 		some = true
 		if a.Key != heir.Key {
 			_, _, err = p.part(ctx, a)
-		} else if err = d.asNew(ctx, heir, state.Item{}, false); err == nil {
-			err = d.store(ctx, *heir)
+		} else if err = l.asNew(ctx, heir, state.Item{}, false); err == nil {
+			err = l.store(ctx, *heir)
 		}
 		if err != nil {
 			return err
@@ -140,14 +153,16 @@ func (d *decider) partAllFrom(ctx context.Context, owner sources.Key, heir *stat
 	if err := p.end(ctx); err != nil {
 		return err
 	}
-	return d.Journal.ForgetAliasesOf(ctx, d.run.Pair.ID, owner)
+	return l.Journal.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
 
 // A parting collects aliases that become something else.
 type parting struct {
+	*planning
+	*decisions
 	*decider
-	anew []state.Item // that have no item yet
-	heir []state.Item // of these and others, those that get the asset of their owner
+	anew  []state.Item // that have no item yet
+	heirs []state.Item // of these and others, those that get the asset of their owner
 }
 
 // all parts all aliases from an owner.
@@ -165,7 +180,7 @@ func (p *parting) all(ctx context.Context, owner sources.Key) error {
 
 // succeed finds the alias that gets the asset of an owner which is gone: the first that is
 // to be taken, and is what it was when it was joined.
-func (p *parting) succeed(ctx context.Context, gone state.Item) error {
+func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
 	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, gone.Key) {
 		if err != nil {
 			return err
@@ -183,10 +198,10 @@ func (p *parting) succeed(ctx context.Context, gone state.Item) error {
 		}
 		gone.Asset = r.Asset
 		m := movement{gone: state.Candidate{Item: gone, Gone: true, Digest: r.Digest}, new: state.Candidate{Item: heir}}
-		if heir, err = p.become(ctx, m); err != nil {
+		if heir, err = p.successions.become(ctx, m); err != nil {
 			return err
 		}
-		p.heir = append(p.heir, heir)
+		p.heirs = append(p.heirs, heir)
 		return nil
 	}
 	return nil
@@ -222,12 +237,12 @@ func (p *parting) end(ctx context.Context) error {
 		faultpoint.Hit(faultpoint.Decided)
 		p.anew = p.anew[:0]
 	}
-	for _, i := range p.heir {
+	for _, i := range p.heirs {
 		if err := p.store(ctx, i); err != nil {
 			return err
 		}
 	}
-	p.heir = p.heir[:0]
+	p.heirs = p.heirs[:0]
 	return p.flush(ctx)
 }
 

@@ -79,32 +79,37 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	if shared.remapped, err = p.IsRemapped(ctx, run, p.Rules); err != nil {
 		return migrate.Plan{}, err
 	}
-	d := newDecider(shared)
+	found := newHandover(shared)
 	if err := p.checkRules(ctx, run); err != nil {
 		e, guarded := errors.AsType[*migrate.GuardError](err)
 		if !guarded {
 			return migrate.Plan{}, err
 		}
-		d.violated.all = append(d.violated.all, e)
+		found.violated.all = append(found.violated.all, e)
 	}
-	if run.State == state.Scanning {
-		err := d.scan(ctx)
+	if run.State == state.Scanning || run.State == state.Planning {
+		err := shared.decide(ctx, found)
 		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
 			return p.planAnew(ctx, run, e.key)
 		} else if err != nil {
 			return migrate.Plan{}, err
 		}
-		run.State = state.Planning
-	}
-	if run.State == state.Planning {
-		if err := d.decide(ctx); err != nil {
-			return migrate.Plan{}, err
-		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = d.violated.all, string(d.drifted.next), d.doubled.Load()
-	plan.Gone, plan.Limits = d.gone, d.limits
+	plan.Guarded, plan.Drift, plan.Doubled = found.violated.all, string(found.cursor.next), found.doubled.Load()
+	plan.Gone, plan.Limits = found.gone.objects, found.places.limits
 	return plan, err
+}
+
+// decide lists the source and decides about every object. It may be repeated after a crash: the
+// same listing leads to the same decisions.
+func (p *planning) decide(ctx context.Context, found *handover) error {
+	for _, pass := range p.passes(found) {
+		if err := pass.step.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // summary reads a plan back from the journal, so that one which is continued

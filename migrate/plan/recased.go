@@ -8,40 +8,49 @@ import (
 	"assetferry/state"
 )
 
-// matchRecased finds among what is new the objects that are called as one that is gone but
+// recasings are objects whose keys differ from that of one that is gone in case only, or in their
+// Unicode form.
+type recasings struct {
+	*planning
+	*decisions
+	places   *placements
+	followed followedKeys
+}
+
+// do finds among what is new the objects that are called as one that is gone but
 // for case or Unicode form, and have another content: whoever saves "Photo.jpg" anew as
 // "photo.jpg" means one picture. Its asset gets the content and the name, and keeps its ID and
 // its address. Otherwise the former name would stand in the way of the new one.
 //
-// It comes after matchMoves: what has equal content under another name is that object.
-func (d *decider) matchRecased(ctx context.Context) error {
-	if !d.Rules.FollowsGone() {
+// It comes after moves: what has equal content under another name is that object.
+func (r *recasings) do(ctx context.Context) error {
+	if !r.Rules.FollowsGone() {
 		return nil
 	}
-	found, err := d.Journal.Recased(ctx, d.run.Num, d.run.Pair.ID, string(migrate.ObstacleAbsent))
+	found, err := r.Journal.Recased(ctx, r.run.Num, r.run.Pair.ID, string(migrate.ObstacleAbsent))
 	if err != nil {
 		return err
 	}
 	decided := map[sources.Key]bool{}
 	for _, i := range found {
-		if d.followed[i.Origin] || decided[i.Key] || migrate.FoldName(string(i.Key)) != migrate.FoldName(string(i.Origin)) {
+		if r.followed[i.Origin] || decided[i.Key] || migrate.FoldName(string(i.Key)) != migrate.FoldName(string(i.Origin)) {
 			continue
 		}
-		needed, err := d.neededBy(ctx, i.Origin)
+		needed, err := r.neededBy(ctx, i.Origin)
 		if err != nil {
 			return err
 		}
 		if needed != "" { // the others share the former content
 			continue
 		}
-		d.followed[i.Origin], decided[i.Key] = true, true
-		d.creates--
+		r.followed[i.Origin], decided[i.Key] = true, true
+		r.places.creates--
 		migrate.SetDecision(&i, state.Replace, migrate.ReasonRecased)
-		if err := d.store(ctx, i); err != nil {
+		if err := r.store(ctx, i); err != nil {
 			return err
 		}
 	}
-	return d.flush(ctx)
+	return r.flush(ctx)
 }
 
 // isSuccessor reports whether a pass has decided that an item is the object of another key, of

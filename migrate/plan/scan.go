@@ -22,23 +22,39 @@ type listing struct {
 	maybeSidecars bool  // something was listed that may describe another object
 }
 
+// A goneCount is how many objects are known to the state database and not listed.
+type goneCount struct{ objects int64 }
+
+// do lists the source, as far as that is not done.
+func (w *walk) do(ctx context.Context) error {
+	if w.run.State == state.Scanning {
+		if err := w.scan(ctx); err != nil {
+			return err
+		}
+	}
+	w.Watch.Phase(migrate.PhasePlan, -1, -1)
+	return nil
+}
+
 // scan lists the source from where the run's listing stopped and stages what is
 // not as the journal remembers it. Where it can, it stages decisions: to store them
 // later takes longer than all the rest of a plan.
-func (d *decider) scan(ctx context.Context) (err error) {
-	d.Watch.Phase(migrate.PhaseScan, -1, -1)
-	if d.listing.decided, err = d.decidesAtOnce(ctx); err != nil {
+func (w *walk) scan(ctx context.Context) (err error) {
+	w.Watch.Phase(migrate.PhaseScan, -1, -1)
+	if w.listing.decided, err = w.decidesAtOnce(ctx); err != nil {
 		return err
 	}
-	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
-	if d.Rules.FilesFrom != nil {
-		w.unseen = maps.Clone(d.Rules.FilesFrom.Keys)
+	w.page.Cursor = w.run.Cursor
+	if w.Rules.FilesFrom != nil {
+		w.unseen = maps.Clone(w.Rules.FilesFrom.Keys)
 	}
-	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
-	w.sidecars = newMergeCursor(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
+	w.history = w.openHistory(ctx, w.run.Cursor, w.missedIn(ctx))
+	defer w.history.close()
+	w.failures = w.history.failures
+	w.sidecars = newMergeCursor(w.Journal.Sidecars(ctx, w.run.Pair.ID, w.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
 	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
 	defer w.sidecars.stop()
-	w.aliases = newMergeCursor(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
+	w.aliases = newMergeCursor(w.Journal.AllAliases(ctx, w.run.Pair.ID, w.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
 	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
 	defer w.aliases.stop()
 	w.unsettled = newMergeCursor(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
@@ -47,7 +63,7 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	w.outcomes = newMergeCursor(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
 	w.outcomes.passed = w.goneSince
 	defer w.outcomes.stop()
-	for o, err := range d.Source.Objects(ctx, d.run.Cursor) {
+	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
 		}
@@ -60,9 +76,15 @@ func (d *decider) scan(ctx context.Context) (err error) {
 
 // A walk is a listing of the source that is being staged.
 type walk struct {
+	*planning
 	*decider
-	page  state.Page // to be staged next
-	chain chain      // of objects that may have sidecars
+	listing *listing
+	gone    *goneCount
+
+	history  *history
+	sentinel bool       // was listed
+	page     state.Page // to be staged next
+	chain    chain      // of objects that may have sidecars
 
 	unseen map[sources.Key]bool // named by the user, not listed so far
 	listed int64                // by this process
@@ -84,7 +106,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if err := w.stageVanished(ctx, key); err != nil {
 		return err
 	}
-	known, receipt, err := w.memory(o)
+	known, receipt, err := w.history.memory(o)
 	if err != nil {
 		return err
 	}
@@ -101,7 +123,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	}
 	w.unread.pass(o)
 	w.page.Cursor = key
-	approved, isApproved, err := w.approved.of(key)
+	approved, isApproved, err := w.history.approved.of(key)
 	if err != nil {
 		return err
 	}
@@ -124,7 +146,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
-	if err := w.redescribe(&s, o, receipt, isApproved, w.redescribed); err != nil {
+	if err := w.redescribe(&s, o, receipt, isApproved, w.history.redescribed); err != nil {
 		return err
 	}
 	if wasDone {
@@ -188,7 +210,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
 		return w.notThere(ctx, err)
 	}
-	if err := w.rest(); err != nil {
+	if err := w.history.receipts.rest(); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
@@ -218,35 +240,14 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 	return err
 }
 
-// walkBeside has what the journal remembers, which failures too, and what was approved walk
-// beside the objects after a key, until stop. It tells of the receipts of no object, if anybody wants
-// to know.
-func (d *decider) walkBeside(ctx context.Context, after sources.Key, missed func(state.Receipt) error) (stop func()) {
-	receipts := d.Journal.Fingerprints
-	if d.Unchanged != nil { // which is told of all that is in them
-		receipts = d.Journal.Receipts
-	}
-	known := newMergeCursor(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })
-	known.passed = missed
-	failures := newMergeCursor(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
-	anew, forgetMore := d.redescriptions(ctx, after)
-	d.memory, d.rest, d.redescribed, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
-	return func() {
-		known.stop()
-		failures.stop()
-		forgetMore()
-		d.approved.close()
-	}
-}
-
 // decidesAtOnce reports whether objects can be decided while they are listed. Then all of
 // them are listed in order by this process: what was staged before, and an outcome from a
 // former listing, have a part in the decisions, but only once they are decided anew.
-func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
-	if d.Approval != nil || d.Rules.FilesFrom != nil || d.Mapping.PlaceNeedsMetadata() {
+func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
+	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
 		return false, nil // what describes an object may be listed after it
 	}
-	for _, err := range d.Journal.Items(ctx, d.run.Num) {
+	for _, err := range p.Journal.Items(ctx, p.run.Num) {
 		return false, err
 	}
 	return true, nil
@@ -272,7 +273,7 @@ func (w *walk) countGone(ctx context.Context) error {
 	if w.listed == 0 && known.Objects > 0 {
 		return &migrate.EmptySourceError{Known: known.Objects}
 	}
-	w.gone = known.Objects - w.met
+	w.gone.objects = known.Objects - w.met
 	return nil
 }
 
@@ -306,28 +307,6 @@ func failed(o sources.Object) migrate.Reason {
 		return migrate.ReasonUnreadable
 	}
 	return ""
-}
-
-// recall tells what the journal knows of an object.
-type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
-
-// remembered gives a recall for objects in key order.
-func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
-	precision := p.Source.Traits().Precision
-	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
-		receipt, found, err := known.find(o.Key)
-		switch {
-		case err != nil || !found:
-			return migrate.Unknown, state.Receipt{}, err
-		case sameFingerprint(o, receipt.Object, precision):
-			return p.trust(migrate.Same), receipt, nil
-		case o.Size != receipt.Size:
-			return migrate.Changed, receipt, nil
-		case p.provesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
-			return p.trust(migrate.Seeming), receipt, nil
-		}
-		return migrate.Maybe, receipt, nil
-	}
 }
 
 // lacksDescription reports whether an asset is still to be described, by who can.

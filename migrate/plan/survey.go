@@ -31,19 +31,27 @@ const (
 	listedAtOnce = 50
 )
 
-// survey looks at the assets that a plan is about to change or to trash. What people did
+// A survey is of the assets that a plan is about to change or to trash.
+type survey struct {
+	*planning
+	*decisions
+	*decider
+	lost *lostAssets
+}
+
+// do looks at the assets that a plan is about to change or to trash. What people did
 // with them at the destination has its say, and how they were before is kept.
-func (d *decider) survey(ctx context.Context) error {
-	if d.Rules.Sync == nil {
+func (s *survey) do(ctx context.Context) error {
+	if s.Rules.Sync == nil {
 		return nil
 	}
-	n, err := d.countPlanned(ctx, state.Replace, state.Describe, state.Move, state.Trash)
+	n, err := s.countPlanned(ctx, state.Replace, state.Describe, state.Move, state.Trash)
 	if err != nil || n == 0 {
 		return err
 	}
-	d.Watch.Phase(migrate.PhaseInventory, n, -1)
+	s.Watch.Phase(migrate.PhaseInventory, n, -1)
 	var page []state.Item
-	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
+	for i, err := range s.Journal.Items(ctx, s.run.Num, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -53,22 +61,22 @@ func (d *decider) survey(ctx context.Context) error {
 		if page = append(page, i); len(page) < surveyPage {
 			continue
 		}
-		if err := d.surveyPage(ctx, page); err != nil {
+		if err := s.surveyPage(ctx, page); err != nil {
 			return err
 		}
 		page = page[:0]
 	}
-	if err := d.surveyPage(ctx, page); err != nil {
+	if err := s.surveyPage(ctx, page); err != nil {
 		return err
 	}
-	return d.flush(ctx)
+	return s.flush(ctx)
 }
 
-func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
+func (s *survey) surveyPage(ctx context.Context, page []state.Item) error {
 	receipts := make([]state.Receipt, 0, len(page))
 	byAsset := map[string]state.Receipt{}
 	for chunk := range slices.Chunk(page, migrate.PageSize) {
-		found, err := d.receiptsOf(ctx, chunk)
+		found, err := s.receiptsOf(ctx, chunk)
 		if err != nil {
 			return err
 		}
@@ -76,7 +84,7 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 			byAsset[id], receipts = r, append(receipts, r)
 		}
 	}
-	seen, err := d.lookUp(ctx, receipts)
+	seen, err := s.lookUp(ctx, receipts)
 	if err != nil {
 		return err
 	}
@@ -84,23 +92,23 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 	for _, i := range page {
 		asset := seen[i.Asset]
 		r := byAsset[i.Asset]
-		standing, err := d.weigh(ctx, &i, r, asset)
+		standing, err := s.weigh(ctx, &i, r, asset)
 		if err == nil {
-			err = d.partFromLost(ctx, &i, r, asset, standing)
+			err = s.lost.partFromLost(ctx, &i, r, asset, standing)
 		}
 		if err != nil {
 			return err
 		}
 		if i.State == state.ItemPlanned && i.Action != state.Create && asset.There {
-			f, err := d.formerly(ctx, i, r, asset.Asset, standing)
+			f, err := s.formerly(ctx, i, r, asset.Asset, standing)
 			if err != nil {
 				return err
 			}
 			former = append(former, f)
 		}
-		d.Watch.Progress(1, 0)
+		s.Watch.Progress(1, 0)
 	}
-	return d.keepFormer(ctx, former)
+	return s.keepFormer(ctx, former)
 }
 
 func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
@@ -144,16 +152,16 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 }
 
 // weigh decides again about an item now that it is known what became of its asset.
-func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found) (migrate.Standing, error) {
+func (s *survey) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found) (migrate.Standing, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
-		return migrate.NotLooked, d.store(ctx, *i)
+		return migrate.NotLooked, s.store(ctx, *i)
 	}
-	standing, err := d.standing(ctx, i.Action, r, asset)
+	standing, err := s.standing(ctx, i.Action, r, asset)
 	if err != nil {
 		return standing, err
 	}
-	return standing, d.reconsider(ctx, i, r, asset, standing)
+	return standing, s.reconsider(ctx, i, r, asset, standing)
 }
 
 // setUnknown decides about an item whose asset the destination tells nothing of.
@@ -163,49 +171,49 @@ func setUnknown(i *state.Item, err error) {
 }
 
 // reconsider decides again about an item by what became of its asset.
-func (d *decider) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
-	s := migrate.Situation{Standing: standing}
+func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+	now := migrate.Situation{Standing: standing}
 	switch i.Action {
 	case state.Replace:
-		s.Memory = migrate.Changed
+		now.Memory = migrate.Changed
 	case state.Describe:
 		if standing != migrate.Deleted {
-			return d.compareDescriptions(ctx, i, asset.Asset)
+			return s.compareDescriptions(ctx, i, asset.Asset)
 		}
-		s.Memory = migrate.Same
+		now.Memory = migrate.Same
 	case state.Move:
-		if standing == migrate.MovedThere && i.Reason == string(migrate.ReasonNameFree) && !d.Rules.Overwrites() {
-			return d.keepsName(ctx, i)
+		if standing == migrate.MovedThere && i.Reason == string(migrate.ReasonNameFree) && !s.Rules.Overwrites() {
+			return s.keepsName(ctx, i)
 		}
-		if standing == migrate.EditedThere || standing == migrate.AsLeft || standing == migrate.MovedThere && (d.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
+		if standing == migrate.EditedThere || standing == migrate.AsLeft || standing == migrate.MovedThere && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
 			return nil // it goes with what people made of it
 		}
-		s.Memory = migrate.Changed
+		now.Memory = migrate.Changed
 	case state.Trash:
-		shared, err := d.Journal.SharedAssets(ctx, d.run.Pair, []string{i.Asset})
+		shared, err := s.Journal.SharedAssets(ctx, s.run.Pair, []string{i.Asset})
 		if err != nil {
 			return err
 		}
-		s.Gone, s.Expired, s.Shared = true, true, shared[i.Asset]
+		now.Gone, now.Expired, now.Shared = true, true, shared[i.Asset]
 	}
-	action, why := migrate.Decide(s, d.Rules)
+	action, why := migrate.Decide(now, s.Rules)
 	if action == i.Action && why != migrate.ReasonBothGone {
 		return nil
 	}
-	return d.redecide(ctx, i, s, r, asset)
+	return s.redecide(ctx, i, now, r, asset)
 }
 
 // redecide decides about an item whose asset is not as we left it.
-func (d *decider) redecide(ctx context.Context, i *state.Item, s migrate.Situation, r state.Receipt, asset inventory.Found) error {
+func (s *survey) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.Found) error {
 	origin := i.Origin
 	i.Origin = ""
-	if err := d.judge(ctx, i, s, r, state.Item{}); err != nil {
+	if err := s.judge(ctx, i, now, r, state.Item{}); err != nil {
 		return err
 	}
 	i.Asset = r.Asset
 	if i.Action == state.Create { // in the place of the receipt that it has
 		i.Asset, i.Origin = "", r.Key
-		if err := d.keepDeleted(ctx, *i); err != nil {
+		if err := s.keepDeleted(ctx, *i); err != nil {
 			return err
 		}
 	}
@@ -213,7 +221,7 @@ func (d *decider) redecide(ctx context.Context, i *state.Item, s migrate.Situati
 		i.Origin = origin
 	}
 	tellWhere(i, r, asset)
-	return d.store(ctx, *i)
+	return s.store(ctx, *i)
 }
 
 // tellWhere says of an asset that somebody moved or renamed what it is now: nobody can move

@@ -18,6 +18,12 @@ import (
 // before all of it are taken for that.
 const EnoughTags = 20
 
+// equalContents tell which objects of one size have one content.
+type equalContents struct {
+	*planning
+	tags map[tagBatch]tagEvidence // what reading objects told of how version tags are made
+}
+
 // A tagBatch is what was stored on one day in one folder at the top: most likely all of it is
 // encrypted, or none.
 type tagBatch struct {
@@ -62,11 +68,11 @@ type sharing struct {
 
 // classesByTag puts objects of one size together that have one version tag, in the order in
 // which they come.
-func (d *decider) classesByTag(group []*sharing) (classes []*tagClass) {
+func (e *equalContents) classesByTag(group []*sharing) (classes []*tagClass) {
 	byTag := map[string]*tagClass{}
 	for _, s := range group {
 		c := &tagClass{batch: batchOf(s.Item)}
-		if d.isDigest(s.VersionTag) {
+		if e.isDigest(s.VersionTag) {
 			c.tag = strings.ToLower(s.VersionTag)
 		}
 		if same := byTag[c.tag]; same != nil {
@@ -89,10 +95,10 @@ func (d *decider) classesByTag(group []*sharing) (classes []*tagClass) {
 // prove that where they may be made from the content. Unequal ones prove nothing, unless enough
 // of the same batches are known to be checksums. Else the objects are read, except those whose
 // digests the journal knows.
-func (d *decider) tellApart(ctx context.Context, group []*sharing) error {
-	classes := d.classesByTag(group)
+func (e *equalContents) tellApart(ctx context.Context, group []*sharing) error {
+	classes := e.classesByTag(group)
 	if len(classes) > 1 {
-		byDigest, err := d.readDoubtful(ctx, classes)
+		byDigest, err := e.readDoubtful(ctx, classes)
 		if err != nil {
 			return err
 		}
@@ -121,25 +127,25 @@ func tellByDigest(classes []*tagClass) {
 
 // readDoubtful reads objects until all are told apart, by their digests or by their version
 // tags. It begins with a sample of those that are to be read if version tags prove nothing.
-func (d *decider) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
-	if err := d.readClasses(ctx, d.sample(classes, (*tagClass).isUnknown)); err != nil {
+func (e *equalContents) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
+	if err := e.readClasses(ctx, e.sample(classes, (*tagClass).isUnknown)); err != nil {
 		return false, err
 	}
 	rest := only(classes, (*tagClass).isUnknown)
 	if len(rest) == 0 {
 		return true, nil
 	}
-	if d.mayAllBeChecksums(classes) {
-		if known := d.sample(classes, (*tagClass).isUnread); len(known) <= len(rest) {
-			if err := d.readClasses(ctx, known); err != nil {
+	if e.mayAllBeChecksums(classes) {
+		if known := e.sample(classes, (*tagClass).isUnread); len(known) <= len(rest) {
+			if err := e.readClasses(ctx, known); err != nil {
 				return false, err
 			}
 		}
-		if d.areAllChecksums(classes) {
+		if e.areAllChecksums(classes) {
 			return false, nil
 		}
 	}
-	return true, d.readClasses(ctx, rest)
+	return true, e.readClasses(ctx, rest)
 }
 
 // isUnknown reports whether the content is known by nothing but perhaps the version tag.
@@ -158,14 +164,14 @@ func only(classes []*tagClass, wanted func(*tagClass) bool) (those []*tagClass) 
 
 // sample picks of certain classes as many as are to be read to know how the version tags of
 // their batches are made.
-func (d *decider) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
+func (e *equalContents) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
 	missing := map[tagBatch]int{}
 	for _, c := range only(classes, of) {
-		e := d.tags[c.batch]
+		known := e.tags[c.batch]
 		if _, counted := missing[c.batch]; !counted {
-			missing[c.batch] = EnoughTags - e.checksums
+			missing[c.batch] = EnoughTags - known.checksums
 		}
-		if c.tag != "" && !e.others && missing[c.batch] > 0 {
+		if c.tag != "" && !known.others && missing[c.batch] > 0 {
 			missing[c.batch]--
 			picked = append(picked, c)
 		}
@@ -173,22 +179,22 @@ func (d *decider) sample(classes []*tagClass, of func(*tagClass) bool) (picked [
 	return picked
 }
 
-func (d *decider) mayAllBeChecksums(classes []*tagClass) bool {
-	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || d.tags[c.batch].others })
+func (e *equalContents) mayAllBeChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || e.tags[c.batch].others })
 }
 
-func (d *decider) areAllChecksums(classes []*tagClass) bool {
-	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !d.tags[c.batch].isEnough() })
+func (e *equalContents) areAllChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !e.tags[c.batch].isEnough() })
 }
 
 // readClasses reads one object of each class, and notes what that says of its version tag.
-func (d *decider) readClasses(ctx context.Context, classes []*tagClass) error {
+func (e *equalContents) readClasses(ctx context.Context, classes []*tagClass) error {
 	sums := make([]string, len(classes))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(max(d.Concurrency, 1))
+	g.SetLimit(max(e.Concurrency, 1))
 	for n, c := range classes {
 		g.Go(func() (err error) {
-			sums[n], err = d.readClass(parallel, c)
+			sums[n], err = e.readClass(parallel, c)
 			return err
 		})
 	}
@@ -199,27 +205,27 @@ func (d *decider) readClasses(ctx context.Context, classes []*tagClass) error {
 		if c.tag == "" || sums[n] == "" {
 			continue
 		}
-		e := d.tags[c.batch]
+		known := e.tags[c.batch]
 		if sums[n] == c.tag {
-			e.checksums++
+			known.checksums++
 		} else {
-			e.others = true
+			known.others = true
 		}
-		d.tags[c.batch] = e
+		e.tags[c.batch] = known
 	}
 	return nil
 }
 
 // readClass reads the first object of a class that can be read, and gives its MD5 checksum.
-func (d *decider) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
+func (e *equalContents) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		digest, err := inventory.DigestOfObjectBeside(ctx, d.Source, s.Item.Object, h)
+		digest, err := inventory.DigestOfObjectBeside(ctx, e.Source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		d.Watch.Progress(1, s.Size)
+		e.Watch.Progress(1, s.Size)
 		if err == nil {
 			c.digest = cmp.Or(c.digest, string(digest))
 			return hex.EncodeToString(h.Sum(nil)), nil

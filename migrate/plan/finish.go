@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// finishing ends a plan: it has a hash then, and changes no more.
+type finishing struct {
+	*planning
+	places *placements
+}
+
+// do hashes the plan and closes it.
+func (f *finishing) do(ctx context.Context) error {
+	wanted := []migrate.NewCategory{}
+	if f.places.placer != nil {
+		still, err := f.stillWanted(ctx)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, still...)
+		if err := f.Journal.SaveChoices(ctx, f.run.Pair.Destination, f.places.placer.chosen); err != nil {
+			return err
+		}
+	}
+	hash, err := f.hash(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	categories, err := json.Marshal(wanted)
+	if err != nil {
+		return err
+	}
+	err = f.Journal.FinishPlan(ctx, f.run.Num, hash, categories)
+	faultpoint.Hit(faultpoint.Planned)
+	return err
+}
+
+// hash hashes the plan as it is in the journal. What carries out an approved plan has
+// the hash of that.
+func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (string, error) {
+	if f.Approval != nil {
+		return f.Approval.Hash, nil
+	}
+	run, err := f.Journal.Run(ctx, f.run.ID) // with all that was listed
+	if err != nil {
+		return "", err
+	}
+	h, err := migrate.NewPlanHash(f.Head(run, wanted))
+	if err != nil {
+		return "", err
+	}
+	for i, err := range f.Journal.Items(ctx, run.Num) {
+		if err != nil {
+			return "", err
+		}
+		h.Add(i)
+	}
+	return h.Sum(), nil
+}
+
+// stillWanted gives the categories that are to be made: of those in an approved plan
+// the ones that something goes to.
+func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
+	if f.Approval == nil {
+		return f.places.placer.wanted, nil
+	}
+	used := map[string]bool{}
+	for i, err := range f.Journal.Items(ctx, f.run.Num, state.ItemPlanned) {
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := strings.CutPrefix(i.Category, migrate.NewPrefix); ok {
+			used[name] = true
+		}
+	}
+	return slices.DeleteFunc(f.places.placer.wanted, func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
+}

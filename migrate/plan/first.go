@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"context"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// firstDecisions are what the rules, the state database and the categories say of each object.
+type firstDecisions struct {
+	*planning
+	*decisions
+	*decider
+	listing  *listing
+	followed followedKeys
+	claimed  claimedAssets
+
+	history *history
+}
+
+// do decides what is staged, unless that was done while it was staged.
+func (f *firstDecisions) do(ctx context.Context) error {
+	if f.listing.decided {
+		f.Watch.Progress(f.listing.judged, 0)
+	}
+	if f.listing.decided && !f.listing.maybeSidecars {
+		return nil
+	}
+	f.history = f.openHistory(ctx, "", nil)
+	defer f.history.close()
+	f.failures = f.history.failures
+	if f.Mapping.PlaceNeedsMetadata() {
+		return f.decideAhead(ctx)
+	}
+	return f.everyItem(ctx, f.first)
+}
+
+// first decides an item by the rules, the journal and the categories. What is at
+// the destination, and other objects, come later.
+func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error) {
+	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
+		return false, nil
+	}
+	if i.Obstacle == maybeSidecar {
+		i.Obstacle = "" // it describes nothing
+	}
+	if i.Action == state.Move || isSuccessor(*i) { // a former pass has found where it comes from
+		f.followed[i.Origin] = true
+		if i.Action != state.Create {
+			return false, nil
+		}
+		if i.State != state.ItemDone { // which needs its place
+			return true, f.judge(ctx, i, migrate.Situation{Memory: migrate.Changed, Standing: migrate.Deleted}, state.Receipt{}, state.Item{})
+		}
+	}
+	if i.State == state.ItemDone { // an outcome from before this listing
+		if i.Action == state.Create {
+			f.places.creates++
+		}
+		return false, nil
+	}
+	approved, settled, err := f.settle(i)
+	if settled || err != nil {
+		return settled, err
+	}
+	o := i.Object
+	memory, receipt, err := f.history.memory(o)
+	if err != nil {
+		return false, err
+	}
+	f.Watch.Progress(1, 0)
+	s := f.situation(o, memory, receipt, approved, true)
+	if err := f.redescribe(&s, o, receipt, true, f.history.redescribed); err != nil {
+		return false, err
+	}
+	return true, f.judge(ctx, i, s, receipt, approved)
+}

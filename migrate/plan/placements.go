@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"context"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// placements know where objects may go at the destination, and how many of a plan go where.
+type placements struct {
+	*planning
+	placer     *placer                // nil until something has to be placed
+	containers map[migrate.Place]bool // where objects go; names left out
+	creates    int                    // objects that are to be sent
+	limits     assets.Limits          // of the destination, as far as it was asked
+}
+
+// need asks the destination what it takes, once there is something to place:
+// a run without news asks it nothing.
+func (p *placements) need(ctx context.Context) error {
+	if p.placer != nil {
+		return nil
+	}
+	there, err := migrate.Categories(ctx, p.Dest)
+	if err != nil {
+		return err
+	}
+	if err := migrate.SaveCategories(ctx, p.Journal, p.run.Pair.Destination, there); err != nil {
+		return err
+	}
+	choices, err := p.Journal.Choices(ctx, p.run.Pair.Destination)
+	if err != nil {
+		return err
+	}
+	if p.limits, err = p.Dest.Limits(ctx); err != nil {
+		return err
+	}
+	var structure []sources.Category
+	if s, ok := p.Source.(sources.Structured); ok {
+		if structure, err = s.Structure(ctx); err != nil {
+			return err
+		}
+	}
+	p.placer = &placer{rules: p.Rules, mapping: p.Mapping, there: there, kept: structure, choices: choices,
+		wanted: p.Approval.clone(), fixed: p.Approval != nil,
+		found: map[string]string{}, chosen: map[string]string{}, maxSize: p.limits.MaxFileSize}
+	return nil
+}
+
+// admit counts what is to be sent to a place, unless that is enough already.
+func (p *placements) admit(place spot, why migrate.Reason) (state.Action, migrate.Reason) {
+	if !why.Parks() {
+		if p.Approval == nil && p.Rules.Limit > 0 && p.creates >= p.Rules.Limit {
+			return state.Skip, migrate.ReasonLimit
+		}
+		p.creates++
+		p.placer.use(place)
+	}
+	p.containers[migrate.Place{Category: place.Category, Folder: place.Folder}] = true
+	return state.Create, why
+}
