@@ -309,7 +309,7 @@ func (n *encounters) meets(i *state.Item, found sight) {
 
 // inTheirPlaces gives the assets in the places where objects would go, the one of the very
 // name first, then others that people would take for it. Assets that stand for another
-// object do not count: resolveCollisions sees to those.
+// object do not count: collisions see to those.
 func (n *encounters) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
 	var slots []int64
 	for _, i := range items {

@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// inMemory are the types of findings that are handed over in memory.
+var inMemory = map[reflect.Type]finding{
+	reflect.TypeFor[listing]():       theListing,
+	reflect.TypeFor[goneCount]():     theGone,
+	reflect.TypeFor[placements]():    thePlaces,
+	reflect.TypeFor[followedKeys]():  theFollowed,
+	reflect.TypeFor[claimedAssets](): theClaimed,
+	reflect.TypeFor[heldDeletes]():   theHeld,
+	reflect.TypeFor[lostOwners]():    theLost,
+	reflect.TypeFor[driftCursor]():   theCursor,
+	reflect.TypeFor[doubledNames]():  theDoubled,
+	reflect.TypeFor[violations]():    theViolations,
+}
+
+// reported are the findings that Plan reads after the last pass.
+var reported = findings{theGone, thePlaces, theCursor, theDoubled, theViolations}
+
+func testPasses() []pass {
+	p := &planning{Planner: &Planner{}}
+	return p.passes(newHandover(p))
+}
+
+// What a pass reads was written before. What is handed over in memory is whole by then: after it
+// was read, only those go on writing it that read it themselves.
+func TestPassOrder(t *testing.T) {
+	written, read := map[finding]string{}, map[finding]string{}
+	for _, pass := range testPasses() {
+		for _, f := range pass.reads {
+			if written[f] == "" {
+				t.Errorf("%q reads %q, which no pass has written before", pass.name, f)
+			}
+		}
+		for _, f := range pass.writes {
+			if first := read[f]; first != "" && !slices.Contains(pass.reads, f) && isInMemory(f) {
+				t.Errorf("%q writes %q, which %q has read", pass.name, f, first)
+			}
+			written[f] = pass.name
+		}
+		for _, f := range pass.reads {
+			read[f] = pass.name
+		}
+	}
+	for f, by := range written {
+		if read[f] == "" && !slices.Contains(reported, f) {
+			t.Errorf("%q writes %q, which nobody reads", by, f)
+		}
+	}
+	for _, f := range reported {
+		if written[f] == "" {
+			t.Errorf("%q is reported and never written", f)
+		}
+	}
+}
+
+func isInMemory(f finding) bool { return slices.Contains(slices.Collect(maps.Values(inMemory)), f) }
+
+// A pass gets of the handover what it declares, and nothing else.
+func TestPassesGetWhatTheyDeclare(t *testing.T) {
+	for _, pass := range testPasses() {
+		declared := slices.DeleteFunc(slices.Concat(pass.reads, pass.writes), func(f finding) bool { return !isInMemory(f) })
+		slices.Sort(declared)
+		got := map[finding]bool{}
+		reach(reflect.TypeOf(pass.step), map[reflect.Type]bool{}, got)
+		if diff := cmp.Diff(slices.Compact(declared), slices.Sorted(maps.Keys(got)), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q declares what it does not get (-), or gets what it does not declare (+):\n%s", pass.name, diff)
+		}
+	}
+	handed := map[finding]bool{}
+	reach(reflect.TypeFor[handover](), map[reflect.Type]bool{}, handed)
+	if len(handed) != len(inMemory) || reflect.TypeFor[handover]().NumField() != len(inMemory) {
+		t.Errorf("the handover has %d findings in %d fields, %d are known", len(handed), reflect.TypeFor[handover]().NumField(), len(inMemory))
+	}
+}
+
+// reach collects the findings that a value of a type leads to.
+func reach(t reflect.Type, seen map[reflect.Type]bool, got map[finding]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	if f, is := inMemory[t]; is {
+		got[f] = true
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		reach(t.Elem(), seen, got)
+	case reflect.Struct:
+		if !strings.HasSuffix(t.PkgPath(), "migrate/plan") {
+			return
+		}
+		for n := range t.NumField() {
+			reach(t.Field(n).Type, seen, got)
+		}
+	}
+}
