@@ -27,21 +27,9 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 	var place spot
 	var looked ahead
 	if action == state.Create || action == state.Replace || action == state.Move {
-		if err := d.places.need(ctx); err != nil {
+		if place, looked, err = d.findPlace(ctx, o, &s, action, approved); err != nil {
 			return err
 		}
-		if looked, err = d.aheadOf(ctx, o); err != nil {
-			return err
-		}
-		if looked.err != nil && action != state.Replace { // which stays where it is
-			s.Failed = looked.reason()
-		}
-		place, s.Problem = d.places.placer.place(o, looked.found)
-		if action == state.Replace && s.Problem != migrate.ReasonTooLarge {
-			s.Problem = ""
-		}
-		place.remark = migrate.Joined(place.remark, looked.remark)
-		keepName(&place.Place, &s, approved, i.Key)
 		action, why = migrate.Decide(s, d.Rules)
 	}
 	if why == migrate.ReasonNew && place.extended {
@@ -64,6 +52,27 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 	}
 	i.Error = cmp.Or(place.remark, i.Error)
 	return nil
+}
+
+// findPlace finds where an object goes on which a plan is about to act, and notes in its situation
+// what speaks against that.
+func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place spot, looked ahead, err error) {
+	if err := d.places.need(ctx); err != nil {
+		return place, looked, err
+	}
+	if looked, err = d.aheadOf(ctx, o); err != nil {
+		return place, looked, err
+	}
+	if looked.err != nil && action != state.Replace { // which stays where it is
+		s.Failed = looked.reason()
+	}
+	place, s.Problem = d.places.placer.place(o, looked.found)
+	if action == state.Replace && s.Problem != migrate.ReasonTooLarge {
+		s.Problem = ""
+	}
+	place.remark = migrate.Joined(place.remark, looked.remark)
+	keepName(&place.Place, s, approved, o.Key)
+	return place, looked, nil
 }
 
 // parkAfter runs in which an object failed, it is not tried any more until it

@@ -161,7 +161,7 @@ type parting struct {
 	*planning
 	*decisions
 	*decider
-	anew  []state.Item // that have no item yet
+	added []state.Item // that have no item yet
 	heirs []state.Item // of these and others, those that get the asset of their owner
 }
 
@@ -221,7 +221,7 @@ func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same b
 	if err := p.asNew(ctx, &i, state.Item{}, false); err != nil {
 		return i, false, err
 	}
-	if p.anew = append(p.anew, i); len(p.anew) < migrate.PageSize {
+	if p.added = append(p.added, i); len(p.added) < migrate.PageSize {
 		return i, true, nil
 	}
 	return i, true, p.end(ctx)
@@ -229,13 +229,13 @@ func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same b
 
 // end stores what was collected.
 func (p *parting) end(ctx context.Context) error {
-	if len(p.anew) > 0 {
-		slices.SortFunc(p.anew, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
-		if err := p.Journal.AddDrift(ctx, p.run.Num, p.anew); err != nil {
+	if len(p.added) > 0 {
+		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
+		if err := p.Journal.AddDrift(ctx, p.run.Num, p.added); err != nil {
 			return err
 		}
 		faultpoint.Hit(faultpoint.Decided)
-		p.anew = p.anew[:0]
+		p.added = p.added[:0]
 	}
 	for _, i := range p.heirs {
 		if err := p.store(ctx, i); err != nil {

@@ -106,64 +106,84 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if err := w.stageVanished(ctx, key); err != nil {
 		return err
 	}
-	known, receipt, err := w.history.memory(o)
+	r, err := w.recollect(o)
 	if err != nil {
 		return err
 	}
-	alias, shares, err := w.aliases.find(key) // before the cursor is at an object that is not staged
-	if err != nil {
-		return err
-	}
-	if _, _, err := w.unsettled.find(key); err != nil { // one that is listed is decided as all else
-		return err
-	}
-	_, wasDone, err := w.outcomes.find(key)
-	if err != nil {
-		return err
-	}
-	w.unread.pass(o)
-	w.page.Cursor = key
-	approved, isApproved, err := w.history.approved.of(key)
-	if err != nil {
-		return err
-	}
-	delete(w.unseen, o.Key)
-	if known != migrate.Unknown {
-		w.met++
-	}
+	delete(w.unseen, key)
 	w.seeSentinel(o)
-	if known == migrate.Unknown && shares && w.isAlias(o, alias, approved, isApproved) {
-		return w.passAlias(ctx, alias)
-	}
-	if known == migrate.Unknown {
-		if taken, err := w.sidecar(ctx, o); taken || err != nil {
-			w.listed++
-			w.Watch.Progress(1, 0)
-			return err
-		}
+	if r.memory != migrate.Unknown {
+		w.met++
+	} else if r.shares && w.isAlias(o, r.alias, r.approved, r.isApproved) {
+		return w.passAlias(ctx, r.alias)
+	} else if taken, err := w.sidecar(ctx, o); taken || err != nil {
+		w.count()
+		return err
 	}
 	w.chain.pass(key)
+	w.count()
+	return w.decide(ctx, o, r)
+}
+
+// count counts an object that was listed.
+func (w *walk) count() {
 	w.listed++
 	w.Watch.Progress(1, 0)
-	s := w.situation(o, known, receipt, approved, isApproved)
-	if err := w.redescribe(&s, o, receipt, isApproved, w.history.redescribed); err != nil {
+}
+
+// A recollection is what is known of an object before it is listed.
+type recollection struct {
+	memory     migrate.Memory
+	receipt    state.Receipt
+	alias      state.Alias
+	shares     bool // it is an alias
+	wasDone    bool // by this run, before it was listed again
+	approved   state.Item
+	isApproved bool
+}
+
+// recollect finds what is known of the next object. Then the cursor is at that.
+func (w *walk) recollect(o sources.Object) (r recollection, err error) {
+	if r.memory, r.receipt, err = w.history.memory(o); err != nil {
+		return r, err
+	}
+	if r.alias, r.shares, err = w.aliases.find(o.Key); err != nil { // before the cursor is at an object that is not staged
+		return r, err
+	}
+	if _, _, err = w.unsettled.find(o.Key); err != nil { // one that is listed is decided as all else
+		return r, err
+	}
+	if _, r.wasDone, err = w.outcomes.find(o.Key); err != nil {
+		return r, err
+	}
+	w.unread.pass(o)
+	w.page.Cursor = o.Key
+	r.approved, r.isApproved, err = w.history.approved.of(o.Key)
+	return r, err
+}
+
+// decide stages an object, and what is decided about it, unless it is as the state database
+// remembers it.
+func (w *walk) decide(ctx context.Context, o sources.Object, r recollection) error {
+	s := w.situation(o, r.memory, r.receipt, r.approved, r.isApproved)
+	if err := w.redescribe(&s, o, r.receipt, r.isApproved, w.history.redescribed); err != nil {
 		return err
 	}
-	if wasDone {
-		if err := w.changedSince(o, s, receipt, alias); err != nil {
+	if r.wasDone {
+		if err := w.changedSince(o, s, r.receipt, r.alias); err != nil {
 			return err
 		}
 	}
 	action, _ := migrate.Decide(s, w.Rules)
 	switch {
-	case known == migrate.Same && receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
+	case r.memory == migrate.Same && r.receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
 		return nil
-	case action == state.Unchanged && known == migrate.Same:
-		return w.countUnchanged(ctx, receipt)
+	case action == state.Unchanged && r.memory == migrate.Same:
+		return w.countUnchanged(ctx, r.receipt)
 	}
 	i := state.Item{Object: o}
 	if w.listing.decided {
-		if err := w.judge(ctx, &i, s, receipt, approved); err != nil {
+		if err := w.judge(ctx, &i, s, r.receipt, r.approved); err != nil {
 			return err
 		}
 	}

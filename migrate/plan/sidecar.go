@@ -271,7 +271,7 @@ func (s *changedSidecars) do(ctx context.Context) error {
 }
 
 func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) error {
-	var keys, ours, later []sources.Key
+	var keys []sources.Key
 	for _, c := range page {
 		keys = append(keys, c.Key)
 	}
@@ -279,58 +279,71 @@ func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) 
 	if err != nil {
 		return err
 	}
-	items := map[sources.Key]state.Item{}
+	work := sidecarWork{items: map[sources.Key]state.Item{}}
 	for _, c := range page {
-		anew, another := toDescribe(c, owners[c.Key])
-		if len(anew) > 0 && c.Unread {
-			unread, err := s.tellUnread(ctx, c)
-			if err != nil {
-				return err
-			}
-			if unread {
-				continue
-			}
-		}
-		if another || len(anew) > 0 && s.Rules.Sync == nil {
-			later = append(later, c.Key)
-		} else {
-			ours = append(ours, c.Key)
-		}
-		if s.Rules.Sync == nil {
-			continue
-		}
-		for _, key := range anew {
-			if items[key], err = s.describedAnew(ctx, key); err != nil {
-				return err
-			}
+		if err := s.follow(ctx, c, owners[c.Key], &work); err != nil {
+			return err
 		}
 	}
-	if err := errors.Join(s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, s.run.Num, ours), s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, 0, later)); err != nil || len(items) == 0 {
-		return err
+	claimed := errors.Join(s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, s.run.Num, work.ours), s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, 0, work.later))
+	if claimed != nil || len(work.items) == 0 {
+		return claimed
 	}
-	return s.Journal.AddDrift(ctx, s.run.Num, inOrder(items))
+	return s.Journal.AddDrift(ctx, s.run.Num, inOrder(work.items))
+}
+
+// sidecarWork is what follows from sidecars that changed.
+type sidecarWork struct {
+	ours, later []sources.Key              // sidecars that this run takes care of, or a later one
+	items       map[sources.Key]state.Item // of the objects that they describe
+}
+
+// follow finds what is to be done for one sidecar.
+func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
+	redescribe, another := toDescribe(c, owners)
+	if len(redescribe) > 0 && c.Unread {
+		if unread, err := s.tellUnread(ctx, c); unread || err != nil {
+			return err
+		}
+	}
+	if another || len(redescribe) > 0 && s.Rules.Sync == nil {
+		work.later = append(work.later, c.Key)
+	} else {
+		work.ours = append(work.ours, c.Key)
+	}
+	if s.Rules.Sync == nil {
+		return nil
+	}
+	for _, key := range redescribe {
+		i, err := s.redescription(ctx, key)
+		if err != nil {
+			return err
+		}
+		work.items[key] = i
+	}
+	return nil
 }
 
 // toDescribe tells which of the objects that a sidecar describes have an asset that has to be
 // described anew, and whether there is one that a later run has to look after. What was written
 // since a run took care of the sidecar was described by it, even if that run came to no end.
-func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []sources.Key, later bool) {
+func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (redescribe []sources.Key, later bool) {
 	for _, o := range owners {
 		switch {
 		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
 		case o.Action == "" && c.Claimed != 0 && o.Run >= c.Claimed:
 		case o.Action == "" || o.Action == state.Describe:
-			anew = append(anew, o.Key)
+			redescribe = append(redescribe, o.Key)
 		case o.Action != state.Create && o.Action != state.Replace:
 			later = true
 		}
 	}
-	return anew, later
+	return redescribe, later
 }
 
-// describedAnew is the item of an object that is as it was, and whose asset is to be
+// redescription is the item of an object that is as it was, and whose asset is to be
 // described again.
-func (s *changedSidecars) describedAnew(ctx context.Context, key sources.Key) (state.Item, error) {
+func (s *changedSidecars) redescription(ctx context.Context, key sources.Key) (state.Item, error) {
 	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {
 		return state.Item{}, err
