@@ -81,5 +81,5 @@ func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, err
 			used[name] = true
 		}
 	}
-	return slices.DeleteFunc(f.places.placer.wanted, func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
+	return slices.DeleteFunc(slices.Clone(f.places.placer.wanted), func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
 }

@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/token"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A library is a source in memory, a sandbox behind HTTP with a category for images, and a state
+// database.
+type library struct {
+	testing.TB
+	source *memory.Source
+	client *assets.Client
+	store  *state.Store
+	pair   state.Pair
+	images string
+	rest   func() // waits until the sandbox is done
+}
+
+func newLibrary(tb testing.TB) *library {
+	tb.Helper()
+	made := sandbox.NewCredentials()
+	server, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}})
+	must(tb, err)
+	listener := httptest.NewUnstartedServer(server)
+	conns := sandboxtest.KeepConnections(listener)
+	listener.Start()
+	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
+	must(tb, err)
+	wire := assets.NewTransport(nil)
+	l := &library{TB: tb, source: &memory.Source{}}
+	l.client, err = assets.New(assets.Options{BaseURL: listener.URL, Tokens: tokens, Transport: wire, Retry: retry.Policy{Attempts: 1}})
+	must(tb, err)
+	l.store, err = state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"))
+	must(tb, err)
+	l.rest = func() {
+		l.client.CloseIdleConnections()
+		wire.CloseIdleConnections()
+		conns.Rest(tb)
+	}
+	tb.Cleanup(func() {
+		l.rest()
+		listener.Close()
+		must(tb, server.Close())
+		must(tb, l.store.Close())
+	})
+	l.pair, err = l.store.Pair(tb.Context(), "memory", "environment", listener.URL)
+	must(tb, err)
+	l.images, err = l.client.CreateCategory(tb.Context(), assets.NewCategory{Name: "Images of all", Extensions: []string{"jpg"}})
+	must(tb, err)
+	return l
+}
+
+// rules have all passes do something.
+func (l *library) rules() migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Category, r.Duplicates, r.Sync = "Images of all", oneAsset, migrate.DefaultSyncRules()
+	r.Sync.Delete, r.Sync.Quarantine = "trash", 0
+	return r
+}
+
+func (l *library) begin() (*Planner, state.Run) {
+	l.Helper()
+	r := l.rules()
+	rules, err := json.Marshal(r)
+	must(l, err)
+	run, err := l.store.Begin(l.Context(), l.pair, migrate.SyncCommand, rules)
+	must(l, err)
+	p := New(migrate.Deps{Source: l.source, Dest: l.client, Journal: l.store}, r)
+	p.Answer = time.Millisecond
+	return p, run
+}
+
+func (l *library) sync() {
+	l.Helper()
+	p, run := l.begin()
+	plan, err := p.Plan(l.Context(), run)
+	must(l, err)
+	l.rest()
+	a := apply.New(p.Deps, l.client)
+	a.Settle, a.Answer, a.Wait, a.Again = time.Millisecond, time.Millisecond, 0, []time.Duration{time.Millisecond}
+	must(l, a.Apply(l.Context(), plan.Run))
+	l.rest()
+}
+
+func (l *library) put(keysAndContents ...string) {
+	for n := 0; n < len(keysAndContents); n += 2 {
+		l.source.Put(sources.Key(keysAndContents[n]), []byte(keysAndContents[n+1]))
+	}
+}
+
+// snapshot gives what the findings in memory say.
+func (h *handover) snapshot() map[finding]string {
+	s := map[finding]string{
+		theListing: fmt.Sprint(*h.listing), theGone: fmt.Sprint(*h.gone), theFollowed: fmt.Sprint(h.followed), theClaimed: fmt.Sprint(h.claimed),
+		theHeld: fmt.Sprint(*h.held), theLost: fmt.Sprint(h.lost), theCursor: fmt.Sprint(*h.cursor), theDoubled: fmt.Sprint(h.doubled.Load()),
+		theViolations: fmt.Sprint(len(h.violated.all)), thePlaces: fmt.Sprint(h.places.containers, h.places.creates, h.places.limits),
+	}
+	if p := h.places.placer; p != nil {
+		s[thePlaces] += fmt.Sprint(p.found, p.chosen, p.wanted)
+	}
+	return s
+}
+
+// A pass changes no finding but those that it declares to write. Of a library in which all has
+// happened that a plan looks for, each of them is written.
+func TestPassesWriteWhatTheyDeclare(t *testing.T) {
+	l := newLibrary(t)
+	l.put("Case.jpg", "before", "changed.jpg", "former", "drift.jpg", "drift", "gone.jpg", "gone", "move.jpg", "moved", "owner.jpg", "equal")
+	l.sync()
+	l.source.Delete("gone.jpg")
+	l.sync()
+	for _, name := range []string{"claimed.jpg", "double.jpg", "double.jpg"} {
+		u := assets.Upload{CategoryID: l.images, Filename: name, Size: int64(len(name))}
+		u.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(name)), nil }
+		_, err := l.client.Upload(t.Context(), u)
+		must(t, err)
+	}
+	for _, key := range []sources.Key{"drift.jpg", "owner.jpg"} {
+		r, err := l.store.Receipt(t.Context(), l.pair.ID, key)
+		must(t, err)
+		must(t, l.client.Trash(t.Context(), r.Asset))
+	}
+	l.source.Delete("Case.jpg")
+	l.source.Delete("move.jpg")
+	l.put("case.jpg", "after", "changed.jpg", "now", "claimed.jpg", "claimed.jpg", "moved.jpg", "moved", "with.jpg", "equal")
+
+	p, run := l.begin()
+	p.DriftShare, p.Guards = 0.4, Guards{}
+	run, err := l.store.Run(t.Context(), run.ID)
+	must(t, err)
+	shared := &planning{Planner: p, run: run, started: p.Now()}
+	h := newHandover(shared)
+	written := map[finding]bool{}
+	for _, pass := range shared.passes(h) {
+		before := h.snapshot()
+		must(t, pass.step.do(t.Context()))
+		for f, now := range h.snapshot() {
+			if now == before[f] {
+				continue
+			}
+			written[f] = true
+			if !slices.Contains(pass.writes, f) {
+				t.Errorf("%q does not declare to write %q: %s became %s", pass.name, f, before[f], now)
+			}
+		}
+	}
+	for f := range h.snapshot() {
+		if !written[f] {
+			t.Errorf("no pass has written %q", f)
+		}
+	}
+}
