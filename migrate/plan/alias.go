@@ -54,15 +54,3 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 	}
 	return w.add(ctx, i)
 }
-
-// stillAlone reports of an object that is gone, and of which is known since when, whether it
-// is the only one that its asset stands for.
-func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
-	if !known {
-		return false, nil
-	}
-	for _, err := range e.Journal.AliasesOf(ctx, e.run.Pair.ID, key) {
-		return false, err
-	}
-	return true, nil
-}

@@ -43,7 +43,7 @@ func (f *finishing) do(ctx context.Context) error {
 	return err
 }
 
-// hash hashes the plan as it is in the journal. What carries out an approved plan has
+// hash hashes the plan as it is in the state database. What carries out an approved plan has
 // the hash of that.
 func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (string, error) {
 	if f.Approval != nil {

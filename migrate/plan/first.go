@@ -36,7 +36,7 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	return f.everyItem(ctx, f.first)
 }
 
-// first decides an item by the rules, the journal and the categories. What is at
+// first decides an item by the rules, the state database and the categories. What is at
 // the destination, and other objects, come later.
 func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error) {
 	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {

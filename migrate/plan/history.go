@@ -41,7 +41,7 @@ func (h *history) close() {
 	h.approved.close()
 }
 
-// recall tells what the journal knows of an object.
+// recall tells what the state database knows of an object.
 type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.

@@ -33,8 +33,8 @@ const (
 // A pass is one step of a plan.
 type pass struct {
 	name   string
-	reads  []finding // what passes before it have written
-	writes []finding
+	reads  findings // what passes before it have written
+	writes findings
 	step   interface {
 		do(ctx context.Context) error
 	}
@@ -42,8 +42,9 @@ type pass struct {
 
 type findings = []finding
 
-// passes are the steps of a plan in their order. Each gets of the handover what it declares to
-// read or to write; what it decides goes into the items of the run, where others find it.
+// passes are the steps of a plan in their order, each with its name, what it reads and what it
+// writes. Of the handover it gets what it declares; what it decides goes into the items of the run,
+// where others find it. Tests hold passes to what they declare.
 func (p *planning) passes(h *handover) []pass {
 	var (
 		out         = &decisions{planning: p}

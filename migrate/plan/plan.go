@@ -1,6 +1,10 @@
 // Package plan decides for every object what has to happen and why, and writes that down. It lists
 // the source, asks the state database and the destination, and ends with the hash of the plan.
 //
+// A plan is made in passes, each of which is a type in a file of its own: passes.go lists them in their
+// order, with what each reads and writes. A decider decides about one object (decider.go), and
+// decisions write what was decided (planning.go).
+//
 // Its Planner holds only what can read the destination: this package does not import what writes
 // there, so that a dry run cannot write even by mistake.
 package plan
@@ -24,6 +28,7 @@ import (
 // A Planner makes plans. It can read the destination and nothing more.
 type Planner struct {
 	collect.Collector
+	// Rules say what is taken and what is to be done with it.
 	Rules migrate.Rules
 	// Approval is the approved plan that is to be carried out, if there is one.
 	Approval *Approval
@@ -31,8 +36,8 @@ type Planner struct {
 	SourceAddress string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
-	// Unchanged, if it is set, is told of the objects that are as the journal
-	// remembers them. They are counted in the plan and not listed in it.
+	// Unchanged, if it is set, is called with the receipts of objects that are as the state
+	// database remembers them. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
@@ -53,14 +58,14 @@ type Planner struct {
 	FormerAlive time.Time
 }
 
-// New makes a planner.
+// New returns a Planner with the default guards and waits.
 func New(d migrate.Deps, r migrate.Rules) *Planner {
 	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, Answer: migrate.DefaultAnswer,
 		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
 }
 
-// Plan lists the source, as far as the run has not done so, decides, and stores
-// the decisions.
+// Plan lists the source, as far as the run has not done so, decides, stores the decisions, and
+// returns what the plan says. A plan that a safety check stops is no error: see migrate.Plan.Guarded.
 func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error) {
 	run, err := p.Journal.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
 	if err != nil {
@@ -112,7 +117,7 @@ func (p *planning) decide(ctx context.Context, found *handover) error {
 	return nil
 }
 
-// summary reads a plan back from the journal, so that one which is continued
+// summary reads a plan back from the state database, so that one which is continued
 // says the same as on the first day.
 func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) {
 	run, err := p.Journal.Run(ctx, id)
@@ -180,7 +185,7 @@ func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error 
 	return nil
 }
 
-// Head gives what the plan of a run says besides its items.
+// Head returns what the plan of a run says besides its items.
 func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
 	return migrate.PlanHead{
 		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,

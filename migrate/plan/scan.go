@@ -37,7 +37,7 @@ func (w *walk) do(ctx context.Context) error {
 }
 
 // scan lists the source from where the run's listing stopped and stages what is
-// not as the journal remembers it. Where it can, it stages decisions: to store them
+// not as the state database remembers it. Where it can, it stages decisions: to store them
 // later takes longer than all the rest of a plan.
 func (w *walk) scan(ctx context.Context) (err error) {
 	w.Watch.Phase(migrate.PhaseScan, -1, -1)

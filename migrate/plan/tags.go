@@ -94,7 +94,7 @@ func (e *equalContents) classesByTag(group []*sharing) (classes []*tagClass) {
 // tellApart finds out which objects of one size and extension are equal. Equal version tags
 // prove that where they may be made from the content. Unequal ones prove nothing, unless enough
 // of the same batches are known to be checksums. Else the objects are read, except those whose
-// digests the journal knows.
+// digests the state database knows.
 func (e *equalContents) tellApart(ctx context.Context, group []*sharing) error {
 	classes := e.classesByTag(group)
 	if len(classes) > 1 {

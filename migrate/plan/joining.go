@@ -27,7 +27,7 @@ type joining struct {
 
 // do finds among what is to be created the objects whose content another object has,
 // and which are to share its asset. It comes when all else is decided: so what they share
-// is to be there, or is already as far as the journal knows.
+// is to be there, or is already as far as the state database knows.
 //
 // Only objects of one size can be equal, so there is never more in memory than those. What
 // is empty says nothing, and an asset keeps its category and its extension, so objects that
@@ -141,10 +141,10 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 type lostOwners map[sources.Key]*loss
 
 // A loss is why nobody else is to share the asset of an object.
-type loss struct{ unknownErr error } // nil where the asset has not what the journal says
+type loss struct{ unknownErr error } // nil where the asset has not what the state database says
 
 // confirmOwners looks at the assets that were there before and that more objects are to share
-// from now on. Where one is not what the journal says, nobody shares it any more, and the
+// from now on. Where one is not what the state database says, nobody shares it any more, and the
 // objects of which that was said are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	tallies, err := j.Journal.Tallies(ctx, j.run.Num)

@@ -46,10 +46,10 @@ type encounters struct {
 }
 
 // do looks into the containers where objects would go, and decides anew
-// about every object whose place is taken there. So a lost journal ends in
+// about every object whose place is taken there. So a lost state database ends in
 // adoption, not in a second library.
 //
-// A container is left out once the journal knows that nothing is in it but assets
+// A container is left out once the state database knows that nothing is in it but assets
 // of this source: in the usual case that is from the moment we made it. One that
 // holds other assets, those of another source included (which may be the same
 // library under another path), is looked at in every plan that wants to put something

@@ -131,7 +131,7 @@ func nameBefore(r state.Receipt) (name string, is bool) {
 // folderPaths are the paths of folders by their IDs, for each category.
 type folderPaths map[string]map[string]string
 
-// of gives the path of the folder of a receipt, if the journal knows it.
+// of gives the path of the folder of a receipt, if the state database knows it.
 func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (folder string, known bool, err error) {
 	if r.Folder == "" {
 		return "", true, nil

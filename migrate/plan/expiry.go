@@ -2,59 +2,12 @@ package plan
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"fmt"
 
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
 )
-
-// hidden are the beginnings of keys that a listing could not look behind, so that nothing
-// follows from what is missing there.
-type hidden []sources.Key
-
-// pass takes note of an object of the listing, and forgets what lies before it.
-func (h *hidden) pass(o sources.Object) {
-	key := o.Key
-	*h = slices.DeleteFunc(*h, func(begin sources.Key) bool { return key > begin && !strings.HasPrefix(string(key), string(begin)) })
-	switch o.Obstacle {
-	case sources.UnreadableDirectory:
-		*h = append(*h, key)
-	case sources.Symlink, sources.BrokenSymlink: // it may lead to a folder that was followed before
-		*h = append(*h, key+"/")
-	}
-}
-
-func (h hidden) hides(key sources.Key) bool {
-	return slices.ContainsFunc(h, func(begin sources.Key) bool { return strings.HasPrefix(string(key), string(begin)) })
-}
-
-// missedIn gives what is to be told of objects that have arrived and are not listed; nil
-// where nothing follows from that.
-func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
-	if !w.Rules.FollowsGone() {
-		return nil
-	}
-	return func(r state.Receipt) error { return w.missed(ctx, r) }
-}
-
-// missed stages an object that has arrived and is not listed. What is to become of its
-// asset is decided once all is listed.
-func (w *walk) missed(ctx context.Context, r state.Receipt) error {
-	i := state.Item{Object: r.Object}
-	i.Obstacle = migrate.ObstacleAbsent
-	if w.unread.hides(r.Key) {
-		i.Obstacle = migrate.ObstacleUnseen
-	}
-	if w.listing.decided {
-		if err := w.judge(ctx, &i, w.situation(i.Object, migrate.Same, r, state.Item{}, false), r, state.Item{}); err != nil {
-			return err
-		}
-	}
-	w.page.Cursor = r.Key
-	return w.add(ctx, i)
-}
 
 // An expiry trashes assets whose objects have been deleted at the source for long enough.
 type expiry struct {
@@ -152,4 +105,33 @@ func (e *expiry) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err erro
 		}
 	}
 	return sizes, nil
+}
+
+// stillAlone reports of an object that is gone, and of which is known since when, whether it
+// is the only one that its asset stands for.
+func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
+	if !known {
+		return false, nil
+	}
+	for _, err := range e.Journal.AliasesOf(ctx, e.run.Pair.ID, key) {
+		return false, err
+	}
+	return true, nil
+}
+
+// guardDeletes reports whether more assets are to be trashed than may be, and has the run
+// remember that.
+func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
+	known, err := e.Journal.SumReceipts(ctx, e.run.Pair.ID)
+	if err != nil {
+		return false, err
+	}
+	most := e.Guards
+	few := due <= fewDeletes && 2*due <= known.Objects && most.MaxDeletePercent > 0
+	if due <= most.AcceptDeletes || due <= most.MaxDelete && (few || within(due, known.Objects, most.MaxDeletePercent)) {
+		return false, nil
+	}
+	e.held.why = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
+		counted(due, "asset"), migrate.WouldTrash, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
+	return true, nil
 }

@@ -128,7 +128,7 @@ func restores(i state.Item) bool {
 	return false
 }
 
-// partAllFrom makes new objects of all aliases of an owner, and has the journal forget that
+// partAllFrom makes new objects of all aliases of an owner, and has the state database forget that
 // they ever shared its asset: whatever becomes of them in this run, the next one must not take
 // them for what has arrived. One of them may be an heir, whose item is given.
 func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {

@@ -88,23 +88,6 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 	}
 }
 
-// guardDeletes reports whether more assets are to be trashed than may be, and has the run
-// remember that.
-func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
-	known, err := e.Journal.SumReceipts(ctx, e.run.Pair.ID)
-	if err != nil {
-		return false, err
-	}
-	most := e.Guards
-	few := due <= fewDeletes && 2*due <= known.Objects && most.MaxDeletePercent > 0
-	if due <= most.AcceptDeletes || due <= most.MaxDelete && (few || within(due, known.Objects, most.MaxDeletePercent)) {
-		return false, nil
-	}
-	e.held.why = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), migrate.WouldTrash, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
-	return true, nil
-}
-
 // guardChanges fails if more assets would be changed than may be.
 func (g *guarding) guardChanges(ctx context.Context) error {
 	changes, err := g.countPlanned(ctx, state.Replace, state.Describe, state.Move)
