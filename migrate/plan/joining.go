@@ -173,7 +173,7 @@ func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 			setUnknown(i, err)
 			return true, nil
 		}
-		j.places.creates--
+		j.places.withdraw()
 		return true, j.asNew(ctx, i, *i, true)
 	})
 }

@@ -187,7 +187,7 @@ func (s *successions) become(ctx context.Context, m movement) (state.Item, error
 		migrate.SetDecision(&i, state.Move, migrate.Reason(i.Reason))
 	case can:
 		migrate.SetDecision(&i, state.Move, migrate.ReasonMoved)
-		s.places.creates--
+		s.places.withdraw()
 	case !parked:
 		migrate.SetDecision(&i, state.Create, migrate.ReasonOtherKind)
 	}

@@ -32,19 +32,20 @@ const (
 
 // A pass is one step of a plan.
 type pass struct {
-	name   string
-	reads  findings // what passes before it have written
-	writes findings
-	step   interface {
+	name    string
+	reads   findings // what passes before it have written
+	updates findings // the same, and changes it
+	writes  findings
+	step    interface {
 		do(ctx context.Context) error
 	}
 }
 
 type findings = []finding
 
-// passes are the steps of a plan in their order, each with its name, what it reads and what it
-// writes. Of the handover it gets what it declares; what it decides goes into the items of the run,
-// where others find it. Tests hold passes to what they declare.
+// passes are the steps of a plan in their order, with what each reads, changes and writes.
+// Of the handover a pass gets what it declares here, to which tests hold it. What it decides goes
+// into the items of the run, where others find it.
 func (p *planning) passes(h *handover) []pass {
 	var (
 		out         = &decisions{planning: p}
@@ -54,52 +55,52 @@ func (p *planning) passes(h *handover) []pass {
 		beside      = &encounters{p, h.claimed}
 	)
 	return []pass{
-		{"list the source", nil, findings{theListing, theGone, thePlaces, stagedItems, absentItems, maybeItems, seemingItems, createItems, changeItems},
-			&walk{planning: p, decider: object, listing: h.listing, gone: h.gone}},
+		{name: "list the source", writes: findings{theListing, theGone, thePlaces, stagedItems, absentItems, maybeItems, seemingItems, createItems, changeItems},
+			step: &walk{planning: p, decider: object, listing: h.listing, gone: h.gone}},
 		// What is an object, and what describes one.
-		{"find sidecars", findings{theListing, stagedItems}, findings{stagedItems},
-			&maybeSidecars{p, out, h.listing}},
-		{"decide first", findings{theListing, thePlaces, stagedItems}, findings{thePlaces, theFollowed, theClaimed, absentItems, maybeItems, seemingItems, createItems, changeItems},
-			&firstDecisions{planning: p, decisions: out, decider: object, listing: h.listing, followed: h.followed, claimed: h.claimed}},
+		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
+			step: &maybeSidecars{p, out, h.listing}},
+		{name: "decide first", reads: findings{theListing, stagedItems}, updates: findings{thePlaces}, writes: findings{theFollowed, theClaimed, absentItems, maybeItems, seemingItems, createItems, changeItems},
+			step: &firstDecisions{planning: p, decisions: out, decider: object, listing: h.listing, followed: h.followed, claimed: h.claimed}},
 		// What happened to objects.
-		{"compare contents", findings{maybeItems}, findings{seemingItems, changeItems},
-			&maybes{p, out}},
-		{"ask about touched objects", findings{seemingItems}, findings{changeItems},
-			&touches{p, out}},
-		{"follow sidecars", findings{createItems, changeItems}, findings{changeItems},
-			&changedSidecars{p, out}},
-		{"part aliases", findings{absentItems, changeItems, thePlaces, theFollowed}, findings{createItems, changeItems, thePlaces, theFollowed},
-			&aliasPartings{parting{planning: p, decisions: out, decider: object}, successions}},
-		{"match moves", findings{absentItems, createItems, thePlaces, theFollowed}, findings{createItems, changeItems, thePlaces, theFollowed},
-			&moves{p, out, successions}},
-		{"match recased keys", findings{absentItems, createItems, thePlaces, theFollowed}, findings{changeItems, thePlaces, theFollowed},
-			&recasings{p, out, h.places, h.followed}},
-		{"free names", findings{createItems, changeItems}, findings{changeItems},
-			&freedNames{p, out}},
-		{"expire", findings{absentItems, createItems, changeItems}, findings{trashItems, theHeld},
-			&expiry{p, out, h.held}},
+		{name: "compare contents", updates: findings{maybeItems}, writes: findings{seemingItems, changeItems},
+			step: &maybes{p, out}},
+		{name: "ask about touched objects", updates: findings{seemingItems}, writes: findings{changeItems},
+			step: &touches{p, out}},
+		{name: "follow sidecars", reads: findings{createItems}, updates: findings{changeItems},
+			step: &changedSidecars{p, out}},
+		{name: "part aliases", updates: findings{absentItems, changeItems, thePlaces, theFollowed}, writes: findings{createItems},
+			step: &aliasPartings{parting{planning: p, decisions: out, decider: object}, successions}},
+		{name: "match moves", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems},
+			step: &moves{p, out, successions}},
+		{name: "match recased keys", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems},
+			step: &recasings{p, out, h.places, h.followed}},
+		{name: "free names", reads: findings{createItems}, updates: findings{changeItems},
+			step: &freedNames{p, out}},
+		{name: "expire", reads: findings{createItems}, updates: findings{absentItems}, writes: findings{trashItems, theHeld},
+			step: &expiry{p, out, h.held}},
 		// What people did at the destination.
-		{"survey", findings{changeItems, trashItems, thePlaces}, findings{createItems, changeItems, thePlaces, theLost},
-			&survey{p, out, object, lost}},
-		{"find drift", findings{theFollowed, changeItems, thePlaces}, findings{createItems, changeItems, thePlaces, theLost, theCursor},
-			&drift{p, out, object, lost, h.followed, h.cursor}},
-		{"place", findings{createItems, changeItems, theClaimed, theFollowed, theLost, thePlaces, theGone}, findings{createItems, changeItems, theClaimed, theFollowed, theLost, thePlaces, theGone, theDoubled},
-			&placing{
+		{name: "survey", updates: findings{changeItems, trashItems, thePlaces}, writes: findings{createItems, theLost},
+			step: &survey{p, out, object, lost}},
+		{name: "find drift", reads: findings{theFollowed}, updates: findings{changeItems, thePlaces}, writes: findings{createItems, theLost, theCursor},
+			step: &drift{p, out, object, lost, h.followed, h.cursor}},
+		{name: "place", updates: findings{createItems, changeItems, theClaimed, theFollowed, theLost, thePlaces, theGone}, writes: findings{theDoubled},
+			step: &placing{
 				contacts:   &contacts{planning: p, decisions: out, encounters: beside, places: h.places, doubled: h.doubled, vanished: map[string]bool{}},
 				collisions: &collisions{p, out, beside, successions, h.gone},
 				names:      &foreignNames{p, out},
 				joining:    &joining{p, out, object, lost, &equalContents{p, map[tagBatch]tagEvidence{}}},
 			}},
 		// What of it is not to be done.
-		{"only adopt", findings{createItems, thePlaces}, findings{createItems, thePlaces},
-			&adoptOnly{p, out, h.places}},
-		{"hold against the approved plan", findings{createItems, changeItems, trashItems, thePlaces}, findings{createItems, changeItems, trashItems},
-			&approvalCheck{p, out, h.places}},
-		{"keep needed contents", findings{createItems, changeItems}, findings{changeItems},
-			&neededContents{p, out}},
-		{"check safety", findings{changeItems, theHeld, theCursor}, findings{theViolations},
-			&guarding{p, h.held, h.cursor, h.violated}},
-		{"finish", findings{createItems, changeItems, trashItems, thePlaces}, nil,
-			&finishing{p, h.places}},
+		{name: "only adopt", updates: findings{createItems, thePlaces},
+			step: &adoptOnly{p, out, h.places}},
+		{name: "hold against the approved plan", reads: findings{thePlaces}, updates: findings{createItems, changeItems, trashItems},
+			step: &approvalCheck{p, out, h.places}},
+		{name: "keep needed contents", reads: findings{createItems}, updates: findings{changeItems},
+			step: &neededContents{p, out}},
+		{name: "check safety", reads: findings{changeItems, theHeld, theCursor}, writes: findings{theViolations},
+			step: &guarding{p, h.held, h.cursor, h.violated}},
+		{name: "finish", reads: findings{createItems, changeItems, trashItems, thePlaces},
+			step: &finishing{p, h.places}},
 	}
 }

@@ -62,3 +62,6 @@ func (p *placements) admit(place spot, why migrate.Reason) (state.Action, migrat
 	p.containers[migrate.Place{Category: place.Category, Folder: place.Folder}] = true
 	return state.Create, why
 }
+
+// withdraw counts one object less that is to be sent.
+func (p *placements) withdraw() { p.creates-- }

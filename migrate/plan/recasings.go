@@ -44,7 +44,7 @@ func (r *recasings) do(ctx context.Context) error {
 			continue
 		}
 		r.followed[i.Origin], decided[i.Key] = true, true
-		r.places.creates--
+		r.places.withdraw()
 		migrate.SetDecision(&i, state.Replace, migrate.ReasonRecased)
 		if err := r.store(ctx, i); err != nil {
 			return err
