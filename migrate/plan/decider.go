@@ -92,3 +92,18 @@ func (d *decider) parked(o sources.Object) (migrate.Reason, error) {
 	}
 	return "", nil
 }
+
+// asNew decides about an object as if nothing of it had ever arrived. An approved plan may
+// have an item of it.
+func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
+	if d.Mapping.PlaceNeedsMetadata() {
+		unknown := state.Item{Object: i.Object}
+		unknown.State = state.ItemStaged
+		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
+			return err
+		}
+		defer func() { d.ahead = nil }()
+	}
+	i.Origin = ""
+	return d.judge(ctx, i, d.situation(i.Object, migrate.Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
+}

@@ -8,7 +8,6 @@ import (
 
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
-	"assetferry/migrate/inventory"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -41,119 +40,6 @@ func (a *aliasPartings) do(ctx context.Context) error {
 		}
 	}
 	return a.end(ctx)
-}
-
-// neededContents are what assets have and others share who get no asset of their own.
-type neededContents struct {
-	*planning
-	*decisions
-}
-
-// do leaves assets alone that were to get other content, where somebody who shares
-// the former one gets no asset of its own in this run: it would have none from then on.
-func (n *neededContents) do(ctx context.Context) error {
-	return n.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
-		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
-			return false, nil
-		}
-		by, err := n.neededBy(ctx, migrate.InsteadOf(*i))
-		if err != nil || by == "" {
-			return false, err
-		}
-		migrate.SetDecision(i, state.Conflict, migrate.ReasonNeeded)
-		i.Error = i.Reason + ": " + by
-		return true, nil
-	})
-}
-
-// neededBy gives the first object that shares the asset of an owner and does not part from
-// it in this run, with the reason; "" if all do.
-func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, error) {
-	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
-		if err != nil {
-			return "", err
-		}
-		i, err := p.Journal.Item(ctx, p.run.Num, a.Key)
-		switch {
-		case errors.Is(err, state.ErrNotFound): // it was joined after the plan was approved
-			return string(a.Key), nil
-		case err != nil:
-			return "", err
-		}
-		switch i.State {
-		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemParked, state.ItemChanged:
-			return string(a.Key+", ") + i.Reason, nil
-		}
-	}
-	return "", nil
-}
-
-// lostAssets part objects from assets that have not what they share any more.
-type lostAssets struct {
-	*planning
-	*decisions
-	*decider
-	owners lostOwners
-}
-
-// partFromLost parts from an asset those who share it, if it does not have what they share any
-// more, or not where they would have it, and the plan does not see to that. People who deleted
-// or edited it knew of one object. That they made something of it is told of the owner, whose
-// item may be that of an heir.
-func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
-	if asset.UnknownErr != nil || !isLostTo(r, asset, standing) || restores(*i) {
-		return nil
-	}
-	err := l.partAllFrom(ctx, r.Key, i)
-	if i.Action == state.Move { // on which goes what people made of it
-		l.owners[i.Key] = &loss{}
-	}
-	return err
-}
-
-// isLostTo reports whether those who share the asset of a receipt have not what they share.
-func isLostTo(r state.Receipt, asset inventory.Found, standing migrate.Standing) bool {
-	return !asset.There || standing == migrate.EditedThere || asset.CategoryID != r.Category
-}
-
-// restores reports whether an item makes its asset again what it was.
-func restores(i state.Item) bool {
-	if i.State != state.ItemPlanned {
-		return false
-	}
-	switch migrate.Reason(i.Reason) {
-	case migrate.ReasonRepair, migrate.ReasonRestored, migrate.ReasonBack:
-		return true
-	}
-	return false
-}
-
-// partAllFrom makes new objects of all aliases of an owner, and has the state database forget that
-// they ever shared its asset: whatever becomes of them in this run, the next one must not take
-// them for what has arrived. One of them may be an heir, whose item is given.
-func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
-	p, some := parting{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
-	for a, err := range l.Journal.AliasesOf(ctx, l.run.Pair.ID, owner) {
-		if err != nil {
-			return err
-		}
-		some = true
-		if a.Key != heir.Key {
-			_, _, err = p.part(ctx, a)
-		} else if err = l.asNew(ctx, heir, state.Item{}, false); err == nil {
-			err = l.store(ctx, *heir)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !some {
-		return nil
-	}
-	if err := p.end(ctx); err != nil {
-		return err
-	}
-	return l.Journal.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
 
 // A parting collects aliases that become something else.
@@ -244,19 +130,4 @@ func (p *parting) end(ctx context.Context) error {
 	}
 	p.heirs = p.heirs[:0]
 	return p.flush(ctx)
-}
-
-// asNew decides about an object as if nothing of it had ever arrived. An approved plan may
-// have an item of it.
-func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
-	if d.Mapping.PlaceNeedsMetadata() {
-		unknown := state.Item{Object: i.Object}
-		unknown.State = state.ItemStaged
-		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
-			return err
-		}
-		defer func() { d.ahead = nil }()
-	}
-	i.Origin = ""
-	return d.judge(ctx, i, d.situation(i.Object, migrate.Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }

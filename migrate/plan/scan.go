@@ -122,7 +122,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	}
 	w.chain.pass(key)
 	w.count()
-	return w.decide(ctx, o, r)
+	return w.decide(ctx, o, &r)
 }
 
 // count counts an object that was listed.
@@ -164,7 +164,7 @@ func (w *walk) recollect(o sources.Object) (r recollection, err error) {
 
 // decide stages an object, and what is decided about it, unless it is as the state database
 // remembers it.
-func (w *walk) decide(ctx context.Context, o sources.Object, r recollection) error {
+func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) error {
 	s := w.situation(o, r.memory, r.receipt, r.approved, r.isApproved)
 	if err := w.redescribe(&s, o, r.receipt, r.isApproved, w.history.redescribed); err != nil {
 		return err

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"context"
+
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// lostAssets part objects from assets that have not what they share any more.
+type lostAssets struct {
+	*planning
+	*decisions
+	*decider
+	owners lostOwners
+}
+
+// partFromLost parts from an asset those who share it, if it does not have what they share any
+// more, or not where they would have it, and the plan does not see to that. People who deleted
+// or edited it knew of one object. That they made something of it is told of the owner, whose
+// item may be that of an heir.
+func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+	if asset.UnknownErr != nil || !isLostTo(r, asset, standing) || restores(*i) {
+		return nil
+	}
+	err := l.partAllFrom(ctx, r.Key, i)
+	if i.Action == state.Move { // on which goes what people made of it
+		l.owners[i.Key] = &loss{}
+	}
+	return err
+}
+
+// isLostTo reports whether those who share the asset of a receipt have not what they share.
+func isLostTo(r state.Receipt, asset inventory.Found, standing migrate.Standing) bool {
+	return !asset.There || standing == migrate.EditedThere || asset.CategoryID != r.Category
+}
+
+// restores reports whether an item makes its asset again what it was.
+func restores(i state.Item) bool {
+	if i.State != state.ItemPlanned {
+		return false
+	}
+	switch migrate.Reason(i.Reason) {
+	case migrate.ReasonRepair, migrate.ReasonRestored, migrate.ReasonBack:
+		return true
+	}
+	return false
+}
+
+// partAllFrom makes new objects of all aliases of an owner, and has the state database forget that
+// they ever shared its asset: whatever becomes of them in this run, the next one must not take
+// them for what has arrived. One of them may be an heir, whose item is given.
+func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
+	p, some := parting{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
+	for a, err := range l.Journal.AliasesOf(ctx, l.run.Pair.ID, owner) {
+		if err != nil {
+			return err
+		}
+		some = true
+		if a.Key != heir.Key {
+			_, _, err = p.part(ctx, a)
+		} else if err = l.asNew(ctx, heir, state.Item{}, false); err == nil {
+			err = l.store(ctx, *heir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !some {
+		return nil
+	}
+	if err := p.end(ctx); err != nil {
+		return err
+	}
+	return l.Journal.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
+}
