@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultDriftShare is the part of all assets that a sync compares with what it left: each
-// of them about once a month, if it runs each night.
+// of them about once a month, if it runs each day.
 const DefaultDriftShare = 1.0 / 30
 
 // A driftCursor is where the next run goes on to compare assets with what it left: after this
@@ -98,7 +98,7 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 	for _, r := range page {
 		asset := seen[r.Asset]
 		d.Watch.Progress(1, 0)
-		if asset.UnknownErr != nil { // another night may tell
+		if asset.UnknownErr != nil { // another run may tell
 			continue
 		}
 		standing, err := d.standing(ctx, state.Unchanged, r, asset)

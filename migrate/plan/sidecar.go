@@ -91,7 +91,7 @@ func (w *walk) isBack(c state.Sidecar) {
 }
 
 // lost takes note of a sidecar that is not listed any more. What it said stays, and it is known
-// still: a source that was not whole for a night has no assets described again.
+// still: a source that was not whole for a run has no assets described again.
 func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
 	follows := w.FollowsSidecars()
 	switch {
