@@ -117,7 +117,7 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, ReasonMovedThere
 	case s.Standing == EditedThere && !r.Overwrites():
 		return state.Conflict, ReasonEditedThere
-	case s.Standing == DescribedThere && s.Memory.isSame() && r.Reports():
+	case s.Standing == DescribedThere && s.Memory.isSame() && r.ReportsEdits():
 		return state.Conflict, ReasonOtherwise
 	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
 		return state.Describe, whyDescribe(s, r)
@@ -166,7 +166,7 @@ func decideGone(s Situation, r Rules) (state.Action, Reason) {
 	case !r.Trashes():
 		return state.Skip, ReasonOrphaned
 	case !s.Expired:
-		return state.Skip, ReasonQuarantine
+		return state.Skip, ReasonGracePeriod
 	case s.Shared:
 		return state.Conflict, ReasonShared
 	case s.Standing == MovedThere && !r.Overwrites():

@@ -57,7 +57,7 @@ func syncLaws() []law {
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 
 		{func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "never" }, state.Skip, because(ReasonOrphaned)},
-		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonQuarantine)},
+		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonShared)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},

@@ -1,11 +1,11 @@
 package migrate
 
 // FieldFurther is the field of a Difference that tells of further assets of the name and
-// size of one of ours, in the same place. They are what another journal leaves behind that
+// size of one of ours, in the same place. They are what another state database leaves behind that
 // is used for the same destination: no run can see that while both are at work.
 const FieldFurther = "further"
 
-// A Difference is one thing that is not as the journal says. A Note is no fault
+// A Difference is one thing that is not as the state database says. A Note is no fault
 // of the transfer, such as an image that the service cannot process.
 type Difference struct {
 	Key, Asset string

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// HasClass reports whether there is an error, and it is of a class.
+// HasClass reports whether err is not nil and of that class.
 func HasClass(err error, class retry.Class) bool {
 	got, _ := retry.Classify(err)
 	return err != nil && got == class
@@ -24,19 +24,20 @@ func (e *EmptySourceError) Error() string {
 	return fmt.Sprintf("%s, but objects of it have arrived before (%s)", listsNothing, Grouped(e.Known))
 }
 
-// A StateError is no item's fault: a run without its journal must stop.
-type StateError struct{ err error }
+// A stateError is no item's fault: a run without its state database must stop.
+type stateError struct{ err error }
 
-// NewStateError makes one of an error of the state database.
-func NewStateError(err error) error { return &StateError{err} }
+// NewStateError marks an error of the state database, which ends the run: its class is fatal.
+func NewStateError(err error) error { return &stateError{err} }
 
-func (e *StateError) Error() string { return e.err.Error() }
+func (e *stateError) Error() string { return e.err.Error() }
 
-func (e *StateError) Unwrap() error { return e.err }
+func (e *stateError) Unwrap() error { return e.err }
 
-func (e *StateError) Class() retry.Class { return retry.Fatal }
+func (e *stateError) Class() retry.Class { return retry.Fatal }
 
+// IsStateError reports whether an error was marked by [NewStateError].
 func IsStateError(err error) bool {
-	_, is := errors.AsType[*StateError](err)
+	_, is := errors.AsType[*stateError](err)
 	return is
 }

@@ -20,13 +20,13 @@ func (e *GuardError) Error() string { return e.What }
 // Remedy is the next step, with settings in braces.
 func (e *GuardError) Remedy() string { return e.NextStep }
 
-// NeverGone is in what is told where the sentinel is not there.
-var NeverGone = flagname.InText("and {sentinel} says that it is always there")
+// GuardSentinelGone is in the text of the safety check that fails where the sentinel is missing.
+var GuardSentinelGone = flagname.InText("and {sentinel} says that it is always there")
 
-// HasConsent reports whether users may consent to what a guard said: to changes they may,
-// and not to that a source is whole which is not.
-func HasConsent(guard string) bool {
-	return !strings.Contains(guard, NeverGone) && !strings.Contains(guard, listsNothing)
+// IsAcceptable reports whether users may override the safety check that has this text: they may
+// accept changes, and not that a broken source is whole.
+func IsAcceptable(guard string) bool {
+	return !strings.Contains(guard, GuardSentinelGone) && !strings.Contains(guard, listsNothing)
 }
 
 // An Acceptance is a setting of one run by which a user accepts what a guard said.
@@ -35,10 +35,10 @@ type Acceptance struct {
 	Value   string // empty: the setting has none
 }
 
-// Accepting gives the settings by which users accept once what guards said of a run, with the
-// numbers of its tallies; none where they may not accept it.
-func Accepting(guard string, tallies []state.Tally) (all []Acceptance) {
-	if !HasConsent(guard) {
+// AcceptancesFor returns the settings by which users override safety checks for one run, with the
+// numbers of its tallies; none if the checks are not [IsAcceptable].
+func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
+	if !IsAcceptable(guard) {
 		return nil
 	}
 	var changes, deletes int64
@@ -50,27 +50,27 @@ func Accepting(guard string, tallies []state.Tally) (all []Acceptance) {
 			changes += t.Objects
 		}
 	}
-	if strings.Contains(guard, NotTheRules) {
+	if strings.Contains(guard, GuardRulesChanged) {
 		all = append(all, Acceptance{"accept_rules", ""})
 	}
-	if strings.Contains(guard, WouldChange) || strings.Contains(guard, AsIfEncrypted) {
+	if strings.Contains(guard, GuardManyChanges) || strings.Contains(guard, GuardLooksEncrypted) {
 		all = append(all, Acceptance{"accept_changes", strconv.FormatInt(changes, 10)})
 	}
-	if strings.Contains(guard, WouldTrash) {
+	if strings.Contains(guard, GuardManyDeletes) {
 		all = append(all, Acceptance{"accept_deletes", strconv.FormatInt(deletes, 10)})
 	}
 	return all
 }
 
-// What guards say, in words that tell them apart.
+// What the texts of the other safety checks contain, which tells them apart.
 const (
-	NotTheRules   = "the rules are not those of the last sync"
-	WouldChange   = "would be replaced, described or moved"
-	AsIfEncrypted = "as if somebody had encrypted the source"
-	WouldTrash    = "would be trashed because their objects are gone"
+	GuardRulesChanged   = "the rules are not those of the last sync"
+	GuardManyChanges    = "would be replaced, described or moved"
+	GuardLooksEncrypted = "as if somebody had encrypted the source"
+	GuardManyDeletes    = "would be trashed because their objects are gone"
 )
 
-// Grouped gives a number with its thousands apart, as people are told numbers everywhere.
+// Grouped returns a number with commas between its thousands: 12,345.
 func Grouped(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10)

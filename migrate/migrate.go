@@ -85,7 +85,7 @@ const (
 	PhasePlan      Phase = "plan"
 	PhaseApply     Phase = "send"
 	PhaseTrash     Phase = "trash"
-	PhaseBack      Phase = "take back"
+	PhaseUndo      Phase = "take back"
 	PhaseVerify    Phase = "verify"
 )
 
@@ -162,6 +162,8 @@ type Deps struct {
 	Mapping *mapping.Mapping
 }
 
+// WithDefaults returns d with an observer, a log and a clock where it has none: the first two
+// discard what they get, the clock is the one of this machine.
 func (d Deps) WithDefaults() Deps {
 	if d.Watch == nil {
 		d.Watch = Silent{}
@@ -192,7 +194,7 @@ func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	return all, nil
 }
 
-// SaveCategories has the journal know the names of categories, and which are private.
+// SaveCategories stores the names of categories, and which are private, in the state database.
 func SaveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
 	seen := make([]state.Category, len(all))
 	for n, c := range all {

@@ -35,10 +35,10 @@ func DistinctName(name string, key sources.Key) string {
 	return base + suffix + "." + extension
 }
 
-// Names lists the receipts of a pair whose assets are called otherwise than their objects, in
+// RenamedAssets lists the receipts of a pair whose assets are called otherwise than their objects, in
 // key order: since the name was taken, since a rule of the mapping says so, or since the
 // service or people call them so. Unicode forms are no difference.
-func Names(ctx context.Context, journal interface {
+func RenamedAssets(ctx context.Context, journal interface {
 	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
 }, pair int64) iter.Seq2[state.Receipt, error] {
 	return func(yield func(state.Receipt, error) bool) {
@@ -56,6 +56,7 @@ func Names(ctx context.Context, journal interface {
 // NameOf is the name of an object, in the Unicode form that assets have.
 func NameOf(key sources.Key) string { return NormalName(path.Base(string(key))) }
 
+// MaxName is how many characters the service allows in the name of a category, a folder or an asset.
 const MaxName = 256
 
 const maxExtension = 9
@@ -132,6 +133,7 @@ type NewCategory struct {
 // Category is how it is named in the category of an item; see WantedCategory.
 func (c NewCategory) Category() string { return NewPrefix + c.Name }
 
+// NormalName returns a name in Unicode form C, as it is stored and searched for.
 func NormalName(s string) string {
 	if isASCII(s) {
 		return s
@@ -146,6 +148,7 @@ func ValidExtension(e string) bool {
 	return e != "" && utf8.RuneCountInString(e) <= maxExtension && !strings.ContainsFunc(e, odd)
 }
 
+// Allows reports whether extensions contain an extension, regardless of case. They never contain "".
 func Allows(extensions []string, extension string) bool {
 	return extension != "" && slices.ContainsFunc(extensions, func(e string) bool { return strings.EqualFold(e, extension) })
 }

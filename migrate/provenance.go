@@ -21,8 +21,8 @@ func Provenance(source string, key sources.Key, digest []byte, asset string) str
 	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(digest[:8]) + "." + asset
 }
 
-// MarkOf gives the provenance that an asset carries, or nothing.
-func MarkOf(a assets.Asset) string {
+// ProvenanceOf gives the provenance that an asset carries, or nothing.
+func ProvenanceOf(a assets.Asset) string {
 	mark, _ := a.Metadata.CustomAttributes[ProvenanceAttribute].(string)
 	return mark
 }

@@ -73,7 +73,7 @@ var (
 
 	ReasonOrphaned = define(definition{code: "deleted_at_source", text: "gone from the source; its asset stays, see {delete}",
 		remedy: "{delete} trash trashes it once it has been gone long enough"})
-	ReasonQuarantine = define(definition{code: "grace_period", text: "gone from the source; its asset stays for now, see {quarantine}",
+	ReasonGracePeriod = define(definition{code: "grace_period", text: "gone from the source; its asset stays for now, see {quarantine}",
 		remedy: "{quarantine}; a later sync trashes it if it is still gone"})
 	ReasonExpired = define(definition{code: "grace_period_over", text: "gone from the source long enough"})
 	ReasonTooMany = define(definition{code: "too_many_deletes", text: "gone from the source; more assets than one run may trash, see {accept_deletes}",

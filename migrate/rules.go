@@ -63,7 +63,7 @@ type Rules struct {
 type SyncRules struct {
 	Checksum            bool          `json:"checksum,omitempty"`       // read everything and compare, whatever its fingerprint
 	Delete              string        `json:"delete"`                   // "never" or "trash"
-	Quarantine          time.Duration `json:"quarantine"`               // how long an object must have been gone before its asset is trashed
+	GracePeriod         time.Duration `json:"quarantine"`               // how long an object must have been gone before its asset is trashed
 	OnReplaceRefused    string        `json:"on_replace_refused"`       // "fail" or "new-asset"
 	OnDestinationChange string        `json:"on_destination_change"`    // "keep", "overwrite" or "report"
 	Repair              bool          `json:"repair,omitempty"`         // create again what was deleted at the destination
@@ -73,12 +73,12 @@ type SyncRules struct {
 
 // DefaultSyncRules are the rules of a sync where the user says nothing.
 func DefaultSyncRules() *SyncRules {
-	return &SyncRules{Delete: "never", Quarantine: DefaultQuarantine, OnReplaceRefused: "fail", OnDestinationChange: "keep"}
+	return &SyncRules{Delete: "never", GracePeriod: DefaultGracePeriod, OnReplaceRefused: "fail", OnDestinationChange: "keep"}
 }
 
-// DefaultQuarantine is how long an object must have been gone before its asset is trashed:
+// DefaultGracePeriod is how long an object must have been gone before its asset is trashed:
 // less than a day, so that a sync at about the same time each night waits for the second.
-const DefaultQuarantine = 20 * time.Hour
+const DefaultGracePeriod = 20 * time.Hour
 
 // Trashes reports whether assets are trashed whose objects are gone.
 func (r Rules) Trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
@@ -96,9 +96,9 @@ func (r Rules) shaping() Rules {
 // Overwrites reports whether the source wins against what people did at the destination.
 func (r Rules) Overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
-// Reports reports whether somebody has to decide about every edit of people that stands
+// ReportsEdits reports whether somebody has to decide about every edit of people that stands
 // against news of the source.
-func (r Rules) Reports() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
+func (r Rules) ReportsEdits() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
 
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {
@@ -137,8 +137,8 @@ func NewKeyList(keys []sources.Key) *KeyList {
 
 func (l *KeyList) sorted() []sources.Key { return slices.Sorted(maps.Keys(l.Keys)) }
 
-// Names reports whether an object is in the set, or hides one that is.
-func (l *KeyList) Names(o sources.Object) bool {
+// Covers reports whether an object is in the set, or hides one that is.
+func (l *KeyList) Covers(o sources.Object) bool {
 	if l.Keys[o.Key] || !o.Obstacle.HidesObjects() {
 		return l.Keys[o.Key]
 	}
@@ -162,9 +162,9 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 // Changes names the rules that are not what they were, with both values, or nothing.
 func (r Rules) Changes(was Rules) []string { return r.differences(was) }
 
-// Changed names those rules that decide which objects are taken and where they go, and that
+// ScopeChanges names those rules that decide which objects are taken and where they go, and that
 // differ: a sync has to be told that they are meant.
-func (r Rules) Changed(was Rules) []string { return r.shaping().differences(was.shaping()) }
+func (r Rules) ScopeChanges(was Rules) []string { return r.shaping().differences(was.shaping()) }
 
 func (r Rules) differences(was Rules) []string {
 	return fieldDifferences(reflect.ValueOf(was), reflect.ValueOf(r))
@@ -218,8 +218,8 @@ func IsJunk(key sources.Key) bool {
 	return strings.HasSuffix(strings.ToLower(string(key)), ".part")
 }
 
-// LeaveOut gives the rule that leaves an object out, or no reason.
-func (r Rules) LeaveOut(o sources.Object, now time.Time) Reason {
+// SkipReason gives the rule that leaves an object out, or no reason.
+func (r Rules) SkipReason(o sources.Object, now time.Time) Reason {
 	switch {
 	case o.Obstacle == ObstacleUnseen:
 		return ReasonUnseen
@@ -235,7 +235,7 @@ func (r Rules) LeaveOut(o sources.Object, now time.Time) Reason {
 		return ReasonJunk
 	case MatchAny(r.Exclude, o.Key):
 		return ReasonFiltered
-	case r.FilesFrom != nil && !r.FilesFrom.Names(o):
+	case r.FilesFrom != nil && !r.FilesFrom.Covers(o):
 		return ReasonNotListed
 	case o.Obstacle.HidesObjects():
 		return "" // whether the objects in it are wanted cannot be known
@@ -247,6 +247,7 @@ func (r Rules) LeaveOut(o sources.Object, now time.Time) Reason {
 	return ""
 }
 
+// MatchAny reports whether a key matches one of some globs, see [Match].
 func MatchAny(globs []string, key sources.Key) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return Match(g, key) })
 }

@@ -123,7 +123,7 @@ func TestLeaveOut(t *testing.T) {
 		{"from the future", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg", Time: now.Add(time.Hour)}, ReasonTooYoung},
 		{"of unknown age", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg"}, ""},
 	} {
-		if got := tc.r.LeaveOut(tc.o, now); got != tc.want {
+		if got := tc.r.SkipReason(tc.o, now); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
 		}
 	}

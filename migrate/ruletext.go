@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Standing are the rules without what differs from run to run although the rules are the
+// Stable are the rules without what differs from run to run although the rules are the
 // same: which objects failed before.
-func (r Rules) Standing() Rules {
+func (r Rules) Stable() Rules {
 	if r.Sync != nil {
 		sync := *r.Sync
 		sync.Failed, r.Sync = nil, &sync

@@ -97,7 +97,7 @@ func notTaken(h History, sidecar string) string {
 	if len(h.stages) == 0 {
 		return ""
 	}
-	if last := h.stages[len(h.stages)-1].Item; strings.Contains(last.Error, sidecar+" "+migrate.NotTaken) {
+	if last := h.stages[len(h.stages)-1].Item; strings.Contains(last.Error, sidecar+" "+migrate.RemarkBadSidecar) {
 		return last.Error
 	}
 	return ""

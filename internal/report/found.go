@@ -66,13 +66,13 @@ var remarkKinds = []struct {
 	kind       RemarkKind
 	what, says string
 }{
-	{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", migrate.NotTaken},
+	{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", migrate.RemarkBadSidecar},
 	{TooLong, "Texts that were cut or left out, as the service takes no longer ones", "the service takes "},
-	{Embedded, "What is embedded in them could not be read, or not all of it", migrate.Embedded},
-	{NotKept, "What the source has with them is not even in the journal", migrate.NotKept},
-	{EditsKept, "What people wrote at the destination stays", migrate.KeptEdits},
-	{OfCopy, "Copies whose own description went nowhere: they share the asset of another object", migrate.LeftUnsaid},
-	{NewAsset, "Sent as new assets, since the service does not replace contents", migrate.SentAnew},
+	{Embedded, "What is embedded in them could not be read, or not all of it", migrate.RemarkEmbedded},
+	{NotKept, "What the source has with them is not even in the journal", migrate.RemarkNotKept},
+	{EditsKept, "What people wrote at the destination stays", migrate.RemarkEditsKept},
+	{OfCopy, "Copies whose own description went nowhere: they share the asset of another object", migrate.RemarkCopyMetadata},
+	{NewAsset, "Sent as new assets, since the service does not replace contents", migrate.RemarkSentAsNew},
 }
 
 // ReadFound reads what a report of a run says of what was found of its objects, and nothing

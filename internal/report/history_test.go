@@ -84,7 +84,7 @@ func (h *history) step() {
 		r := h.rules()
 		r.Limit, r.Sync = 0, migrate.DefaultSyncRules()
 		r.Sync.Delete = rapid.SampledFrom([]string{"never", "trash"}).Draw(h.T, "delete")
-		r.Sync.Quarantine = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(h.T, "quarantine")
+		r.Sync.GracePeriod = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(h.T, "quarantine")
 		h.carryOut("sync", r)
 	case "adopt":
 		r := h.rules()
@@ -269,7 +269,7 @@ func (h *history) finishesUndo() bool {
 
 func (h *history) undoer() *undo.Undoer {
 	u := undo.New(h.deps(h.source), h.client)
-	u.Wait, u.Again = 0, []time.Duration{time.Millisecond}
+	u.Wait, u.RetryPauses = 0, []time.Duration{time.Millisecond}
 	return u
 }
 

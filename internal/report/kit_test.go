@@ -190,7 +190,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	}
 	a := apply.New(w.deps(s), w.client)
 	const short = 5 * time.Millisecond
-	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = w.workers, short, short, 0, []time.Duration{short}
+	a.Concurrency, a.ConfirmTimeout, a.ResponseTimeout, a.Wait, a.RetryPauses = w.workers, short, short, 0, []time.Duration{short}
 	err = a.Apply(ctx, plan.Run)
 	w.rest()
 	return w.again(run), err

@@ -88,7 +88,7 @@ func (r Report) Lines(ctx context.Context, told ...string) iter.Seq2[Line, error
 // lines lists the chosen objects in key order.
 func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		next, stop := iter.Pull2(migrate.Names(ctx, l.journal, l.run.Pair.ID))
+		next, stop := iter.Pull2(migrate.RenamedAssets(ctx, l.journal, l.run.Pair.ID))
 		defer stop()
 		differs, failed, more := next()
 		for a, err := range l.accounts(ctx, statesOf(c.told)...) {

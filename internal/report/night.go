@@ -120,7 +120,7 @@ type FailingObject struct {
 
 // goneReasons are those of objects that are gone and of which no person has to decide.
 var goneReasons = map[migrate.Reason]bool{
-	migrate.ReasonOrphaned: true, migrate.ReasonQuarantine: true, migrate.ReasonTooMany: true, migrate.ReasonExpired: true, migrate.ReasonBothGone: true,
+	migrate.ReasonOrphaned: true, migrate.ReasonGracePeriod: true, migrate.ReasonTooMany: true, migrate.ReasonExpired: true, migrate.ReasonBothGone: true,
 }
 
 // driftReasons are those that follow from what people did at the destination.
@@ -318,7 +318,7 @@ func (n *nightReader) changes(ctx context.Context, tallies []state.Tally, nameOf
 func (n *nightReader) gone(ctx context.Context) error {
 	g := &Gone{First: []GoneObject{}}
 	var known []GoneObject
-	for m, err := range n.journal.Missed(ctx, n.run, n.before.Num, migrate.Absent) {
+	for m, err := range n.journal.Missed(ctx, n.run, n.before.Num, string(migrate.ObstacleAbsent)) {
 		if err != nil {
 			return err
 		}
@@ -357,8 +357,8 @@ func (n *nightReader) goneObject(m state.Missed) GoneObject {
 		return o
 	}
 	o.New, o.Since = since.Equal(n.run.ListedAt), &since
-	if migrate.Reason(m.Reason) == migrate.ReasonQuarantine {
-		from := since.Add(n.rules.Quarantine)
+	if migrate.Reason(m.Reason) == migrate.ReasonGracePeriod {
+		from := since.Add(n.rules.GracePeriod)
 		o.TrashedFrom = &from
 	}
 	return o

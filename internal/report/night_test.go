@@ -61,7 +61,7 @@ func (w wish) item() state.Item {
 		i.State = state.ItemConflict
 	}
 	if w.gone {
-		i.Obstacle = sources.Obstacle(migrate.Absent)
+		i.Obstacle = migrate.ObstacleAbsent
 	}
 	return i
 }
@@ -97,7 +97,7 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 	}
 	must(n, n.journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	n.carryOut(run, wishes)
-	must(n, n.journal.FinishSync(ctx, run, state.Ending{Absent: migrate.Absent, Touched: string(migrate.ReasonSeeming)}))
+	must(n, n.journal.FinishSync(ctx, run, state.Ending{Absent: string(migrate.ObstacleAbsent), Touched: string(migrate.ReasonSeeming)}))
 	run, err = n.journal.Run(ctx, run.ID)
 	must(n, err)
 	return run
@@ -155,7 +155,7 @@ func (n *nights) fullNight() (first, second state.Run) {
 		wish{key: "a", action: state.Replace, reason: migrate.ReasonContent},
 		wish{key: "b", action: state.Describe, reason: migrate.ReasonMetadata},
 		wish{key: "folder/c", origin: "c", action: state.Move, reason: migrate.ReasonMoved},
-		wish{key: "d", action: state.Skip, reason: migrate.ReasonQuarantine, gone: true},
+		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
 		wish{key: "e", action: state.Trash, reason: migrate.ReasonExpired, gone: true},
 		wish{key: "f", action: state.Skip, reason: migrate.ReasonDeleted},
 		wish{key: "k", action: state.Conflict, reason: migrate.ReasonExists})
@@ -217,11 +217,11 @@ func TestGone(t *testing.T) {
 	n := newNights(t)
 	_, second := n.fullNight()
 	g := n.read(second).Night.Gone
-	until := second.ListedAt.Add(migrate.DefaultQuarantine)
+	until := second.ListedAt.Add(migrate.DefaultGracePeriod)
 	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Stay.Objects != 1 || g.Quarantine.Objects != 1 || !g.TrashedFrom.Equal(until) {
 		t.Fatalf("gone: %+v", g)
 	}
-	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonQuarantine, gone: true},
+	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
 		wish{key: "new", action: state.Skip, reason: migrate.ReasonOrphaned, gone: true})
 	g = n.read(third).Night.Gone
 	if g.Objects != 2 || g.New.Objects != 1 || g.Quarantine.Objects != 1 || !g.TrashedFrom.Equal(until) {

@@ -275,7 +275,7 @@ func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amo
 // differing counts the assets that are called otherwise than their objects.
 func (l *lists) differing(ctx context.Context, r *Report) error {
 	r.Names.First = []Name{}
-	for n, err := range migrate.Names(ctx, l.journal, l.run.Pair.ID) {
+	for n, err := range migrate.RenamedAssets(ctx, l.journal, l.run.Pair.ID) {
 		if err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func judgeStopped(r Report) (Verdict, bool) {
 	}
 	v := Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
 		"see that the source and the settings are what they should be; if they are, run the command that accepts it; assetferry status shows it"}
-	if !migrate.HasConsent(r.Night.Stopped) {
+	if !migrate.IsAcceptable(r.Night.Stopped) {
 		v.Next = "see that the disk or share is mounted and whole, and run the same command again"
 	}
 	return v, true

@@ -35,7 +35,7 @@ func GraceEnds(ctx context.Context, store *state.Store, p state.Pair, since time
 	if err != nil || rules.Sync == nil || rules.Sync.Delete != "trash" {
 		return time.Time{}, err
 	}
-	return since.Add(rules.Sync.Quarantine), nil
+	return since.Add(rules.Sync.GracePeriod), nil
 }
 
 // SyncLines tell in a few lines what syncs leave to be looked after: orphans, what is in

@@ -17,9 +17,9 @@ import (
 	"assetferry/state"
 )
 
-// DefaultSettle is how long an effect may take to become visible at the
+// DefaultConfirmTimeout is how long an effect may take to become visible at the
 // destination after its answer was lost.
-const DefaultSettle = 10 * time.Second
+const DefaultConfirmTimeout = 10 * time.Second
 
 // DefaultWait is how long a run stays for items that are to be tried again
 // later, once nothing else is left to do, and for trouble to pass that all items
@@ -30,21 +30,21 @@ const maxSends = 3 // of an item by one process, each time without a trace of it
 
 const aliveEvery = time.Second
 
-// DefaultAgain are the pauses between the attempts at an item in one run. After
+// DefaultRetryPauses are the pauses between the attempts at an item in one run. After
 // the last attempt it has failed.
-func DefaultAgain() []time.Duration {
+func DefaultRetryPauses() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 3 * time.Minute, 20 * time.Minute, 2 * time.Hour}
 }
 
 // An Applier carries out plans.
 type Applier struct {
 	collect.Collector
-	Write       migrate.Writer
-	Concurrency int
-	Settle      time.Duration   // see DefaultSettle
-	Answer      time.Duration   // see DefaultAnswer
-	Wait        time.Duration   // see DefaultWait
-	Again       []time.Duration // see DefaultAgain
+	Write           migrate.Writer
+	Concurrency     int
+	ConfirmTimeout  time.Duration   // see DefaultConfirmTimeout
+	ResponseTimeout time.Duration   // see DefaultResponseTimeout
+	Wait            time.Duration   // see DefaultWait
+	RetryPauses     []time.Duration // see DefaultRetryPauses
 	// Provenance "always" has every asset that is sent say where it comes from, at
 	// the cost of a request; "auto" would only where it is described anyway.
 	Provenance string
@@ -67,7 +67,7 @@ type Applier struct {
 func New(d migrate.Deps, w migrate.Writer) *Applier {
 	return &Applier{
 		Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency,
-		Settle: DefaultSettle, Answer: migrate.DefaultAnswer, Wait: DefaultWait, Again: DefaultAgain(),
+		ConfirmTimeout: DefaultConfirmTimeout, ResponseTimeout: migrate.DefaultResponseTimeout, Wait: DefaultWait, RetryPauses: DefaultRetryPauses(),
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 		return err
 	}
 	if left[state.Move] {
-		if err := a.bulk(moving{s}).Apply(ctx); err != nil {
+		if err := a.bulk(moveMethod{s}).Apply(ctx); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 		return err
 	}
 	if left[state.Adopt] {
-		if err := a.bulk(joining{a.Collector, a.run}).Apply(ctx); err != nil {
+		if err := a.bulk(joinMethod{a.Collector, a.run}).Apply(ctx); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 			doubts = append(doubts, i)
 		}
 	}
-	move, trash, join := a.bulk(moving{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joining{a.Collector, a.run})
+	move, trash, join := a.bulk(moveMethod{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joinMethod{a.Collector, a.run})
 	if a.settleOnly {
 		return s, doubts, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
 	}
@@ -177,7 +177,7 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 }
 
 func (a *Applier) bulk(m Method) *Bulk {
-	return &Bulk{Deps: a.Deps, Method: m, Run: a.run, Wait: a.Wait, Again: a.Again, Stop: a.Stop}
+	return &Bulk{Deps: a.Deps, Method: m, Run: a.run, Wait: a.Wait, RetryPauses: a.RetryPauses, Stop: a.Stop}
 }
 
 // work runs a dispatcher and its workers to their end.
@@ -225,7 +225,7 @@ func KeepAlive(j *state.Store) (stop func()) {
 // formerEnd is formerEnd for what a former process intended last at a time of the server's
 // clock. Where less has passed by that since, ours was set forward meanwhile.
 func (a *Applier) formerEnd(intended time.Time) time.Time {
-	end, now := migrate.FormerEnd(a.FormerAlive), clock.Now()
+	end, now := migrate.FormerProcessEnd(a.FormerAlive), clock.Now()
 	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {
 		return begun
 	}

@@ -12,8 +12,8 @@ import (
 // the items.
 const breakAfter = 20
 
-// A row is of items that came to the same end, one after the other.
-type row struct {
+// A failureStreak is of items that came to the same end, one after the other.
+type failureStreak struct {
 	items  int
 	end    string    // the same for all reasons that may pass
 	trying time.Time // since when one item at a time is tried; zero if that is not so
@@ -30,7 +30,7 @@ func (d *dispatcher) breaker(r result) error {
 	case state.ItemInDoubt:
 		return nil // says nothing either way
 	default:
-		d.row = row{}
+		d.streak = failureStreak{}
 		return nil
 	}
 	return d.failed(r.outcome, r.alike)
@@ -40,18 +40,18 @@ func (d *dispatcher) breaker(r result) error {
 // many in a row. If they fail for reasons that may pass, one item at a time is tried
 // before, as long as the run would stay for one.
 func (d *dispatcher) failed(o state.Outcome, alike string) error {
-	return d.row.failed(o, alike, d.tries)
+	return d.streak.failed(o, alike, d.tries)
 }
 
 // failed adds an item to the row, or begins another one, and stops the run if the row is
 // too long, unless the items fail for reasons that may pass and the run still tries.
-func (r *row) failed(o state.Outcome, alike string, tries func(why string) bool) error {
+func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why string) bool) error {
 	passes := o.State != state.ItemChanged && retry.Class(o.Class).Repeatable()
 	if passes {
 		alike = "may pass" // an outage shows in many ways
 	}
 	if alike != r.end {
-		*r = row{end: alike}
+		*r = failureStreak{end: alike}
 	}
 	if r.items++; r.items < breakAfter || passes && tries(o.Error) {
 		return nil
@@ -62,11 +62,11 @@ func (r *row) failed(o state.Outcome, alike string, tries func(why string) bool)
 // tries reports whether the run still tries one item at a time.
 func (d *dispatcher) tries(why string) bool {
 	now := time.Now()
-	if d.row.trying.IsZero() && d.Wait > 0 {
-		d.row.trying = now
-		d.Watch.Tries(d.row.items, why, now.Add(d.Wait))
+	if d.streak.trying.IsZero() && d.Wait > 0 {
+		d.streak.trying = now
+		d.Watch.Tries(d.streak.items, why, now.Add(d.Wait))
 	}
-	return now.Before(d.row.trying.Add(d.Wait))
+	return now.Before(d.streak.trying.Add(d.Wait))
 }
 
 // A BreakerError stops a run in which one item after the other comes to the same

@@ -20,11 +20,12 @@ const bulkBatch = 100
 
 // A Method is what a bulk does to assets. To do it twice is to do it once.
 type Method interface {
+	// Kind says which items it is for.
 	Kind() state.Kind
-	// ask has the service change the assets of a batch and gives what became of them. With a
+	// Ask has the service change the assets of a batch and gives what became of them. With a
 	// cause that is only about some: there is no usable answer about the others.
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
-	// look finds out whether the asset of an item is as ask would make it. If it is not, the
+	// Look finds out whether the asset of an item is as Ask would make it. If it is not, the
 	// outcome has no state.
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
@@ -35,11 +36,11 @@ type Method interface {
 type Bulk struct {
 	migrate.Deps
 	Method
-	Run   state.Run
-	Wait  time.Duration   // how long to stay where nothing works
-	Again []time.Duration // the pauses between tries meanwhile
-	Stop  <-chan struct{}
-	row   row
+	Run         state.Run
+	Wait        time.Duration   // how long to stay where nothing works
+	RetryPauses []time.Duration // the pauses between tries meanwhile
+	Stop        <-chan struct{}
+	streak      failureStreak
 }
 
 // Apply carries out all that is planned. Items that the service refuses are data; the
@@ -73,11 +74,11 @@ func (b *Bulk) toldToStop(ctx context.Context) error {
 // Settle finds out what became of items that a former process had in hand, so that none is
 // in flight any more. Those that are not done are planned again.
 func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
-	done, undone, _, untold := b.lookAt(ctx, items)
+	done, undone, _, unknownErr := b.lookAt(ctx, items)
 	if err := b.record(ctx, items, done); err != nil {
 		return err
 	}
-	return errors.Join(b.planAgain(ctx, undone), untold)
+	return errors.Join(b.planAgain(ctx, undone), unknownErr)
 }
 
 // planAgain gives back items in doubt.
@@ -85,7 +86,7 @@ func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if err := b.Journal.Resend(ctx, b.Run.Num, KeysOf(items), b.Now()); err != nil {
+	if err := b.Journal.Resend(ctx, b.Run.Num, ItemKeys(items), b.Now()); err != nil {
 		return err
 	}
 	faultpoint.Hit(faultpoint.Resent)
@@ -177,11 +178,11 @@ func (b *Bulk) record(ctx context.Context, items []state.Item, outcomes []state.
 
 func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
 	if o.State != state.ItemFailed {
-		b.row = row{}
+		b.streak = failureStreak{}
 		return nil
 	}
 	alike := strings.NewReplacer(i.Asset, "", string(i.Key), "", i.Name, "").Replace(o.Error)
-	return b.row.failed(o, alike, func(string) bool { return false })
+	return b.streak.failed(o, alike, func(string) bool { return false })
 }
 
 // separately asks for each asset of a batch by itself, where a request for all of them is
@@ -225,10 +226,10 @@ func Failure(i state.Item, why error) state.Outcome {
 // the run would stay for that.
 func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
 	class, asked := retry.Classify(cause)
-	if !class.Repeatable() || b.toldToStop(ctx) != nil || len(b.Again) == 0 {
+	if !class.Repeatable() || b.toldToStop(ctx) != nil || len(b.RetryPauses) == 0 {
 		return false
 	}
-	pause, until := max(asked, b.Again[min(tries, len(b.Again))-1]), began.Add(b.Wait)
+	pause, until := max(asked, b.RetryPauses[min(tries, len(b.RetryPauses))-1]), began.Add(b.Wait)
 	if time.Now().Add(pause).After(until) {
 		return false
 	}
@@ -289,12 +290,13 @@ func (b *Bulk) release(ctx context.Context, items []state.Item) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	err := b.Journal.Release(ctx, b.Run.Num, KeysOf(items))
+	err := b.Journal.Release(ctx, b.Run.Num, ItemKeys(items))
 	faultpoint.Hit(faultpoint.Released)
 	return err
 }
 
-func KeysOf(items []state.Item) []sources.Key {
+// ItemKeys returns the keys of items, in their order.
+func ItemKeys(items []state.Item) []sources.Key {
 	keys := make([]sources.Key, len(items))
 	for n, i := range items {
 		keys[n] = i.Key

@@ -73,8 +73,8 @@ type content struct {
 	ahead   io.ReadCloser // opened, and not used yet
 	failure error         // of opening ahead, not told yet
 	kept    *sources.Description
-	hashing *inventory.Hashing // of the last try; nil if there was none
-	capture *metadata.Capture  // of the same; nil if nobody looks at the content
+	hashing *inventory.HashingReader // of the last try; nil if there was none
+	capture *metadata.Capture        // of the same; nil if nobody looks at the content
 }
 
 // openAhead opens the content. That it cannot be is told when it is wanted.
@@ -93,7 +93,7 @@ func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.kept, err = collect.KeptWith(ctx, r); err != nil {
+	if c.kept, err = collect.DescriptionFrom(ctx, r); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	faultpoint.Hit(faultpoint.Opened)
@@ -114,10 +114,10 @@ func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 		_, n := c.hashing.Sum()
 		c.Watch.Progress(0, -n) // a former try came to nothing
 	}
-	if c.LooksAtContent() {
+	if c.UsesContent() {
 		c.capture = &metadata.Capture{}
 	}
-	c.hashing = inventory.NewHashing(r, c.capture, func(n int64) { c.Watch.Progress(0, n) })
+	c.hashing = inventory.NewHashingReader(r, c.capture, func(n int64) { c.Watch.Progress(0, n) })
 	return c.hashing, nil
 }
 

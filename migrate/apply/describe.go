@@ -21,7 +21,7 @@ import (
 
 // describes reports whether assets may get a description of their own after they were
 // sent.
-func (a *Applier) describes() bool { return a.Provenance == "always" || a.LooksAtAnything() }
+func (a *Applier) describes() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
 // A description is what came of describing an asset.
 type description struct {
@@ -53,7 +53,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
 		d.into(&done.outcome)
 		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
-			done.outcome.Error = migrate.Joined(i.Error, d.remark)
+			done.outcome.Error = migrate.JoinTexts(i.Error, d.remark)
 		}
 		if receipt != nil && !d.modified.IsZero() {
 			receipt.Modified = d.modified
@@ -71,10 +71,10 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 // describe writes into an asset what the source says of it, and where it comes from. It can
 // be repeated: what is there already is not written again.
 func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
-	var last collect.SaidLast
+	var last collect.LastDescription
 	var err error
 	if !isMade(i, asset) { // else nobody has said anything of it
-		if last, err = a.SaidLast(ctx, a.run, describedAs(i)); err != nil {
+		if last, err = a.LastDescription(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}
 	}
@@ -107,7 +107,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		return description{}, err
 	}
 	m := metadata.Merge(last.Base, g.Said, collect.MetadataOf(*asset), a.rules.Policy())
-	d.modified, d.said, d.remark = asset.LastModifiedAt, g.Said.Over(last.Base).Encode(), migrate.Joined(g.Remark, remarkOf(m))
+	d.modified, d.said, d.remark = asset.LastModifiedAt, g.Said.Over(last.Base).Encode(), migrate.JoinTexts(g.Remark, remarkOf(m))
 	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
 		d.said, d.found = last.Text, last.Found.Encode()
 	}
@@ -142,7 +142,7 @@ func isMade(i state.Item, asset *assets.Asset) bool {
 // written along, and only if it always should be for itself alone.
 func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
 	mark := migrate.Provenance(a.run.Pair.Source, key, digest, asset.ID)
-	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.MarkOf(asset) != mark
+	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.ProvenanceOf(asset) != mark
 	if m.IsZero() && !marks {
 		return c, false
 	}
@@ -172,5 +172,5 @@ func remarkOf(m metadata.Merged) string {
 	if len(kept) == 0 {
 		return ""
 	}
-	return migrate.KeptEdits + ": " + strings.Join(kept, ", ")
+	return migrate.RemarkEditsKept + ": " + strings.Join(kept, ", ")
 }

@@ -48,8 +48,8 @@ type dispatcher struct {
 	since   time.Time // since when there is nothing to do but wait for them
 
 	stopping bool
-	why      error // of stopping
-	row      row   // of failures, see breaker
+	why      error         // of stopping
+	streak   failureStreak // of failures, see breaker
 }
 
 // newDispatcher makes a dispatcher that knows what former processes left behind.
@@ -65,12 +65,12 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 			last = i.IntentAt
 		}
 	}
-	due := a.formerEnd(last).Add(max(a.Settle, a.Answer)) // all of it may have been sent
+	due := a.formerEnd(last).Add(max(a.ConfirmTimeout, a.ResponseTimeout)) // all of it may have been sent
 	for _, i := range interrupted {
 		if wasSent(i) {
 			d.queue = append(d.queue, i)
 		} else {
-			d.doubt(i, due.Add(migrate.Handling(i.Size)), false)
+			d.doubt(i, due.Add(migrate.ProcessingTime(i.Size)), false)
 		}
 	}
 	for i, err := range a.Journal.Items(ctx, a.run.Num, state.ItemSent) {
@@ -179,7 +179,7 @@ func (d *dispatcher) take(r result) error {
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemInDoubt {
 		r.item.Error = r.outcome.Error
-		d.doubt(r.item, clock.Now().Add(d.patience(r.answer)+migrate.Handling(r.item.Size)), true)
+		d.doubt(r.item, clock.Now().Add(d.patience(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
 	}
 	return cmp.Or(r.fatal, d.breaker(r))
 }
@@ -188,7 +188,7 @@ func (d *dispatcher) take(r result) error {
 // lost: longer if the service said nothing, because then it may still be at work.
 func (a *Applier) patience(answered bool) time.Duration {
 	if answered {
-		return a.Settle
+		return a.ConfirmTimeout
 	}
-	return max(a.Settle, a.Answer)
+	return max(a.ConfirmTimeout, a.ResponseTimeout)
 }

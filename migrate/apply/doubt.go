@@ -48,7 +48,7 @@ func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 // doubt that some of it must be settled first, or because one item at a time is
 // tried: a service in trouble is not helped by more of the same.
 func (d *dispatcher) holdsBack() bool {
-	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand+d.fresh > 0
+	return d.fresh >= d.Concurrency || !d.streak.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
 // namesakes count items by place and name.
@@ -122,7 +122,7 @@ func (d *dispatcher) tellDoubts() {
 		}
 	}
 	now := clock.Now()
-	if until.Sub(now) < migrate.WorthTelling || now.Sub(d.toldAt) < tellEvery {
+	if until.Sub(now) < migrate.MinReportedWait || now.Sub(d.toldAt) < tellEvery {
 		return
 	}
 	d.told, d.toldAt = len(d.doubts), now
@@ -195,7 +195,7 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 		return false
 	}
 	f.failed++
-	f.due = clock.Now().Add(d.Settle)
+	f.due = clock.Now().Add(d.ConfirmTimeout)
 	return true
 }
 
@@ -225,7 +225,7 @@ func (d *dispatcher) unclear(f finding) error {
 // it done.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
-	d.row = row{}
+	d.streak = failureStreak{}
 	if o.Misnamed && d.describes() {
 		o.Misnamed = false // it lacks its description, too, which the next run gives it
 	} else if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's

@@ -18,8 +18,8 @@ import (
 
 // leftBefore is when we left an asset that somebody has changed since; zero if nobody has.
 func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
-	left := collect.LeftAt(r, now)
-	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.Rounding)) {
+	left := collect.LastChangeByUs(r, now)
+	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
 		return time.Time{}, nil
 	}
 	if i.Action == state.Describe {
@@ -27,12 +27,12 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 		if err != nil || !was.Left.IsZero() {
 			return was.Left, err
 		}
-		if !was.Modified.IsZero() && !now.LastModifiedAt.After(was.Modified.Add(collect.Rounding)) {
+		if !was.Modified.IsZero() && !now.LastModifiedAt.After(was.Modified.Add(collect.TimeTolerance)) {
 			return time.Time{}, nil // the plan has looked
 		}
 	}
 	// It may be what another try wrote, whose answer was lost. That gave it no content.
-	standing, err := a.Revised(ctx, r, now)
+	standing, err := a.StandingOf(ctx, r, now)
 	if err != nil || standing != migrate.EditedThere {
 		return time.Time{}, err
 	}
@@ -54,7 +54,7 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerA
 
 // gather collects what describes an object. What its content says went by if it was sent
 // just now; else it is as it was, unless nobody has looked so far.
-func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.SaidLast) (g collect.Metadata, err error) {
+func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.LastDescription) (g collect.Findings, err error) {
 	switch {
 	case sent != nil:
 		g, err = a.wentBy(ctx, sent)
@@ -62,7 +62,7 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 		g, err = a.Examine(ctx, i.Object)
 	case i.Action == state.Describe && isTouched(i, *receipt):
 		g.Found = last.Found
-		g, err = a.AskSource(ctx, i.Object, g)
+		g, err = a.AddFromSource(ctx, i.Object, g)
 	default:
 		g.Found = last.Found
 	}
@@ -78,13 +78,13 @@ func isTouched(i state.Item, r state.Receipt) bool {
 }
 
 // wentBy gives what went by while an object was sent.
-func (a *Applier) wentBy(ctx context.Context, sent *content) (g collect.Metadata, err error) {
-	g.Found = metadata.Found{}.With(metadata.FromSource, a.OfSource(sent.kept))
+func (a *Applier) wentBy(ctx context.Context, sent *content) (g collect.Findings, err error) {
+	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
 	if sent.capture == nil {
 		return g, nil
 	}
 	if sent.capture.Elsewhere() {
-		return a.LookInto(ctx, sent.item.Object, g)
+		return a.AddEmbedded(ctx, sent.item.Object, g)
 	}
 	g.Add(sent.capture.Found())
 	return g, nil

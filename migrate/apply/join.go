@@ -8,16 +8,16 @@ import (
 	"assetferry/state"
 )
 
-// joining has objects share assets. Nothing is asked of the service: the journal tells
+// joinMethod has objects share assets. Nothing is asked of the service: the journal tells
 // whether what they share has arrived.
-type joining struct {
+type joinMethod struct {
 	collect.Collector
 	run state.Run
 }
 
-func (joining) Kind() state.Kind { return state.Joins }
+func (joinMethod) Kind() state.Kind { return state.Joins }
 
-func (j joining) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
+func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
 	outcomes := make([]state.Outcome, len(batch))
 	for n, i := range batch {
 		remark, err := j.leftUnsaid(ctx, i)
@@ -31,19 +31,19 @@ func (j joining) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome, 
 
 // leftUnsaid tells that somebody wrote down what describes an object, and that it goes
 // nowhere, since the asset is described as that of another one.
-func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
-	fields, err := j.InTable(ctx, j.run, i.Key, nil, nil)
+func (j joinMethod) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
+	fields, err := j.TableFields(ctx, j.run, i.Key, nil, nil)
 	if err != nil {
 		return "", err
 	}
-	beside, remark, err := j.InSidecars(ctx, j.run, i.Key)
+	beside, remark, err := j.SidecarFields(ctx, j.run, i.Key)
 	if err == nil && len(fields)+len(beside) > 0 {
-		remark = migrate.Joined(string(migrate.LeftUnsaid+": its asset is described as "+i.Origin+" is"), remark)
+		remark = migrate.JoinTexts(string(migrate.RemarkCopyMetadata+": its asset is described as "+i.Origin+" is"), remark)
 	}
 	return remark, err
 }
 
 // Look knows nothing of what was not recorded: that is all there is to it.
-func (joining) Look(context.Context, state.Item) (state.Outcome, error) {
+func (joinMethod) Look(context.Context, state.Item) (state.Outcome, error) {
 	return state.Outcome{}, nil
 }

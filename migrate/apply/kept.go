@@ -22,7 +22,7 @@ func keep(r *state.Receipt, d *sources.Description) (note string) {
 	}
 	kept := &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
 	if n := keptSize(kept); n > maxKept {
-		return fmt.Sprintf("%s: %d bytes, at most %d are", migrate.NotKept, n, maxKept)
+		return fmt.Sprintf("%s: %d bytes, at most %d are", migrate.RemarkNotKept, n, maxKept)
 	}
 	if !kept.IsZero() {
 		r.Description = kept
@@ -49,12 +49,12 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {
 		return
 	}
-	d, err := collect.AskAtEnd(ctx, a.Source, f.item.Object)
+	d, err := collect.DescribeObject(ctx, a.Source, f.item.Object)
 	switch {
 	case err == nil:
 		f.remark = keep(f.receipt, d)
-	case collect.SaysNothing(err):
-		f.remark = migrate.NotKept + ": " + err.Error()
+	case collect.IsUnreadableForGood(err):
+		f.remark = migrate.RemarkNotKept + ": " + err.Error()
 	default:
 		f.receipt, f.err = nil, err
 	}

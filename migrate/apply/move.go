@@ -18,14 +18,14 @@ import (
 	"assetferry/state"
 )
 
-// moving puts assets where their objects are now, and gives them their names. Those of a
+// moveMethod puts assets where their objects are now, and gives them their names. Those of a
 // batch that are bound for one place go there with one request.
-type moving struct{ *structure }
+type moveMethod struct{ *structure }
 
-func (m moving) Kind() state.Kind { return state.Moves }
+func (m moveMethod) Kind() state.Kind { return state.Moves }
 
-// A passage is an asset on its way.
-type passage struct {
+// A pendingMove is an asset on its way.
+type pendingMove struct {
 	item     state.Item
 	receipt  state.Receipt     // of the object, as it becomes
 	left     time.Time         // when we left the asset, if somebody has changed it since; see leftBefore
@@ -40,55 +40,55 @@ type passage struct {
 }
 
 // takes notes what the service says of the asset.
-func (p *passage) takes(a assets.Asset) {
+func (p *pendingMove) takes(a assets.Asset) {
 	r := &p.receipt
 	r.Name, r.Extension, r.URL, r.Images, r.Modified = a.Name, a.Extension, a.URL, a.ImageURLs, a.LastModifiedAt
 	p.current = true
 }
 
 // isNamed reports whether the asset has its name.
-func (p *passage) isNamed() bool {
+func (p *pendingMove) isNamed() bool {
 	name, extension := migrate.SplitName(p.item.Name)
 	return norm.NFC.String(p.receipt.Name) == norm.NFC.String(name) && p.receipt.Extension == extension
 }
 
-// A departure is what is bound for one place.
-type departure struct {
+// A moveGroup is what is bound for one place.
+type moveGroup struct {
 	category, folder string
-	passages         []*passage
+	moves            []*pendingMove
 }
 
-// departures puts together what is bound for one place, in the order of the batch.
-func departures(all []*passage) (bound []*departure) {
-	known := map[[2]string]*departure{}
+// groupMoves puts together what is bound for one place, in the order of the batch.
+func groupMoves(all []*pendingMove) (bound []*moveGroup) {
+	known := map[[2]string]*moveGroup{}
 	for _, p := range all {
 		place := [2]string{p.item.Category, p.item.Folder}
 		d := known[place]
 		if d == nil {
-			d = &departure{category: p.item.Category, folder: p.item.Folder}
+			d = &moveGroup{category: p.item.Category, folder: p.item.Folder}
 			known[place], bound = d, append(bound, d)
 		}
-		d.passages = append(d.passages, p)
+		d.moves = append(d.moves, p)
 	}
 	return bound
 }
 
 // Ask moves a batch to its places. What has begun is finished, even if the run is told to
 // stop: an asset that has its new place and still its former name belongs nowhere.
-func (m moving) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
-	all := make([]*passage, len(batch))
+func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+	all := make([]*pendingMove, len(batch))
 	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {
-		all[n], err = m.passage(ctx, batch[n])
+		all[n], err = m.start(ctx, batch[n])
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	for _, d := range departures(all) {
+	for _, d := range groupMoves(all) {
 		c, err := m.depart(ctx, d)
 		if err != nil {
 			return outcomes, err
 		}
-		for _, p := range d.passages {
+		for _, p := range d.moves {
 			outcomes = append(outcomes, p.outcome(c))
 		}
 	}
@@ -96,7 +96,7 @@ func (m moving) Ask(ctx context.Context, batch []state.Item) (outcomes []state.O
 }
 
 // each calls f with the numbers up to n, several at once.
-func (m moving) each(ctx context.Context, n int, f func(ctx context.Context, n int) error) error {
+func (m moveMethod) each(ctx context.Context, n int, f func(ctx context.Context, n int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(m.Concurrency)
 	for i := range n {
@@ -105,9 +105,9 @@ func (m moving) each(ctx context.Context, n int, f func(ctx context.Context, n i
 	return g.Wait()
 }
 
-// passage finds out where an asset is. The journal knows, unless somebody may have moved it
+// start finds out where an asset is. The journal knows, unless somebody may have moved it
 // and that does not matter.
-func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
+func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, error) {
 	r, err := m.Journal.Receipt(ctx, m.run.Pair.ID, i.Origin)
 	if err != nil {
 		return nil, migrate.NewStateError(err)
@@ -117,7 +117,7 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 		return nil, err
 	}
 	r.Key, r.Size, r.Time, r.VersionTag, r.ContentType = i.Key, i.Size, i.Time, i.VersionTag, i.ContentType
-	p := &passage{item: i, receipt: r, left: was.Left, at: migrate.Container{Category: r.Category, Folder: r.Folder}}
+	p := &pendingMove{item: i, receipt: r, left: was.Left, at: migrate.Container{Category: r.Category, Folder: r.Folder}}
 	p.from = p.at
 	if i.Origin != i.Key && !m.rules.Overwrites() {
 		return p, nil
@@ -135,16 +135,16 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 
 // depart brings assets to their place and makes them what they should be there. A folder
 // that is gone, with whatever the journal knows to be around it, is made again once.
-func (m moving) depart(ctx context.Context, d *departure) (migrate.Container, error) {
+func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container, error) {
 	began := m.Now()
 	for again := false; ; again = true {
 		c, err := m.container(retry.WithDrain(ctx, m.Stop), d.category, d.folder)
 		if err != nil {
 			return c, err
 		}
-		err = m.bring(ctx, c, d.passages)
+		err = m.bring(ctx, c, d.moves)
 		if err == nil {
-			return c, m.complete(ctx, c, d.passages, began)
+			return c, m.complete(ctx, c, d.moves, began)
 		}
 		if again || d.folder == "" || !errors.Is(err, fs.ErrNotExist) {
 			return c, err
@@ -157,11 +157,11 @@ func (m moving) depart(ctx context.Context, d *departure) (migrate.Container, er
 
 // bring moves assets to a place. Those that are refused there are tried again under their
 // new names.
-func (m moving) bring(ctx context.Context, c migrate.Container, passages []*passage) error {
-	if err := m.move(ctx, c, passages); err != nil {
+func (m moveMethod) bring(ctx context.Context, c migrate.Container, moves []*pendingMove) error {
+	if err := m.move(ctx, c, moves); err != nil {
 		return err
 	}
-	for _, p := range passages {
+	for _, p := range moves {
 		if p.refusal == nil || errors.Is(p.refusal, fs.ErrNotExist) || p.isNamed() {
 			continue
 		}
@@ -172,9 +172,9 @@ func (m moving) bring(ctx context.Context, c migrate.Container, passages []*pass
 	return nil
 }
 
-func (m moving) move(ctx context.Context, c migrate.Container, passages []*passage) error {
+func (m moveMethod) move(ctx context.Context, c migrate.Container, moves []*pendingMove) error {
 	var transfers []assets.Transfer
-	for _, p := range passages {
+	for _, p := range moves {
 		if p.refusal == nil && p.at != c {
 			transfers = append(transfers, assets.Transfer{AssetID: p.item.Asset})
 		}
@@ -186,7 +186,7 @@ func (m moving) move(ctx context.Context, c migrate.Container, passages []*passa
 	if err != nil {
 		return err
 	}
-	for _, p := range passages {
+	for _, p := range moves {
 		if p.refusal != nil || p.at == c {
 			continue
 		}
@@ -209,7 +209,7 @@ func targetIn(c migrate.Container) assets.Target {
 
 // renameAndMove gives an asset its new name before it is moved, and its former one again
 // if that did not help: people must not find it renamed and take it for an edit.
-func (m moving) renameAndMove(ctx context.Context, c migrate.Container, p *passage) error {
+func (m moveMethod) renameAndMove(ctx context.Context, c migrate.Container, p *pendingMove) error {
 	former := p.receipt.Filename()
 	if err := m.rename(ctx, p, p.item.Name); migrate.HasClass(err, retry.Permanent) {
 		return nil // that it was refused before stands
@@ -217,13 +217,13 @@ func (m moving) renameAndMove(ctx context.Context, c migrate.Container, p *passa
 		return err
 	}
 	p.refusal = nil
-	if err := m.move(ctx, c, []*passage{p}); err != nil || p.refusal == nil {
+	if err := m.move(ctx, c, []*pendingMove{p}); err != nil || p.refusal == nil {
 		return err
 	}
 	return m.rename(ctx, p, former)
 }
 
-func (m moving) rename(ctx context.Context, p *passage, to string) error {
+func (m moveMethod) rename(ctx context.Context, p *pendingMove, to string) error {
 	name, extension := migrate.SplitName(to)
 	var changes assets.Changes
 	if p.receipt.Name != name {
@@ -241,9 +241,9 @@ func (m moving) rename(ctx context.Context, p *passage, to string) error {
 
 // complete gives assets that are in their place their names, and whatever else belongs to
 // them, and finds out when the service says that it did.
-func (m moving) complete(ctx context.Context, c migrate.Container, passages []*passage, began time.Time) error {
-	if err := m.each(ctx, len(passages), func(ctx context.Context, n int) error {
-		p := passages[n]
+func (m moveMethod) complete(ctx context.Context, c migrate.Container, moves []*pendingMove, began time.Time) error {
+	if err := m.each(ctx, len(moves), func(ctx context.Context, n int) error {
+		p := moves[n]
 		if p.refusal != nil {
 			return nil
 		}
@@ -254,10 +254,10 @@ func (m moving) complete(ctx context.Context, c migrate.Container, passages []*p
 	}); err != nil {
 		return err
 	}
-	return m.askWhen(ctx, c, passages, began)
+	return m.askWhen(ctx, c, moves, began)
 }
 
-func (m moving) giveName(ctx context.Context, c migrate.Container, p *passage) error {
+func (m moveMethod) giveName(ctx context.Context, c migrate.Container, p *pendingMove) error {
 	if p.isNamed() {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (m moving) giveName(ctx context.Context, c migrate.Container, p *passage) e
 
 // nameApart gives an asset the name of a collision, from which a later run gives it its own once
 // that is free.
-func (m moving) nameApart(ctx context.Context, p *passage) error {
+func (m moveMethod) nameApart(ctx context.Context, p *pendingMove) error {
 	name := migrate.DistinctName(p.item.Name, p.item.Key)
 	if err := m.rename(ctx, p, name); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (m moving) nameApart(ctx context.Context, p *passage) error {
 // takeBack puts an asset back where it was, under its former name, if another has got the new
 // one since the plan: the next run decides about its object again. Where the service does not
 // tell, or does not let it go back, the asset stays.
-func (m moving) takeBack(ctx context.Context, c migrate.Container, p *passage, former string) error {
+func (m moveMethod) takeBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
 	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
 	if err != nil || len(taken) == 0 {
 		return err
@@ -308,7 +308,7 @@ func (m moving) takeBack(ctx context.Context, c migrate.Container, p *passage, f
 			return err
 		}
 	}
-	if err := m.move(ctx, p.from, []*passage{p}); err != nil {
+	if err := m.move(ctx, p.from, []*pendingMove{p}); err != nil {
 		return err
 	}
 	if p.refusal = nil; p.at == p.from {
@@ -326,7 +326,7 @@ func unlessPermanent(err error) error {
 
 // keepName leaves an asset the name that it has, where the one that was to be free is not: a
 // later run tries again, and none fails for that.
-func (m moving) keepName(ctx context.Context, p *passage, former string) error {
+func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string) error {
 	p.remark, p.failure = fmt.Sprintf("its name is not free yet, so its asset is still called %q", former), ""
 	p.item.Name = former
 	if p.isNamed() {
@@ -337,7 +337,7 @@ func (m moving) keepName(ctx context.Context, p *passage, former string) error {
 
 // redescribe brings an asset in line with what the source says of its object under the new
 // key, and with where it comes from, if either is written into it.
-func (m moving) redescribe(ctx context.Context, p *passage) error {
+func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 	if some, err := m.isToldOtherwise(ctx, p.item); p.refusal != nil || !some || err != nil {
 		return err
 	}
@@ -348,29 +348,29 @@ func (m moving) redescribe(ctx context.Context, p *passage) error {
 	p.takes(asset)
 	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
 	if migrate.HasClass(err, retry.Permanent) {
-		p.failure, p.misnamed = migrate.Joined(p.failure, "its asset is moved, but not described: "+err.Error()), false
+		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but not described: "+err.Error()), false
 		return nil
 	} else if err != nil {
 		return err
 	}
-	p.receipt.Modified, p.told, p.remark = d.modified, d, migrate.Joined(p.remark, d.remark)
+	p.receipt.Modified, p.told, p.remark = d.modified, d, migrate.JoinTexts(p.remark, d.remark)
 	return nil
 }
 
 // isToldOtherwise reports whether an asset that is moved has to be described anew. The
 // destination is not asked for that: most say of an object what they said before.
-func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
+func (m moveMethod) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
 	if m.Provenance == "always" {
 		return true, nil
 	}
-	beside, remark, err := m.InSidecars(ctx, m.run, i.Key)
+	beside, remark, err := m.SidecarFields(ctx, m.run, i.Key)
 	if err != nil || remark != "" { // which people hear of once it is described
 		return true, err
 	}
 	if beside == nil && m.Describer == nil {
 		return false, nil
 	}
-	last, err := m.SaidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
+	last, err := m.LastDescription(ctx, m.run, cmp.Or(i.Origin, i.Key))
 	if err != nil {
 		return false, err
 	}
@@ -378,7 +378,7 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 	if beside != nil {
 		found = found.With(metadata.FromSidecar, beside)
 	}
-	fields, err := m.InTable(ctx, m.run, i.Key, i.Digest, found)
+	fields, err := m.TableFields(ctx, m.run, i.Key, i.Digest, found)
 	if err != nil || fields == nil && beside == nil {
 		return false, err
 	}
@@ -392,9 +392,9 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 // askWhen asks when assets were changed last that were only moved. A service that takes
 // this for a change has them first in the list of their place; of one that does not, the
 // journal knows. The service's clock may have been set back since they set out.
-func (m moving) askWhen(ctx context.Context, c migrate.Container, passages []*passage, began time.Time) error {
-	wanted := map[string]*passage{}
-	for _, p := range passages {
+func (m moveMethod) askWhen(ctx context.Context, c migrate.Container, moves []*pendingMove, began time.Time) error {
+	wanted := map[string]*pendingMove{}
+	for _, p := range moves {
 		if p.refusal == nil && !p.current {
 			wanted[p.item.Asset] = p
 		}
@@ -425,7 +425,7 @@ func (m moving) askWhen(ctx context.Context, c migrate.Container, passages []*pa
 }
 
 // outcome is what became of an item whose asset is bound for a place.
-func (p *passage) outcome(c migrate.Container) state.Outcome {
+func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 	if p.refusal != nil {
 		return Failure(p.item, p.refusal)
 	}
@@ -444,7 +444,7 @@ func (p *passage) outcome(c migrate.Container) state.Outcome {
 
 // Look finds an asset in its place, and finishes what was begun with it: by its former
 // name it belongs nowhere.
-func (m moving) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
 	began := m.Now()
 	c, err := m.lookup(ctx, i.Category, i.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -452,7 +452,7 @@ func (m moving) Look(ctx context.Context, i state.Item) (o state.Outcome, err er
 	} else if err != nil {
 		return o, err
 	}
-	p, err := m.passage(ctx, i)
+	p, err := m.start(ctx, i)
 	if err != nil {
 		return o, err
 	}
@@ -467,7 +467,7 @@ func (m moving) Look(ctx context.Context, i state.Item) (o state.Outcome, err er
 	if p.at = (migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}); p.at != c || stayed && !p.isNamed() {
 		return o, nil
 	}
-	if err := m.complete(ctx, c, []*passage{p}, began); err != nil {
+	if err := m.complete(ctx, c, []*pendingMove{p}, began); err != nil {
 		return o, err
 	}
 	return p.outcome(c), nil

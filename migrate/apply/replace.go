@@ -58,12 +58,12 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	}
 	faultpoint.Hit(faultpoint.Sent)
 	receipt := receiptOf(i, asset, c, sent.digest)
-	remark := migrate.Joined(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
+	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
-	r.outcome.Error = migrate.Joined(r.outcome.Error, remark)
+	r.outcome.Error = migrate.JoinTexts(r.outcome.Error, remark)
 	r.outcome.InsteadOf = migrate.InsteadOf(i)
 	if misnamed != "" && r.outcome.State == state.ItemDone {
-		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.Joined(misnamed, r.outcome.Error)
+		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(misnamed, r.outcome.Error)
 		r.outcome.Misnamed = true
 	}
 	return r
@@ -129,11 +129,11 @@ func (a *Applier) putBack(ctx context.Context, former state.Receipt, what string
 }
 
 func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
-	all, err := collect.Candidates(ctx, a.Dest, former.Asset, former.Size)
+	all, err := collect.RevisionsOfSize(ctx, a.Dest, former.Asset, former.Size)
 	if err != nil {
 		return err
 	}
-	revision, err := collect.Holding(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Digest)
+	revision, err := collect.RevisionWith(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Digest)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 		}
 		return ""
 	}
-	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.SentAnew, former.Asset)
+	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.RemarkSentAsNew, former.Asset)
 	if !a.rules.Trashes() || a.settleOnly {
 		return remark + "stays with its address"
 	}
@@ -208,14 +208,14 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	if err == nil && asset != nil {
 		f.refused, err = a.rename(ctx, f.item, asset)
 	}
-	locked := a.settleOnly && collect.IsLocked(err)
-	untold := locked || collect.IsOther(err)
-	if untold && f.final {
+	locked := a.settleOnly && collect.IsUnreadable(err)
+	unprovable := locked || collect.IsChangedOrGone(err)
+	if unprovable && f.final {
 		if err := a.takeReplaced(ctx, f, locked); !migrate.HasClass(err, retry.Permanent) {
 			f.err = err
 		}
 	}
-	if untold || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
+	if unprovable || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
 		return
 	}
 	if f.err = err; err != nil {
@@ -236,7 +236,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 		f.receipt, f.err = nil, migrate.NewStateError(err)
 		return
 	}
-	f.remark = migrate.Joined(a.inherit(ctx, f.receipt, f.item, former), f.remark)
+	f.remark = migrate.JoinTexts(a.inherit(ctx, f.receipt, f.item, former), f.remark)
 }
 
 // replaced gives the asset of an item and the digest of its content, if it has that of the

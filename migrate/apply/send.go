@@ -59,7 +59,7 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	receipt := receiptOf(i, asset, c, sent.digest)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
-	r.outcome.Error, r.outcome.InsteadOf = migrate.Joined(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
+	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
 	return r
 }
 

@@ -45,8 +45,8 @@ type finding struct {
 	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
-	untold   []assets.Asset // that may be it, and of which its object tells nothing any more
-	unproven bool           // the receipt is of the only asset that can be meant; see takeUnproven
+	unprovable []assets.Asset // that may be it, and of which its object tells nothing any more
+	unproven   bool           // the receipt is of the only asset that can be meant; see takeUnproven
 }
 
 // settleAll finds out about items in doubt by looking: at the asset of one that replaces,
@@ -163,7 +163,7 @@ func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group
 		}
 		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
 			f.receipt.Adopted = true
-			f.remark = migrate.Joined("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
+			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 			return
 		case err != nil:
 			if e, lost := errors.AsType[*lostError](err); lost && e.object {
-				f.untold = append(f.untold, asset)
+				f.unprovable = append(f.unprovable, asset)
 			}
 			f.note(err)
 		case !equal:
@@ -342,9 +342,9 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	}
 	if *digest == nil {
 		*digest, err = inventory.DigestOfObject(ctx, a.Source, i.Object)
-		changed := collect.IsOther(err)
-		if changed || migrate.HasClass(err, retry.Permanent) || a.settleOnly && collect.IsLocked(err) {
-			return false, &lostError{asset.ID, err, changed || collect.IsLocked(err), changed}
+		changed := collect.IsChangedOrGone(err)
+		if changed || migrate.HasClass(err, retry.Permanent) || a.settleOnly && collect.IsUnreadable(err) {
+			return false, &lostError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
 		} else if err != nil {
 			return false, err
 		}
@@ -404,9 +404,9 @@ func (f finding) outcome() state.Outcome {
 	if len(f.extra) > 0 {
 		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}
-	o.Error = migrate.Joined(o.Error, f.remark)
+	o.Error = migrate.JoinTexts(o.Error, f.remark)
 	if f.refused != "" && !f.unproven {
-		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), migrate.Joined(f.refused, o.Error), true
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(f.refused, o.Error), true
 	}
 	return o
 }

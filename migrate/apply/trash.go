@@ -11,15 +11,17 @@ import (
 	"assetferry/state"
 )
 
-// Trashing puts assets into the trash, all of a batch with one request.
+// Trashing is the [Method] that puts assets into the trash, all of a batch with one request.
 type Trashing struct {
 	Write migrate.Trasher
 	Dest  migrate.Reader
 	Stop  <-chan struct{}
 }
 
+// Kind is that of items whose assets are trashed.
 func (t Trashing) Kind() state.Kind { return state.Trashes }
 
+// Ask trashes the assets of a batch; see [Method].
 func (t Trashing) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
 	ids := make([]string, len(batch))
 	for n, i := range batch {
@@ -54,6 +56,7 @@ func trashOutcome(i state.Item, refusal error) state.Outcome {
 	return Failure(i, refusal)
 }
 
+// Look finds out whether the asset of an item is in the trash; see [Method].
 func (t Trashing) Look(ctx context.Context, i state.Item) (state.Outcome, error) {
 	_, err := t.Dest.Asset(ctx, i.Asset)
 	if errors.Is(err, fs.ErrNotExist) {

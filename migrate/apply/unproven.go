@@ -37,11 +37,11 @@ func (a *Applier) takeUnproven(ctx context.Context, c migrate.Container, group [
 	meant := map[string]int{} // by how many items an asset is meant
 	for n := range group {
 		f := &group[n]
-		if !f.final || !f.isUntold() {
+		if !f.final || !f.isUnprovable() {
 			continue
 		}
-		f.untold = slices.DeleteFunc(f.untold, func(asset assets.Asset) bool { return claimed[asset.ID] })
-		for _, asset := range f.untold {
+		f.unprovable = slices.DeleteFunc(f.unprovable, func(asset assets.Asset) bool { return claimed[asset.ID] })
+		for _, asset := range f.unprovable {
 			meant[asset.ID]++
 		}
 		wanted = append(wanted, f)
@@ -58,8 +58,8 @@ func (a *Applier) takeUnproven(ctx context.Context, c migrate.Container, group [
 	}
 }
 
-// isUntold reports whether nothing can be told of an item because of its object.
-func (f *finding) isUntold() bool {
+// isUnprovable reports whether nothing can be told of an item because of its object.
+func (f *finding) isUnprovable() bool {
 	e, lost := errors.AsType[*lostError](f.err)
 	return lost && e.object && f.receipt == nil
 }
@@ -67,7 +67,7 @@ func (f *finding) isUntold() bool {
 // sinceIntent gives the assets that an item may have become, without those that were there
 // when it was planned or when it was taken.
 func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, error) {
-	since := slices.DeleteFunc(slices.Clone(f.untold), func(asset assets.Asset) bool {
+	since := slices.DeleteFunc(slices.Clone(f.unprovable), func(asset assets.Asset) bool {
 		return asset.UploadedAt.Before(f.item.IntentAt.Add(-takeSlack)) // or it is not known when
 	})
 	return a.withoutPlanned(ctx, []*finding{f}, since)
@@ -76,7 +76,7 @@ func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, 
 // isUntouched reports whether nobody has changed or described an asset since its upload.
 func isUntouched(a assets.Asset) bool {
 	described := a.Metadata.Description != "" || len(a.Tags)+len(a.Metadata.CustomAttributes) > 0
-	return !described && !a.LastModifiedAt.After(a.UploadedAt.Add(collect.Rounding))
+	return !described && !a.LastModifiedAt.After(a.UploadedAt.Add(collect.TimeTolerance))
 }
 
 // takeOnly takes the only asset that an item can have become. Undo leaves it where it is, as
@@ -104,9 +104,9 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	if err != nil || others {
 		return
 	}
-	f.takes(receiptOf(f.item, asset, c, digest), collect.IsLocked(f.err))
+	f.takes(receiptOf(f.item, asset, c, digest), collect.IsUnreadable(f.err))
 	f.receipt.Adopted = true
-	f.remark = migrate.Joined(f.remark, "undo leaves it there")
+	f.remark = migrate.JoinTexts(f.remark, "undo leaves it there")
 	a.inheritFound(ctx, f)
 }
 

@@ -14,14 +14,14 @@ import (
 // postpone gives an item that failed for a reason which may pass another attempt
 // later, as long as it has some left. While nothing works it is not the item's fault.
 func (d *dispatcher) postpone(r result) state.Outcome {
-	o, most := r.outcome, len(d.Again)
+	o, most := r.outcome, len(d.RetryPauses)
 	onlyDescribes := o.InsteadOf != "" // which is left to the next run
-	spent := most == 0 || onlyDescribes || r.item.Attempts > most && d.row.trying.IsZero()
+	spent := most == 0 || onlyDescribes || r.item.Attempts > most && d.streak.trying.IsZero()
 	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || spent {
 		return o
 	}
 	o.State = state.ItemWaiting
-	o.DueAt = clock.Now().Add(max(r.asked, d.Again[min(max(r.item.Attempts, 1), most)-1]))
+	o.DueAt = clock.Now().Add(max(r.asked, d.RetryPauses[min(max(r.item.Attempts, 1), most)-1]))
 	return o
 }
 
@@ -43,7 +43,7 @@ func (d *dispatcher) findDue(ctx context.Context) (err error) {
 // any is put off: then our clock was set back since.
 func (d *dispatcher) dueIn(now time.Time) time.Duration {
 	in, longest := d.nextDue.Sub(now), retry.MaxRetryAfter
-	for _, pause := range d.Again {
+	for _, pause := range d.RetryPauses {
 		longest = max(longest, pause)
 	}
 	if in > longest {
@@ -82,7 +82,7 @@ func (d *dispatcher) stays() bool {
 	}
 	in := d.dueIn(d.since)
 	stays := in <= d.Wait
-	if !told && in > migrate.WorthTelling {
+	if !told && in > migrate.MinReportedWait {
 		d.Watch.Waits(d.nextDue, stays)
 	}
 	return stays

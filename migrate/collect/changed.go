@@ -16,8 +16,8 @@ import (
 	"assetferry/state"
 )
 
-// Revised asks whether an asset that was changed later has got another content then.
-func (d Collector) Revised(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Standing, error) {
+// StandingOf asks whether an asset that was changed later has got another content then.
+func (d Collector) StandingOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Standing, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
 		return migrate.AsLeft, nil // an older service keeps none, and has no way to change a content
@@ -25,7 +25,7 @@ func (d Collector) Revised(ctx context.Context, r state.Receipt, a assets.Asset)
 		return migrate.NotLooked, err
 	}
 	for _, v := range revisions {
-		if v.Current && len(revisions) > 1 && v.CreatedAt.After(LeftAt(r, a).Add(Rounding)) {
+		if v.Current && len(revisions) > 1 && v.CreatedAt.After(LastChangeByUs(r, a).Add(TimeTolerance)) {
 			return migrate.EditedThere, nil
 		}
 	}
@@ -33,8 +33,8 @@ func (d Collector) Revised(ctx context.Context, r state.Receipt, a assets.Asset)
 }
 
 const (
-	// Rounding is by how much two answers of a service may differ about one time.
-	Rounding = time.Second
+	// TimeTolerance is by how much two responses of a service may differ about one time.
+	TimeTolerance = time.Second
 	// processing is how long a service may be busy with an image, and may take the end of
 	// that for a change.
 	processing = 10 * time.Minute
@@ -59,21 +59,21 @@ func HasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 // ChangedLater reports whether an asset was changed after we left it, by the clock of the
 // service alone.
 func ChangedLater(r state.Receipt, a assets.Asset) bool {
-	left := LeftAt(r, a)
+	left := LastChangeByUs(r, a)
 	if left.IsZero() || a.LastModifiedAt.IsZero() {
 		return false
 	}
-	slack := Rounding
+	slack := TimeTolerance
 	if a.Metadata.Status != "" {
 		slack = processing
 	}
 	return a.LastModifiedAt.After(left.Add(slack))
 }
 
-// LeftAt is when we changed an asset last, by the clock of the service; zero if that is not
-// known.
-func LeftAt(r state.Receipt, a assets.Asset) time.Time {
-	if r.Modified.IsZero() && migrate.MarkOf(a) == "" { // where it comes from was not written either
+// LastChangeByUs returns when we changed an asset last, by the clock of the service; zero if that
+// is not known.
+func LastChangeByUs(r state.Receipt, a assets.Asset) time.Time {
+	if r.Modified.IsZero() && migrate.ProvenanceOf(a) == "" { // where it comes from was not written either
 		return a.UploadedAt
 	}
 	return r.Modified

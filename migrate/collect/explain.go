@@ -53,14 +53,14 @@ func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping
 		return mapping.Explanation{}, err
 	}
 	found := g.Found.With(metadata.FromSidecar, says)
-	fields, err := d.InTable(ctx, state.Run{}, key, nil, found)
+	fields, err := d.TableFields(ctx, state.Run{}, key, nil, found)
 	if err != nil {
 		return mapping.Explanation{}, err
 	}
 	found = found.With(metadata.FromTable, fields)
 	dir, name := sources.Key(migrate.NormalName(string(key))).Split()
-	e := d.Mapping.Explain(Mappable(o, found), mapping.Place{Folder: dir, Name: name})
-	if remark := migrate.Joined(g.Remark, wrong); remark != "" {
+	e := d.Mapping.Explain(MappingObject(o, found), mapping.Place{Folder: dir, Name: name})
+	if remark := migrate.JoinTexts(g.Remark, wrong); remark != "" {
 		e.Notes = append(e.Notes, mapping.Note{Field: "metadata", What: remark})
 	}
 	return e, nil
@@ -143,7 +143,7 @@ func (d Collector) readBeside(ctx context.Context, sidecars []sources.Object) (f
 		if err != nil {
 			return nil, "", err
 		}
-		fields, remark = fields.Or(says), migrate.Joined(remark, wrong)
+		fields, remark = fields.Or(says), migrate.JoinTexts(remark, wrong)
 	}
 	return fields, remark, nil
 }

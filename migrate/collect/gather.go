@@ -25,10 +25,11 @@ func (e *describerError) Unwrap() error { return e.error }
 
 func (e *describerError) Class() retry.Class { return retry.Fatal }
 
-// InTable gives what the user wrote down of an object, of which something was found
-// elsewhere. The digest is nil where only the journal may know it.
-func (d Collector) InTable(ctx context.Context, run state.Run, key sources.Key, digest []byte, found metadata.Found) (metadata.Fields, error) {
-	if d.Describer == nil || !d.Looks(metadata.FromTable) {
+// TableFields returns what the table of the user says of an object; found is what other metadata
+// sources say of it. The digest is nil where only the state database may know it. Its errors are
+// fatal.
+func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, digest []byte, found metadata.Found) (metadata.Fields, error) {
+	if d.Describer == nil || !d.UsesOrigin(metadata.FromTable) {
 		return nil, nil
 	}
 	if digest == nil && d.Describer.AsksForDigests() {
@@ -45,52 +46,53 @@ func (d Collector) InTable(ctx context.Context, run state.Run, key sources.Key, 
 	return f.Normal(), nil
 }
 
-// Looks reports whether something is looked for in a place.
-func (d Collector) Looks(from metadata.Origin) bool {
+// UsesOrigin reports whether the mapping uses a metadata source.
+func (d Collector) UsesOrigin(from metadata.Origin) bool {
 	return slices.Contains(d.Mapping.Origins(), from)
 }
 
 // embedded are the origins for which the content has to be looked at.
 var embedded = [...]metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 
-// LooksAtContent reports whether what is embedded in the content counts.
-func (d Collector) LooksAtContent() bool { return slices.ContainsFunc(embedded[:], d.Looks) }
+// UsesContent reports whether the mapping uses metadata that is embedded in the content.
+func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesOrigin) }
 
-// A Metadata is what was found of an object, and what is said of its asset by that.
-type Metadata struct {
-	Found     metadata.Found // as much of it as is kept
-	Said      metadata.Metadata
-	Fields    []state.FoundField
-	Addresses []string // that the object had
-	Remark    string   // for people
+// Findings are what was found of an object, and what is said of its asset by that.
+type Findings struct {
+	Found     metadata.Found     // as much of it as is kept
+	Said      metadata.Metadata  // of the asset, by what the mapping makes of that
+	Fields    []state.FoundField // all that were found, and whether they are mapped
+	Addresses []string           // the URLs that the object had
+	Remark    string             // for people
 }
 
 const notRead = "it was not read: "
 
-func (g *Metadata) Add(found metadata.Found, remarks []string) {
+// Add adds what was found in the content, and remarks on what could not be read there.
+func (g *Findings) Add(found metadata.Found, remarks []string) {
 	for _, from := range embedded {
 		g.Found = g.Found.With(from, found[from])
 	}
 	if len(remarks) > 0 {
-		g.Remark = migrate.Joined(g.Remark, migrate.Embedded+migrate.Joined(remarks...))
+		g.Remark = migrate.JoinTexts(g.Remark, migrate.RemarkEmbedded+migrate.JoinTexts(remarks...))
 	}
 }
 
 // Examine gives what is kept with an object and what its content says, without sending it.
-func (d Collector) Examine(ctx context.Context, o sources.Object) (g Metadata, err error) {
-	if g, err = d.AskSource(ctx, o, g); err != nil || !d.LooksAtContent() {
+func (d Collector) Examine(ctx context.Context, o sources.Object) (g Findings, err error) {
+	if g, err = d.AddFromSource(ctx, o, g); err != nil || !d.UsesContent() {
 		return g, err
 	}
-	return d.LookInto(ctx, o, g)
+	return d.AddEmbedded(ctx, o, g)
 }
 
-// LookInto adds what is embedded in the content of an object, of which it reads no more than
+// AddEmbedded adds what is embedded in the content of an object, of which it reads no more than
 // it must. An object that is another one by now says nothing.
-func (d Collector) LookInto(ctx context.Context, o sources.Object, g Metadata) (Metadata, error) {
+func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
 	found, remarks, err := metadata.Embedded(blocks, o.Size)
 	switch {
-	case SaysNothing(err):
+	case IsUnreadableForGood(err):
 		remarks = []string{notRead + err.Error()}
 	case err != nil:
 		return g, err
@@ -99,32 +101,34 @@ func (d Collector) LookInto(ctx context.Context, o sources.Object, g Metadata) (
 	return g, nil
 }
 
-// SaysNothing reports whether an object is another one by now, or cannot be read at any other
+// IsUnreadableForGood reports whether an object is another one by now, or cannot be read at any other
 // time either.
-func SaysNothing(err error) bool { return IsOther(err) || migrate.HasClass(err, retry.Permanent) }
+func IsUnreadableForGood(err error) bool {
+	return IsChangedOrGone(err) || migrate.HasClass(err, retry.Permanent)
+}
 
-// IsOther reports whether an object is another one by now, or gone.
-func IsOther(err error) bool {
+// IsChangedOrGone reports whether an object is another one by now, or gone.
+func IsChangedOrGone(err error) bool {
 	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }
 
-// AskSource adds what the source keeps with an object.
-func (d Collector) AskSource(ctx context.Context, o sources.Object, g Metadata) (Metadata, error) {
+// AddFromSource adds what the source keeps with an object.
+func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	kept, err := d.keptAtSource(ctx, o)
 	switch {
-	case SaysNothing(err):
-		g.Remark = migrate.Joined(g.Remark, migrate.NotKept+": "+err.Error())
+	case IsUnreadableForGood(err):
+		g.Remark = migrate.JoinTexts(g.Remark, migrate.RemarkNotKept+": "+err.Error())
 		return g, nil
 	case err != nil:
 		return g, err
 	}
-	g.Found = g.Found.With(metadata.FromSource, d.OfSource(kept))
+	g.Found = g.Found.With(metadata.FromSource, d.SourceFields(kept))
 	return g, nil
 }
 
 // keptAtSource asks the source what it keeps with an object.
 func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
-	if !d.Looks(metadata.FromSource) {
+	if !d.UsesOrigin(metadata.FromSource) {
 		return nil, nil
 	}
 	if catalog, ok := d.Source.(sources.Catalog); ok {
@@ -134,12 +138,12 @@ func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources
 	if !d.Source.Traits().Describes {
 		return nil, nil
 	}
-	return AskAtEnd(ctx, d.Source, o)
+	return DescribeObject(ctx, d.Source, o)
 }
 
-// OfSource gives what a source keeps with an object in words of ours.
-func (d Collector) OfSource(kept *sources.Description) metadata.Fields {
-	if kept == nil || !d.Looks(metadata.FromSource) {
+// SourceFields returns what a source keeps with an object as fields of the mapping.
+func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
+	if kept == nil || !d.UsesOrigin(metadata.FromSource) {
 		return nil
 	}
 	f := metadata.Fields{}
@@ -160,13 +164,13 @@ func (d Collector) OfSource(kept *sources.Description) metadata.Fields {
 
 // Complete adds what the user wrote down of an object, in a table and beside it, and says
 // what follows from all of it.
-func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, digest []byte, g Metadata) (Metadata, error) {
-	beside, remark, err := d.InSidecars(ctx, run, i.Key)
+func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, digest []byte, g Findings) (Findings, error) {
+	beside, remark, err := d.SidecarFields(ctx, run, i.Key)
 	if err != nil {
 		return g, err
 	}
 	g.Found = g.Found.With(metadata.FromSidecar, beside)
-	fields, err := d.InTable(ctx, run, i.Key, digest, g.Found)
+	fields, err := d.TableFields(ctx, run, i.Key, digest, g.Found)
 	if err != nil {
 		return g, err
 	}
@@ -175,20 +179,20 @@ func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, di
 	if err != nil {
 		return g, err
 	}
-	g.Said, g.Remark = said, migrate.Joined(g.Remark, remark, remarks)
-	g.Addresses = d.Mapping.Addresses(Mappable(i.Object, g.Found))
-	g.Fields, g.Found, err = d.Account(i.Object, g.Found)
+	g.Said, g.Remark = said, migrate.JoinTexts(g.Remark, remark, remarks)
+	g.Addresses = d.Mapping.Addresses(MappingObject(i.Object, g.Found))
+	g.Fields, g.Found, err = d.AccountForFields(i.Object, g.Found)
 	return g, err
 }
 
 // Say gives what is said of an asset by what was found of its object, with remarks about
 // what could not be said as it is.
 func (d Collector) Say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
-	m, notes, err := d.Mapping.Describe(Mappable(o, found))
+	m, notes, err := d.Mapping.Describe(MappingObject(o, found))
 	if err != nil {
 		return m, "", &mappingError{err}
 	}
-	return m, Remarks(notes), nil
+	return m, RemarkOf(notes), nil
 }
 
 // A mappingError says that rules cannot say anything of an object. No other try changes that.
@@ -200,26 +204,26 @@ func (e *mappingError) Unwrap() error { return e.error }
 
 func (e *mappingError) Class() retry.Class { return retry.Permanent }
 
-// Remarks are notes for people.
-func Remarks(notes []mapping.Note) (remark string) {
+// RemarkOf returns the notes of a mapping as one remark for people.
+func RemarkOf(notes []mapping.Note) (remark string) {
 	for _, n := range notes {
-		remark = migrate.Joined(remark, n.String())
+		remark = migrate.JoinTexts(remark, n.String())
 	}
 	return remark
 }
 
-// Mappable is an object as rules see it.
-func Mappable(o sources.Object, found metadata.Found) mapping.Object {
+// MappingObject returns an object as the rules of a mapping see it.
+func MappingObject(o sources.Object, found metadata.Found) mapping.Object {
 	return mapping.Object{Key: string(o.Key), Size: o.Size, Time: o.Time, ContentType: o.ContentType, Found: found}
 }
 
-// Account says where each field of an object went, and leaves out what nobody will ask for
+// AccountForFields says where each field of an object went, and leaves out what nobody will ask for
 // again: a camera writes dozens of fields.
-func (d Collector) Account(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
+func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	if found.IsZero() { // as of most objects that are no pictures
 		return nil, nil, nil
 	}
-	nowhere, err := d.Mapping.Unmapped(Mappable(o, found))
+	nowhere, err := d.Mapping.Unmapped(MappingObject(o, found))
 	if err != nil {
 		return nil, nil, &mappingError{err}
 	}
@@ -243,11 +247,12 @@ func (d Collector) Account(o sources.Object, found metadata.Found) (fields []sta
 	return fields, kept, nil
 }
 
-// LooksAtAnything reports whether assets may have something to be described with.
-func (d Collector) LooksAtAnything() bool { return len(d.Mapping.Origins()) > 0 }
+// UsesMetadata reports whether the mapping uses any metadata source.
+func (d Collector) UsesMetadata() bool { return len(d.Mapping.Origins()) > 0 }
 
-// KeptWith asks a reader what the source has with its object; nil if that is nothing.
-func KeptWith(ctx context.Context, r io.Reader) (*sources.Description, error) {
+// DescriptionFrom returns what the source has with the object of a reader; nil if the source keeps
+// nothing.
+func DescriptionFrom(ctx context.Context, r io.Reader) (*sources.Description, error) {
 	describer, ok := r.(sources.Describer)
 	if !ok {
 		return nil, nil
@@ -259,12 +264,13 @@ func KeptWith(ctx context.Context, r io.Reader) (*sources.Description, error) {
 	return &d, nil
 }
 
-// AskAtEnd opens an object at its end, where there is little to read.
-func AskAtEnd(ctx context.Context, s sources.Source, o sources.Object) (*sources.Description, error) {
+// DescribeObject returns what the source has with an object. It opens that at its end, where there
+// is little to read.
+func DescribeObject(ctx context.Context, s sources.Source, o sources.Object) (*sources.Description, error) {
 	r, err := s.Open(ctx, o, o.Size)
 	if err != nil {
 		return nil, err
 	}
-	d, err := KeptWith(ctx, r)
+	d, err := DescriptionFrom(ctx, r)
 	return d, errors.Join(err, r.Close())
 }

@@ -11,34 +11,35 @@ import (
 	"assetferry/migrate/inventory"
 )
 
-// A Hindrance is why an asset does not become what it was before.
-type Hindrance string
+// A RestoreError says why an asset cannot become what it was before; its text is a reason of an undo.
+type RestoreError string
 
-var errNoRevision = Hindrance(migrate.ReasonNoRevision)
+var errNoRevision = RestoreError(migrate.ReasonNoRevision)
 
-var ErrTouched = Hindrance(migrate.ReasonTouched)
+// ErrTouched says that an asset was changed since the run.
+var ErrTouched = RestoreError(migrate.ReasonTouched)
 
-func (h Hindrance) Error() string { return string(h) }
+func (h RestoreError) Error() string { return string(h) }
 
 // Class is permanent: no repetition helps.
-func (h Hindrance) Class() retry.Class { return retry.Permanent }
+func (h RestoreError) Class() retry.Class { return retry.Permanent }
 
-// IsLost reports whether the content that an asset had before is certainly not among its
+// IsContentLost reports whether the content that an asset had before is certainly not among its
 // revisions, without reading any.
-func IsLost(ctx context.Context, d migrate.Reader, t Trace, a assets.Asset) (bool, error) {
+func IsContentLost(ctx context.Context, d migrate.Reader, t AssetHistory, a assets.Asset) (bool, error) {
 	if a.Size == t.Kept.Size {
 		return false, nil // it may be back
 	}
-	all, err := Candidates(ctx, d, a.ID, t.Kept.Size)
+	all, err := RevisionsOfSize(ctx, d, a.ID, t.Kept.Size)
 	if migrate.HasClass(err, retry.Permanent) {
 		return true, nil
 	}
 	return len(all) == 0, err
 }
 
-// Candidates are the revisions of an asset that may have a content which it had before, the
+// RevisionsOfSize returns the former revisions of an asset whose content has so many bytes, the
 // newest first.
-func Candidates(ctx context.Context, d migrate.Reader, asset string, size int64) ([]assets.Revision, error) {
+func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size int64) ([]assets.Revision, error) {
 	all, err := d.Revisions(ctx, asset)
 	if err != nil {
 		return nil, err
@@ -48,8 +49,9 @@ func Candidates(ctx context.Context, d migrate.Reader, asset string, size int64)
 	return all, nil
 }
 
-// Holding finds the one of some revisions that has a content.
-func Holding(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, digest []byte) (id string, err error) {
+// RevisionWith returns the ID of the first of some revisions whose content has a SHA-256 checksum.
+// Without one it fails with a [RestoreError]. It reads each until then.
+func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, digest []byte) (id string, err error) {
 	for _, r := range all {
 		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)
 		if err != nil {
@@ -68,16 +70,16 @@ func Holding(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets
 
 // MayBeEdit reports whether a revision is what somebody made of the content that we had sent.
 // Who only described the asset made none, whatever runs that were taken back have left.
-func (t Trace) MayBeEdit(r assets.Revision) bool {
+func (t AssetHistory) MayBeEdit(r assets.Revision) bool {
 	if t.Kept.Size != t.BeforeRun.Size {
 		return true
 	}
-	return t.WasEdited() && r.CreatedAt.After(t.BeforeRun.Modified.Add(Rounding)) && !r.CreatedAt.After(t.Kept.Modified.Add(Rounding))
+	return t.WasEdited() && r.CreatedAt.After(t.BeforeRun.Modified.Add(TimeTolerance)) && !r.CreatedAt.After(t.Kept.Modified.Add(TimeTolerance))
 }
 
-// IsBack reports whether an asset has the content that it had before the run, and fails if
+// HasFormerContent reports whether an asset has the content that it had before the run, and fails if
 // it has neither that nor what the run sent.
-func IsBack(ctx context.Context, d migrate.Reader, t Trace, a assets.Asset) (bool, error) {
+func HasFormerContent(ctx context.Context, d migrate.Reader, t AssetHistory, a assets.Asset) (bool, error) {
 	switch {
 	case a.Size != t.Now.Size && a.Size != t.Kept.Size:
 		return false, ErrTouched

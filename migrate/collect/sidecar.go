@@ -18,12 +18,12 @@ import (
 // FollowsSidecars reports whether files beside objects describe these, instead of being
 // objects themselves.
 func (d Collector) FollowsSidecars() bool {
-	return d.Looks(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
+	return d.UsesOrigin(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
 }
 
-// InSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
+// SidecarFields reads the sidecars of an object. Those that cannot be read say nothing, and the
 // remark says why.
-func (d Collector) InSidecars(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
+func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
 	if !d.FollowsSidecars() || d.Sidecarless {
 		return nil, "", nil
 	}
@@ -50,7 +50,7 @@ func (d Collector) InSidecars(ctx context.Context, run state.Run, key sources.Ke
 		if err != nil {
 			return nil, "", err
 		}
-		fields, remark = fields.Or(says), migrate.Joined(remark, wrong)
+		fields, remark = fields.Or(says), migrate.JoinTexts(remark, wrong)
 	}
 	return fields, remark, nil
 }
@@ -69,14 +69,14 @@ func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields met
 // notTaken is the remark on an object that has a sidecar which could not be read, for a reason
 // that concerns no others.
 func notTaken(sidecar string, err error) (remark string, _ error) {
-	if err == nil || !isUnread(err) && !IsMistaken(err) {
+	if err == nil || !isUnread(err) && !IsMalformedSidecar(err) {
 		return "", err
 	}
-	return fmt.Sprintf("what %s %s: %v", sidecar, migrate.NotTaken, err), nil
+	return fmt.Sprintf("what %s %s: %v", sidecar, migrate.RemarkBadSidecar, err), nil
 }
 
-// IsMistaken reports whether a sidecar was read, and says nothing that can be understood.
-func IsMistaken(err error) bool {
+// IsMalformedSidecar reports whether a sidecar was read, and says nothing that can be understood.
+func IsMalformedSidecar(err error) bool {
 	_, mistaken := errors.AsType[*rows.Mistake](err)
 	return mistaken
 }
@@ -84,10 +84,10 @@ func IsMistaken(err error) bool {
 // isUnread reports whether a sidecar is another one by now, or may not be read. Another time it
 // may be.
 func isUnread(err error) bool {
-	return (IsLocked(err) || SaysNothing(err)) && !IsMistaken(err)
+	return (IsUnreadable(err) || IsUnreadableForGood(err)) && !IsMalformedSidecar(err)
 }
 
-// IsLocked reports whether something at the source may not be read, unlike all of the source.
-func IsLocked(err error) bool {
+// IsUnreadable reports whether something at the source may not be read, unlike all of the source.
+func IsUnreadable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && !migrate.HasClass(err, retry.Fatal)
 }

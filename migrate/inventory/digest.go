@@ -15,12 +15,12 @@ import (
 	"assetferry/sources"
 )
 
-// DigestOfObject reads an object and hashes it.
+// DigestOfObject reads an object and returns its SHA-256 checksum.
 func DigestOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
 	return DigestOfObjectBeside(ctx, s, o, io.Discard)
 }
 
-// DigestOfObjectBeside reads an object, hashes it, and passes on what it reads.
+// DigestOfObjectBeside is DigestOfObject that also writes what it reads.
 func DigestOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
@@ -50,8 +50,8 @@ func (e *LengthError) Error() string {
 // Class is permanent: it comes again on every try.
 func (e *LengthError) Class() retry.Class { return retry.Permanent }
 
-// DigestOfWhole reads an asset's content and hashes it, if it is of the size that
-// the service gave.
+// DigestOfWhole is DigestOfAsset that fails with a [LengthError] if the content does not have the
+// size in bytes that the service gave.
 func DigestOfWhole(ctx context.Context, d migrate.Reader, asset, url string, size int64) ([]byte, error) {
 	digest, n, err := DigestOfAsset(ctx, d, url)
 	if err == nil && n != size {
@@ -60,7 +60,8 @@ func DigestOfWhole(ctx context.Context, d migrate.Reader, asset, url string, siz
 	return digest, err
 }
 
-// DigestOfAsset reads an asset's content and hashes it, and counts its bytes.
+// DigestOfAsset reads an asset's content from its URL and returns its SHA-256 checksum and how many
+// bytes it has.
 func DigestOfAsset(ctx context.Context, d migrate.Reader, url string) ([]byte, int64, error) {
 	r, _, err := d.Download(ctx, url, 0)
 	if err != nil {
@@ -69,6 +70,8 @@ func DigestOfAsset(ctx context.Context, d migrate.Reader, url string) ([]byte, i
 	return DigestOf(r)
 }
 
+// DigestOf returns the SHA-256 checksum of what is left to read, and how many bytes that is. It
+// closes the reader.
 func DigestOf(r io.ReadCloser) ([]byte, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -78,9 +81,9 @@ func DigestOf(r io.ReadCloser) ([]byte, int64, error) {
 	return h.Sum(nil), n, nil
 }
 
-// Hashing counts and hashes what is read through it. The reader is another
-// goroutine, the transport's, hence the lock.
-type Hashing struct {
+// A HashingReader counts and hashes what is read through it. It is read in a goroutine of the
+// transport, and summed up in another one, hence the lock.
+type HashingReader struct {
 	io.ReadCloser
 	tell func(n int64)
 	also *metadata.Capture // that is shown what is read, if it is not nil
@@ -90,11 +93,14 @@ type Hashing struct {
 	n    int64
 }
 
-func NewHashing(r io.ReadCloser, also *metadata.Capture, tell func(n int64)) *Hashing {
-	return &Hashing{ReadCloser: r, also: also, tell: tell, hash: sha256.New()}
+// NewHashingReader returns a reader of r that also writes to also, unless that is nil, and calls
+// tell with the number of bytes of each read.
+func NewHashingReader(r io.ReadCloser, also *metadata.Capture, tell func(n int64)) *HashingReader {
+	return &HashingReader{ReadCloser: r, also: also, tell: tell, hash: sha256.New()}
 }
 
-func (r *Hashing) Read(p []byte) (int, error) {
+// Read is that of [io.Reader].
+func (r *HashingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.mu.Lock()
 	r.hash.Write(p[:n])
@@ -107,8 +113,8 @@ func (r *Hashing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Sum gives the digest and the count of what was read so far.
-func (r *Hashing) Sum() ([]byte, int64) {
+// Sum returns the SHA-256 checksum of what was read so far, and how many bytes that is.
+func (r *HashingReader) Sum() ([]byte, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hash.Sum(nil), r.n

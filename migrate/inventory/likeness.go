@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// LikenessOf stands for the place, name and size of an asset. Names are compared as they are
+// LikenessOf returns a hash of the place, name and size of an asset. Names are compared as they are
 // but for their Unicode form, and for the case of extensions, which services need not keep.
 func LikenessOf(e state.Entry) int64 {
 	h := fnv.New64a()
@@ -25,8 +25,8 @@ func LikenessOf(e state.Entry) int64 {
 	return int64(h.Sum64())
 }
 
-// ReceivedAs is an asset as its receipt has it.
-func ReceivedAs(r state.Receipt) state.Entry {
+// EntryOfReceipt returns an asset as its receipt has it.
+func EntryOfReceipt(r state.Receipt) state.Entry {
 	return state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size, URL: r.URL}
 }
 
@@ -36,9 +36,10 @@ func IsAlike(a, b state.Entry) bool {
 		migrate.NormalName(a.Name) == migrate.NormalName(b.Name) && migrate.FoldName(a.Extension) == migrate.FoldName(b.Extension)
 }
 
-// KnownBeside finds out which of some assets may well be beside ours: what a plan saw there
-// before it placed ours, and what stands for an object of another source in this journal.
-func KnownBeside(ctx context.Context, j *state.Store, pair state.Pair, ids []string) (map[string]bool, error) {
+// ExpectedAssets returns those of the IDs whose assets are known to be beside ours: what a plan saw
+// there before it placed ours, and what stands for an object of another source in this state
+// database.
+func ExpectedAssets(ctx context.Context, j *state.Store, pair state.Pair, ids []string) (map[string]bool, error) {
 	known := map[string]bool{}
 	for chunk := range slices.Chunk(ids, migrate.PageSize) {
 		namesakes, err := j.Namesakes(ctx, pair.ID, chunk)
@@ -55,38 +56,41 @@ func KnownBeside(ctx context.Context, j *state.Store, pair state.Pair, ids []str
 	return known, nil
 }
 
-// whose says whose a listed asset is.
-type whose uint8
+// An Ownership says whose a listed asset is.
+type Ownership uint8
 
+// The owners: unknown, a receipt of ours, or one that [ExpectedAssets] knows.
 const (
-	Foreign whose = iota
-	Own
-	Expected // see knownBeside
+	ForeignAsset Ownership = iota
+	OwnAsset
+	ExpectedAsset
 )
 
 // A named asset is one in a place, by hashes of its name and size and of its id.
 type named struct {
 	name, asset uint64
-	whose       whose
+	whose       Ownership
 }
 
-// NamesOf collects what assets of one place are called, to count the names that are there
+// A NameCounter collects what assets of one place are called, to count the names that are there
 // more than once. That takes 24 bytes each, and no request.
-type NamesOf struct {
+type NameCounter struct {
 	seed maphash.Seed
 	All  []named
 }
 
-func NewNames() *NamesOf { return &NamesOf{seed: maphash.MakeSeed()} }
+// NewNameCounter returns a counter of no names.
+func NewNameCounter() *NameCounter { return &NameCounter{seed: maphash.MakeSeed()} }
 
-func (n *NamesOf) Add(a assets.Asset, w whose) {
+// Add notes the name and size of an asset and whose it is. It may be noted twice.
+func (n *NameCounter) Add(a assets.Asset, w Ownership) {
 	name := fmt.Sprintf("%s\x00%s\x00%d", migrate.NormalName(a.Name), migrate.FoldName(a.Extension), a.Size)
 	n.All = append(n.All, named{maphash.String(n.seed, name), maphash.String(n.seed, a.ID), w})
 }
 
 // Doubled counts the names that more than one asset has with one size, unless all of these
 // are ours, or are known to be beside ours.
-func (n *NamesOf) Doubled() (count int64) {
+func (n *NameCounter) Doubled() (count int64) {
 	slices.SortFunc(n.All, func(a, b named) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.asset, b.asset))
 	})
@@ -109,5 +113,5 @@ func isDoubled(same []named) bool {
 	for _, a := range same {
 		is[a.whose]++
 	}
-	return len(same) > 1 && (is[Own] == 0 || is[Foreign] > 0)
+	return len(same) > 1 && (is[OwnAsset] == 0 || is[ForeignAsset] > 0)
 }

@@ -14,8 +14,9 @@ import (
 	"assetferry/state"
 )
 
-// List lists the assets in a container; there are none if it is gone. None of those that
-// stay is missed, whatever people add and remove meanwhile: what is missed here is sent again.
+// List lists the assets directly in a container, the oldest first; none, and no error, if it is
+// gone. None of those that stay is missed, whatever people add and remove meanwhile: what is
+// missed here is sent again.
 func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, Overlap: true}
 	if c.Folder != "" {
@@ -30,15 +31,17 @@ func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[as
 	}
 }
 
-// EntryOf is an asset as an inventory has it, with the place where it counts.
+// EntryOf returns an asset as the inventory in the state database has it, with the slot of its place
+// (see [migrate.Place.Slot]).
 func EntryOf(a assets.Asset, slot int64) state.Entry {
 	return state.Entry{
 		Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
-		Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: migrate.MarkOf(a),
+		Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: migrate.ProvenanceOf(a),
 	}
 }
 
-func IdsOf(page []assets.Asset) []string {
+// IDsOf returns the IDs of assets, in their order.
+func IDsOf(page []assets.Asset) []string {
 	ids := make([]string, len(page))
 	for n, a := range page {
 		ids[n] = a.ID

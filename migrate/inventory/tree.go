@@ -28,9 +28,10 @@ type Tree struct {
 // A Level is where folders are directly: a category, or a folder of it.
 type Level struct{ Category, Folder string }
 
+// NewTree returns a tree that asks r.
 func NewTree(r migrate.Reader) *Tree { return &Tree{dest: r, levels: map[Level]map[string]string{}} }
 
-// Find gives the id of the folder at a path within a category, "" for the
+// Find returns the ID of the folder at a path within a category, "" for the
 // category itself. Without such a folder it fails with fs.ErrNotExist.
 func (t *Tree) Find(ctx context.Context, category, path string) (id string, err error) {
 	if path == "" {
@@ -47,7 +48,8 @@ func (t *Tree) Find(ctx context.Context, category, path string) (id string, err 
 	return id, nil
 }
 
-// Child gives the id of a folder by its name, or "" if there is none.
+// Child returns the ID of a folder by its name, or "" if there is none; of several of that name,
+// the oldest.
 func (t *Tree) Child(ctx context.Context, l Level, name string) (string, error) {
 	names, err := t.children(ctx, l)
 	if err != nil {

@@ -83,7 +83,7 @@ func (p *planning) mayBePlaced(i state.Item) bool {
 	case i.Obstacle != "" && i.Obstacle != maybeSidecar:
 		return false
 	}
-	return p.Rules.LeaveOut(i.Object, p.started) == ""
+	return p.Rules.SkipReason(i.Object, p.started) == ""
 }
 
 // aheadOf gives what describes an object that is to be placed. What people deleted or moved
@@ -109,12 +109,12 @@ func (p *planning) lookFor(ctx context.Context, o sources.Object) ahead {
 	if err != nil {
 		return ahead{err: err}
 	}
-	beside, unread, err := p.InSidecars(ctx, p.run, o.Key)
+	beside, unread, err := p.SidecarFields(ctx, p.run, o.Key)
 	if err != nil {
 		return ahead{remark: g.Remark, err: err}
 	}
 	found := g.Found.With(metadata.FromSidecar, beside)
-	fields, err := p.InTable(ctx, p.run, o.Key, nil, found)
+	fields, err := p.TableFields(ctx, p.run, o.Key, nil, found)
 	if err == nil && unread != "" {
 		err = &unplacedError{unread}
 	}

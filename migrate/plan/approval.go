@@ -101,10 +101,10 @@ func (a *approvals) failure() error {
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
-	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Names(o):
+	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Covers(o):
 		s.LeftOut = migrate.ReasonNotFailed
 	case p.Approval == nil:
-		s.LeftOut = p.Rules.LeaveOut(o, p.started)
+		s.LeftOut = p.Rules.SkipReason(o, p.started)
 	case known && !acts(approved):
 		s.LeftOut = migrate.Reason(approved.Reason)
 	case known:

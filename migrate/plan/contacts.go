@@ -85,8 +85,8 @@ func (c *contacts) awaitOthers(ctx context.Context) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	until := migrate.FormerEnd(c.FormerAlive).Add(c.Answer + migrate.Handling(largest))
-	if until.Sub(clock.Now()) > migrate.WorthTelling {
+	until := migrate.FormerProcessEnd(c.FormerAlive).Add(c.Answer + migrate.ProcessingTime(largest))
+	if until.Sub(clock.Now()) > migrate.MinReportedWait {
 		c.Watch.Others(n, until)
 	}
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
@@ -153,7 +153,7 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 	} else if err != nil {
 		return 0, err
 	}
-	names := inventory.NewNames()
+	names := inventory.NewNameCounter()
 	for page, err := range migrate.Pages(inventory.List(ctx, c.Dest, state.Container{Category: place.Category, Folder: folder}), migrate.PageSize) {
 		if err != nil {
 			return others, err
@@ -174,8 +174,8 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 
 // stageOthers stages those of some assets in a place that are not ours, and counts them. It
 // collects the names of all.
-func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NamesOf) (others int64, err error) {
-	receipts, err := c.Journal.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IdsOf(page))
+func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NameCounter) (others int64, err error) {
+	receipts, err := c.Journal.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +183,7 @@ func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []
 	var rest []assets.Asset
 	for _, a := range page {
 		if _, known := receipts[a.ID]; known {
-			names.Add(a, inventory.Own)
+			names.Add(a, inventory.OwnAsset)
 			continue
 		}
 		rest = append(rest, a)
@@ -192,15 +192,15 @@ func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	known, err := inventory.KnownBeside(ctx, c.Journal, c.run.Pair, inventory.IdsOf(rest))
+	known, err := inventory.ExpectedAssets(ctx, c.Journal, c.run.Pair, inventory.IDsOf(rest))
 	if err != nil {
 		return 0, err
 	}
 	for _, a := range rest {
 		if known[a.ID] {
-			names.Add(a, inventory.Expected)
+			names.Add(a, inventory.ExpectedAsset)
 		} else {
-			names.Add(a, inventory.Foreign)
+			names.Add(a, inventory.ForeignAsset)
 		}
 	}
 	c.Watch.Progress(int64(len(entries)), 0)

@@ -70,7 +70,7 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	if action == state.Replace && s.Problem != migrate.ReasonTooLarge {
 		s.Problem = ""
 	}
-	place.remark = migrate.Joined(place.remark, looked.remark)
+	place.remark = migrate.JoinTexts(place.remark, looked.remark)
 	keepName(&place.Place, s, approved, o.Key)
 	return place, looked, nil
 }

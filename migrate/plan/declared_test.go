@@ -81,7 +81,7 @@ func newLibrary(tb testing.TB) *library {
 func (l *library) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Category, r.Duplicates, r.Sync = "Images of all", oneAsset, migrate.DefaultSyncRules()
-	r.Sync.Delete, r.Sync.Quarantine = "trash", 0
+	r.Sync.Delete, r.Sync.GracePeriod = "trash", 0
 	return r
 }
 
@@ -104,7 +104,7 @@ func (l *library) sync() {
 	must(l, err)
 	l.rest()
 	a := apply.New(p.Deps, l.client)
-	a.Settle, a.Answer, a.Wait, a.Again = time.Millisecond, time.Millisecond, 0, []time.Duration{time.Millisecond}
+	a.ConfirmTimeout, a.ResponseTimeout, a.Wait, a.RetryPauses = time.Millisecond, time.Millisecond, 0, []time.Duration{time.Millisecond}
 	must(l, a.Apply(l.Context(), plan.Run))
 	l.rest()
 }

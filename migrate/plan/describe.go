@@ -32,7 +32,7 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 		if err != nil {
 			return false, migrate.NewStateError(err)
 		}
-		fields, err := p.InTable(ctx, p.run, o.Key, nil, given)
+		fields, err := p.TableFields(ctx, p.run, o.Key, nil, given)
 		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
@@ -41,7 +41,7 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 		if table.EncodeOf(metadata.FromTable) == before.Table && !mayDiffer {
 			return false, nil
 		}
-		last, err := p.SaidLast(ctx, p.run, o.Key)
+		last, err := p.LastDescription(ctx, p.run, o.Key)
 		if err != nil {
 			return false, err
 		}
@@ -53,14 +53,14 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 // compareDescriptions decides again about an asset that is to be described, if people have
 // described it as well and somebody has to say who is right.
 func (s *survey) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
-	if !s.Rules.Reports() {
+	if !s.Rules.ReportsEdits() {
 		return nil
 	}
-	last, err := s.SaidLast(ctx, s.run, i.Key)
+	last, err := s.LastDescription(ctx, s.run, i.Key)
 	if err != nil {
 		return err
 	}
-	g, err := s.Complete(ctx, s.run, *i, nil, collect.Metadata{Found: last.Found})
+	g, err := s.Complete(ctx, s.run, *i, nil, collect.Findings{Found: last.Found})
 	if err != nil {
 		return err
 	}

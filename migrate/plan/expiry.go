@@ -29,7 +29,7 @@ func (e *expiry) do(ctx context.Context) error {
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
-	if countOf(tallies, migrate.ReasonQuarantine)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
+	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
 		return nil
 	}
 	hoped, err := e.mayBeMoved(ctx)
@@ -84,7 +84,7 @@ func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i st
 		if known, err = e.stillAlone(ctx, i.Key, known); err != nil {
 			return err
 		}
-		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.Quarantine))
+		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.GracePeriod))
 		if err := f(i, expired); err != nil {
 			return err
 		}
@@ -132,6 +132,6 @@ func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err 
 		return false, nil
 	}
 	e.held.why = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), migrate.WouldTrash, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
+		counted(due, "asset"), migrate.GuardManyDeletes, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
 	return true, nil
 }

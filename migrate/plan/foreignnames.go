@@ -174,7 +174,7 @@ func (f *theirNames) list(ctx context.Context, at migrate.Place, _ []state.Item)
 		if err != nil {
 			return err
 		}
-		ours, err := f.Journal.ReceiptsOf(ctx, f.run.Pair.ID, inventory.IdsOf(page))
+		ours, err := f.Journal.ReceiptsOf(ctx, f.run.Pair.ID, inventory.IDsOf(page))
 		if err != nil {
 			return err
 		}

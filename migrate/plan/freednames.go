@@ -25,7 +25,7 @@ func (n *freedNames) do(ctx context.Context) error {
 	approved := n.approvals("")
 	defer approved.close()
 	folders := folderPaths{}
-	for page, err := range migrate.Pages(migrate.Names(ctx, n.Journal, n.run.Pair.ID), migrate.PageSize) {
+	for page, err := range migrate.Pages(migrate.RenamedAssets(ctx, n.Journal, n.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (w *walk) checkSentinel() error {
 		return nil
 	}
 	return &migrate.GuardError{
-		What:     fmt.Sprintf("the source has no %s, %s; nothing was sent", w.Guards.Sentinel, migrate.NeverGone),
+		What:     fmt.Sprintf("the source has no %s, %s; nothing was sent", w.Guards.Sentinel, migrate.GuardSentinelGone),
 		NextStep: "see that the disk or share is mounted and whole; put the sentinel back, or name another one",
 	}
 }
@@ -78,12 +78,12 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 	if err != nil {
 		return err
 	}
-	changed := p.Rules.Changed(was)
+	changed := p.Rules.ScopeChanges(was)
 	if len(changed) == 0 {
 		return nil
 	}
 	return &migrate.GuardError{
-		What:     fmt.Sprintf("%s, run %s: %s; nothing was sent", migrate.NotTheRules, last.ID, strings.Join(changed, "; ")),
+		What:     fmt.Sprintf("%s, run %s: %s; nothing was sent", migrate.GuardRulesChanged, last.ID, strings.Join(changed, "; ")),
 		NextStep: "look at what they do with {dry_run}, then run it once with {accept_rules}",
 	}
 }
@@ -105,7 +105,7 @@ func (g *guarding) guardChanges(ctx context.Context) error {
 	}
 	return &migrate.GuardError{
 		What: fmt.Sprintf(flagname.InText("%s %s, of %s: at most %s and %g %% may be ({max_changes}, {max_changes_percent}); nothing was sent"),
-			counted(changes, "asset"), migrate.WouldChange, counted(known.Objects, "known object"), migrate.Grouped(most.MaxChanges), most.MaxChangesPercent),
+			counted(changes, "asset"), migrate.GuardManyChanges, counted(known.Objects, "known object"), migrate.Grouped(most.MaxChanges), most.MaxChangesPercent),
 		NextStep: fmt.Sprintf("see that the source is what it should be, look at the plan with {dry_run}, then {accept_changes} %d", changes),
 	}
 }
@@ -173,7 +173,7 @@ func (g *guarding) guardContents(ctx context.Context) error {
 		return nil
 	}
 	return &migrate.GuardError{
-		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.AsIfEncrypted),
+		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.GuardLooksEncrypted),
 		NextStep: "open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
 	}
 }
@@ -226,7 +226,7 @@ func (g *guarding) do(ctx context.Context) error {
 	}
 	why := g.held.why
 	for _, e := range g.violated.all {
-		why = migrate.Joined(e.What, why)
+		why = migrate.JoinTexts(e.What, why)
 	}
 	if why == "" && g.run.Stopped == "" && g.drifted.next == "" {
 		return nil

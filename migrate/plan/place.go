@@ -58,7 +58,7 @@ func (p *placer) place(o sources.Object, found metadata.Found) (spot, migrate.Re
 		return spot{}, migrate.ReasonKey
 	}
 	dir, name := sources.Key(migrate.NormalName(string(o.Key))).Split()
-	wish, notes, err := p.mapping.Place(collect.Mappable(o, found), mapping.Place{Folder: dir, Name: name})
+	wish, notes, err := p.mapping.Place(collect.MappingObject(o, found), mapping.Place{Folder: dir, Name: name})
 	switch {
 	case err != nil:
 		return spot{Place: migrate.Place{Folder: dir, Name: name}, remark: err.Error()}, migrate.ReasonRules
@@ -67,7 +67,7 @@ func (p *placer) place(o sources.Object, found metadata.Found) (spot, migrate.Re
 	}
 	place, why := p.placeAs(o, dir, wish)
 	extended := why == "" && place.Name != wish.Name
-	return spot{place, isTrue(wish.Private), collect.Remarks(notes), extended}, why
+	return spot{place, isTrue(wish.Private), collect.RemarkOf(notes), extended}, why
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -60,7 +60,7 @@ type Planner struct {
 
 // New returns a Planner with the default guards and waits.
 func New(d migrate.Deps, r migrate.Rules) *Planner {
-	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, Answer: migrate.DefaultAnswer,
+	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, Answer: migrate.DefaultResponseTimeout,
 		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
 }
 

@@ -331,13 +331,13 @@ func failed(o sources.Object) migrate.Reason {
 
 // lacksDescription reports whether an asset is still to be described, by who can.
 func (p *Planner) lacksDescription(r state.Receipt) bool {
-	return r.Undescribed && (p.Describes || p.LooksAtAnything())
+	return r.Undescribed && (p.Describes || p.UsesMetadata())
 }
 
 // redescribe has an asset described anew if the source says something else of its object,
 // unless an approved plan knows nothing of that.
 func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
-	if failed := p.onlyFailed(); failed != nil && !failed.Names(o) {
+	if failed := p.onlyFailed(); failed != nil && !failed.Covers(o) {
 		return nil
 	}
 	if s.LeftOut != "" || s.Memory == migrate.Unknown || p.Approval != nil && !approved {

@@ -369,7 +369,7 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 func (s *changedSidecars) tellUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
 	_, err = s.ReadSidecar(ctx, c)
 	switch {
-	case err == nil, collect.IsMistaken(err):
+	case err == nil, collect.IsMalformedSidecar(err):
 		return false, nil
 	case ctx.Err() != nil:
 		return true, context.Cause(ctx)

@@ -126,7 +126,7 @@ func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, 
 	}
 	was := collect.FormerOf(a)
 	if standing == migrate.EditedThere || collect.ChangedLater(r, a) {
-		was.Left = collect.LeftAt(r, a)
+		was.Left = collect.LastChangeByUs(r, a)
 	}
 	if i.Action == state.Replace && !was.Left.IsZero() {
 		if was.Revision, err = p.currentRevision(ctx, a.ID); err != nil {
@@ -328,7 +328,7 @@ func (p *planning) askForRest(ctx context.Context, receipts []state.Receipt, all
 // standing says what became of an asset, as far as it matters for what is to be done with
 // it.
 func (p *planning) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.Found) (migrate.Standing, error) {
-	left := collect.LeftAt(r, a.Asset)
+	left := collect.LastChangeByUs(r, a.Asset)
 	switch {
 	case !a.There:
 		return migrate.Deleted, nil
@@ -347,8 +347,8 @@ func (p *planning) standing(ctx context.Context, action state.Action, r state.Re
 	switch {
 	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
 		return migrate.AsLeft, nil
-	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.Rounding)):
+	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
 		return migrate.AsLeft, nil
 	}
-	return p.Revised(ctx, r, a.Asset)
+	return p.StandingOf(ctx, r, a.Asset)
 }

@@ -24,7 +24,7 @@ type touches struct {
 // write metadata is to touch an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
-	if t.Rules.Sync == nil || !t.Looks(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
+	if t.Rules.Sync == nil || !t.UsesOrigin(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
 		return nil
 	}
 	tallies, err := t.Journal.Tallies(ctx, t.run.Num)
@@ -77,7 +77,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 // its asset was described last. Where it cannot be asked now, it may: it is asked again when
 // the asset is described, and what goes wrong then is the item's trouble.
 func (t *touches) isKeptOtherwise(ctx context.Context, i state.Item) (bool, error) {
-	now, err := t.AskSource(ctx, i.Object, collect.Metadata{})
+	now, err := t.AddFromSource(ctx, i.Object, collect.Findings{})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -86,10 +86,10 @@ func (t *touches) isKeptOtherwise(ctx context.Context, i state.Item) (bool, erro
 	case err != nil, now.Remark != "":
 		return true, nil
 	}
-	last, err := t.SaidLast(ctx, t.run, i.Key)
+	last, err := t.LastDescription(ctx, t.run, i.Key)
 	if err != nil || len(now.Found[metadata.FromSource]) == 0 {
 		return false, err
 	}
-	_, kept, err := t.Account(i.Object, now.Found)
+	_, kept, err := t.AccountForFields(i.Object, now.Found)
 	return kept.EncodeOf(metadata.FromSource) != last.Found.EncodeOf(metadata.FromSource), err
 }

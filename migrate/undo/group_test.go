@@ -13,14 +13,14 @@ import (
 // first that may pass.
 func TestGoingBackPrefersTheFatalError(t *testing.T) {
 	rest, disk := errors.New("the rest failed"), errors.New("the disk is full")
-	all := []*comeback{{}, {}, {}}
-	answers := map[*comeback]error{all[0]: rest, all[1]: migrate.NewStateError(disk)}
-	err := goingBack{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *comeback) error { return answers[c] })
+	all := []*restoration{{}, {}, {}}
+	answers := map[*restoration]error{all[0]: rest, all[1]: migrate.NewStateError(disk)}
+	err := restoreMethod{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *restoration) error { return answers[c] })
 	if !migrate.HasClass(err, retry.Fatal) || !errors.Is(err, disk) {
 		t.Errorf("got %v, want the error of the journal", err)
 	}
 	delete(answers, all[1])
-	err = goingBack{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *comeback) error { return answers[c] })
+	err = restoreMethod{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *restoration) error { return answers[c] })
 	if err != rest {
 		t.Errorf("got %v, want the error of the first", err)
 	}

@@ -13,22 +13,22 @@ import (
 // findEdit finds out whether what an undo gives back of an asset would hide what people did
 // to it before the run, or to its content since. Where it gives back content, the revision that
 // the run made stays, which must not pass for theirs: what counts is whether they made one.
-func (g goingBack) findEdit(ctx context.Context, c *comeback) error {
+func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 	if c.Was == state.Replace {
 		return g.findRevised(ctx, c)
 	}
 	c.edited = !c.Kept.Left.IsZero() || c.Was == state.Trash && c.WasEdited()
-	left := collect.LeftAt(c.Now, c.asset)
-	if c.edited || c.Was == state.Trash || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(collect.Rounding)) {
+	left := collect.LastChangeByUs(c.Now, c.asset)
+	if c.edited || c.Was == state.Trash || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
 		return nil
 	}
-	standing, err := g.Revised(ctx, c.Now, c.asset)
+	standing, err := g.StandingOf(ctx, c.Now, c.asset)
 	c.edited = standing == migrate.EditedThere
 	return err
 }
 
 // findRevised finds out whether people had given an asset other content before the run.
-func (g goingBack) findRevised(ctx context.Context, c *comeback) error {
+func (g restoreMethod) findRevised(ctx context.Context, c *restoration) error {
 	if c.IsSwapped() || !c.WasEdited() {
 		return nil
 	}
@@ -37,16 +37,16 @@ func (g goingBack) findRevised(ctx context.Context, c *comeback) error {
 	return err
 }
 
-var errEmptied = collect.Hindrance("it is not in the trash of the service any more, and so it is lost there")
+var errEmptied = collect.RestoreError("it is not in the trash of the service any more, and so it is lost there")
 
 // formerRevision finds the revision that has the content which an asset had before: what we
 // had sent by then, or what somebody made of that, which is the newest. It is empty if the
 // asset has that content already.
-func formerRevision(ctx context.Context, d migrate.Reader, t collect.Trace, a assets.Asset) (id string, err error) {
-	if back, err := collect.IsBack(ctx, d, t, a); back || err != nil {
+func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistory, a assets.Asset) (id string, err error) {
+	if back, err := collect.HasFormerContent(ctx, d, t, a); back || err != nil {
 		return "", err
 	}
-	all, err := collect.Candidates(ctx, d, a.ID, t.Kept.Size)
+	all, err := collect.RevisionsOfSize(ctx, d, a.ID, t.Kept.Size)
 	if err != nil {
 		return "", err
 	}
@@ -58,5 +58,5 @@ func formerRevision(ctx context.Context, d migrate.Reader, t collect.Trace, a as
 			return r.ID, nil
 		}
 	}
-	return collect.Holding(ctx, d, a, all, t.BeforeRun.Digest)
+	return collect.RevisionWith(ctx, d, a, all, t.BeforeRun.Digest)
 }

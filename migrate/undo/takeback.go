@@ -30,7 +30,7 @@ type Undoer struct {
 	Write       Reverter
 	Concurrency int             // how much is asked of the destination at once
 	Wait        time.Duration   // how long to stay where nothing works; see DefaultWait
-	Again       []time.Duration // the pauses between tries meanwhile
+	RetryPauses []time.Duration // the pauses between tries meanwhile
 	// Stop, once closed, ends the undo in good order: what has begun is finished.
 	// Cancelling the context instead aborts what is in flight.
 	Stop <-chan struct{}
@@ -38,17 +38,17 @@ type Undoer struct {
 
 // New makes an undoer with the usual settings.
 func New(d migrate.Deps, w Reverter) *Undoer {
-	return &Undoer{Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency, Wait: apply.DefaultWait, Again: apply.DefaultAgain()}
+	return &Undoer{Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency, Wait: apply.DefaultWait, RetryPauses: apply.DefaultRetryPauses()}
 }
 
 // methods are what an undo does, in order.
 func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
-	back := goingBack{Collector: u.Collector, write: u.Write, undo: undo, concurrency: u.Concurrency, stop: u.Stop}
+	back := restoreMethod{Collector: u.Collector, write: u.Write, undo: undo, concurrency: u.Concurrency, stop: u.Stop}
 	moves, others := back, back
 	moves.of, others.of = state.Moves, state.OneByOne
 	var all []*apply.Bulk
 	for _, m := range []apply.Method{apply.Trashing{Write: u.Write, Dest: u.Dest, Stop: u.Stop}, moves, others} {
-		all = append(all, &apply.Bulk{Deps: u.Deps, Method: m, Run: undo, Wait: u.Wait, Again: u.Again, Stop: u.Stop})
+		all = append(all, &apply.Bulk{Deps: u.Deps, Method: m, Run: undo, Wait: u.Wait, RetryPauses: u.RetryPauses, Stop: u.Stop})
 	}
 	return all
 }
@@ -86,7 +86,7 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 			continue
 		}
 		if left += t.Objects; t.Action != state.Trash {
-			phase = migrate.PhaseBack
+			phase = migrate.PhaseUndo
 		}
 	}
 	u.Watch.Phase(phase, left, -1)
@@ -100,10 +100,10 @@ func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
 	if err != nil {
 		return err
 	}
-	var untold []error
+	var errs []error
 	for _, b := range u.methods(undo) {
 		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.Kind().Has(i) })
-		untold = append(untold, b.Settle(ctx, of))
+		errs = append(errs, b.Settle(ctx, of))
 	}
-	return errors.Join(untold...)
+	return errors.Join(errs...)
 }

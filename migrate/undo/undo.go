@@ -13,50 +13,50 @@ import (
 	"assetferry/state"
 )
 
-// A Content says how the content of an asset compares with what was sent.
-type Content int
+// A contentMatch says how the content of an asset compares with what was sent.
+type contentMatch int
 
 // What is known of a content: nothing, because nobody asked, or what came of reading it.
 const (
-	Unasked Content = iota
-	AsSent
-	Rewritten
-	Unreadable
+	contentUnasked contentMatch = iota
+	contentAsSent
+	contentRewritten
+	contentUnreadable
 )
 
-// A Remnant is everything that a decision to take back what was done to an asset depends on.
-type Remnant struct {
-	Was     state.Action // what the run did to it; create for all that it made
-	There   bool         // it is at the destination
-	Untold  bool         // nobody knows whether it is
-	Shared  bool         // it stands for an object of another source, too
-	Changed bool         // since, by all that the service says of it
-	Content Content      // which the service need not tell
-	Again   bool         // another asset stands for what its object was called before
-	NoPlace bool         // where it was before is not there any more
-	Lost    bool         // its former content is
+// An undoSituation is everything that a decision to take back what was done to an asset depends on.
+type undoSituation struct {
+	Was         state.Action // what the run did to it; create for all that it made
+	There       bool         // it is at the destination
+	Unknown     bool         // nobody knows whether it is
+	Shared      bool         // it stands for an object of another source, too
+	Changed     bool         // since, by all that the service says of it
+	Content     contentMatch // which the service need not tell
+	KeyTaken    bool         // another asset stands for what its object was called before
+	FolderGone  bool         // where it was before is not there any more
+	ContentLost bool         // its former content is
 }
 
-// DecideUndo says what has to happen to an asset to which a run did something, and why. It
+// decideUndo says what has to happen to an asset to which a run did something, and why. It
 // is a pure function, as Decide is.
-func DecideUndo(r Remnant) (state.Action, migrate.Reason) {
+func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	there := r.Was != state.Trash
 	switch {
-	case there && r.Untold:
+	case there && r.Unknown:
 		return state.Conflict, migrate.ReasonUntold
 	case there && !r.There:
 		return state.Skip, migrate.ReasonGone
 	case r.Was == state.Create && r.Shared:
 		return state.Conflict, migrate.ReasonShared
-	case there && (r.Changed || r.Content == Rewritten):
+	case there && (r.Changed || r.Content == contentRewritten):
 		return state.Conflict, migrate.ReasonTouched
-	case there && r.Content == Unreadable:
+	case there && r.Content == contentUnreadable:
 		return state.Conflict, migrate.ReasonUnread
-	case (r.Was == state.Move || r.Was == state.Replace) && r.Again:
+	case (r.Was == state.Move || r.Was == state.Replace) && r.KeyTaken:
 		return state.Conflict, migrate.ReasonLater
-	case (r.Was == state.Move || r.Was == state.Trash) && r.NoPlace:
+	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderGone:
 		return state.Conflict, migrate.ReasonNoPlace
-	case r.Was == state.Replace && r.Lost:
+	case r.Was == state.Replace && r.ContentLost:
 		return state.Conflict, migrate.ReasonNoRevision
 	}
 	return inverse(r.Was)

@@ -19,18 +19,18 @@ func TestDecideUndo(t *testing.T) {
 	n := 0
 	for r := range remnants() {
 		n++
-		action, why := DecideUndo(r)
-		there, readable := r.Was != state.Trash, r.Content == Unasked || r.Content == AsSent
-		known := r.There && !r.Untold || !there
+		action, why := decideUndo(r)
+		there, readable := r.Was != state.Trash, r.Content == contentUnasked || r.Content == contentAsSent
+		known := r.There && !r.Unknown || !there
 		blames := map[migrate.Reason]bool{
-			migrate.ReasonUntold:     there && r.Untold,
-			migrate.ReasonGone:       there && !r.Untold && !r.There,
+			migrate.ReasonUntold:     there && r.Unknown,
+			migrate.ReasonGone:       there && !r.Unknown && !r.There,
 			migrate.ReasonShared:     r.Was == state.Create && r.Shared && known,
-			migrate.ReasonTouched:    there && known && (r.Changed || r.Content == Rewritten),
-			migrate.ReasonUnread:     there && known && r.Content == Unreadable,
-			migrate.ReasonLater:      (r.Was == state.Move || r.Was == state.Replace) && known && r.Again,
-			migrate.ReasonNoPlace:    (r.Was == state.Move || !there) && known && r.NoPlace,
-			migrate.ReasonNoRevision: r.Was == state.Replace && known && readable && r.Lost,
+			migrate.ReasonTouched:    there && known && (r.Changed || r.Content == contentRewritten),
+			migrate.ReasonUnread:     there && known && r.Content == contentUnreadable,
+			migrate.ReasonLater:      (r.Was == state.Move || r.Was == state.Replace) && known && r.KeyTaken,
+			migrate.ReasonNoPlace:    (r.Was == state.Move || !there) && known && r.FolderGone,
+			migrate.ReasonNoRevision: r.Was == state.Replace && known && readable && r.ContentLost,
 		}
 		blamed := false
 		for _, b := range blames {
@@ -51,13 +51,13 @@ func TestDecideUndo(t *testing.T) {
 }
 
 // remnants are all that there can be.
-func remnants() func(yield func(Remnant) bool) {
-	return func(yield func(Remnant) bool) {
+func remnants() func(yield func(undoSituation) bool) {
+	return func(yield func(undoSituation) bool) {
 		for _, was := range []state.Action{state.Create, state.Replace, state.Describe, state.Move, state.Trash} {
-			for _, content := range []Content{Unasked, AsSent, Rewritten, Unreadable} {
+			for _, content := range []contentMatch{contentUnasked, contentAsSent, contentRewritten, contentUnreadable} {
 				for bits := range 1 << 7 {
 					is := func(n int) bool { return bits>>n&1 == 1 }
-					if !yield(Remnant{was, is(0), is(1), is(2), is(3), content, is(4), is(5), is(6)}) {
+					if !yield(undoSituation{was, is(0), is(1), is(2), is(3), content, is(4), is(5), is(6)}) {
 						return
 					}
 				}

@@ -118,11 +118,11 @@ func (p *Planner) lookInto(ctx context.Context, c migrate.Container, since time.
 // meet decides about assets that were listed, as far as the run made them. Those that were
 // there before are not looked for in lists: they are too old for that.
 func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
-	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IdsOf(page))
+	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
 		return nil, err
 	}
-	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, inventory.IdsOf(page))
+	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, inventory.IDsOf(page))
 	if err != nil {
 		return nil, err
 	}
@@ -150,18 +150,18 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []stat
 
 // decide decides about an asset that the run made and that is there.
 func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
-	said, err := p.SaidOf(ctx, p.undo.Pair, r, asset)
+	said, err := p.LastMetadata(ctx, p.undo.Pair, r, asset)
 	if err != nil {
 		return err
 	}
 	what := Changes(r, said, asset)
-	writeUndo(i, Remnant{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
+	writeUndo(i, undoSituation{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
 	return nil
 }
 
 // writeUndo puts a decision into an item, with what was found where it is refused.
-func writeUndo(i *state.Item, r Remnant, found string) {
-	action, why := DecideUndo(r)
+func writeUndo(i *state.Item, r undoSituation, found string) {
+	action, why := decideUndo(r)
 	migrate.SetDecision(i, action, why)
 	if action == state.Conflict && found != "" {
 		i.Error = fmt.Sprintf("%s: %s", why, found)
@@ -188,10 +188,10 @@ func (p *Planner) askForRest(ctx context.Context) error {
 		asset, err := p.Dest.Asset(ctx, u.Asset)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			writeUndo(&u.Item, Remnant{Was: u.Was}, "")
+			writeUndo(&u.Item, undoSituation{Was: u.Was}, "")
 			return true, nil
 		case migrate.HasClass(err, retry.Permanent):
-			writeUndo(&u.Item, Remnant{Was: u.Was, Untold: true}, err.Error())
+			writeUndo(&u.Item, undoSituation{Was: u.Was, Unknown: true}, err.Error())
 			return true, nil
 		case err != nil:
 			return false, err
@@ -214,40 +214,40 @@ func (p *Planner) askForRest(ctx context.Context) error {
 // decideTrashed decides about an asset that the run trashed. Nobody can have changed it
 // there; whether it is still there only shows when it is restored.
 func (p *Planner) decideTrashed(ctx context.Context, u *state.Undoing) error {
-	t, err := collect.TraceOf(p.undo.Pair.Source, *u, *u.Before)
+	t, err := collect.NewAssetHistory(p.undo.Pair.Source, *u, *u.Before)
 	if err != nil {
 		return err
 	}
 	there, err := p.places.has(ctx, p.Dest, t.Kept.Folder)
-	writeUndo(&u.Item, Remnant{Was: state.Trash, NoPlace: !there}, "")
+	writeUndo(&u.Item, undoSituation{Was: state.Trash, FolderGone: !there}, "")
 	return err
 }
 
 // decideChanged decides about an asset that was there before the run changed it.
 func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.Receipt, asset assets.Asset) error {
-	t, err := collect.TraceOf(p.undo.Pair.Source, *u, r)
+	t, err := collect.NewAssetHistory(p.undo.Pair.Source, *u, r)
 	if err != nil {
 		return err
 	}
-	what := t.Changes(asset)
-	rest, found := Remnant{Was: u.Was, There: true, Changed: len(what) > 0}, strings.Join(what, ", ")
+	what := t.ChangedSince(asset)
+	rest, found := undoSituation{Was: u.Was, There: true, Changed: len(what) > 0}, strings.Join(what, ", ")
 	if !rest.Changed {
-		if rest.Again, err = p.isKnown(ctx, *u); err != nil {
+		if rest.KeyTaken, err = p.isKnown(ctx, *u); err != nil {
 			return err
 		}
 	}
 	switch {
-	case rest.Changed || rest.Again:
+	case rest.Changed || rest.KeyTaken:
 	case u.Was == state.Move:
 		var there bool
 		there, err = p.places.has(ctx, p.Dest, t.Kept.Folder)
-		rest.NoPlace = !there
+		rest.FolderGone = !there
 	case u.Was == state.Replace:
 		if collect.ChangedLater(r, asset) {
 			rest.Content, found, err = p.contentOf(ctx, t, asset)
 		}
-		if err == nil && rest.Content != Rewritten && !t.IsSwapped() {
-			rest.Lost, err = collect.IsLost(ctx, p.Dest, t, asset)
+		if err == nil && rest.Content != contentRewritten && !t.IsSwapped() {
+			rest.ContentLost, err = collect.IsContentLost(ctx, p.Dest, t, asset)
 		}
 	}
 	writeUndo(&u.Item, rest, found)
@@ -281,32 +281,32 @@ func (p *Planner) readBack(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		t := collect.Trace{Now: r}
+		t := collect.AssetHistory{Now: r}
 		if u.Before != nil {
 			t.BeforeRun = *u.Before
 		}
 		content, found, err := p.contentOf(ctx, t, assets.Asset{URL: r.URL})
-		if err != nil || content == AsSent {
+		if err != nil || content == contentAsSent {
 			return false, err
 		}
-		writeUndo(&u.Item, Remnant{Was: u.Was, There: true, Content: content}, found)
+		writeUndo(&u.Item, undoSituation{Was: u.Was, There: true, Content: content}, found)
 		return true, nil
 	})
 }
 
 // contentOf reads an asset back, and says how its content compares with what was sent, or
 // was there before, and what was found.
-func (p *Planner) contentOf(ctx context.Context, t collect.Trace, a assets.Asset) (Content, string, error) {
+func (p *Planner) contentOf(ctx context.Context, t collect.AssetHistory, a assets.Asset) (contentMatch, string, error) {
 	digest, n, err := inventory.DigestOfAsset(ctx, p.Dest, a.URL)
 	switch {
 	case migrate.HasClass(err, retry.Permanent):
-		return Unreadable, err.Error(), nil
+		return contentUnreadable, err.Error(), nil
 	case err != nil:
-		return Unasked, "", err
+		return contentUnasked, "", err
 	case n == t.Now.Size && bytes.Equal(digest, t.Now.Digest), n == t.BeforeRun.Size && bytes.Equal(digest, t.BeforeRun.Digest):
-		return AsSent, "", nil
+		return contentAsSent, "", nil
 	}
-	return Rewritten, "content", nil
+	return contentRewritten, "content", nil
 }
 
 // eachPage asks f about items in a state, several at once, and stores those that it
@@ -316,7 +316,7 @@ func (p *Planner) eachPage(ctx context.Context, st state.ItemState, f func(conte
 		if err != nil {
 			return err
 		}
-		undoings, err := p.Journal.Undoings(ctx, p.undo, apply.KeysOf(page))
+		undoings, err := p.Journal.Undoings(ctx, p.undo, apply.ItemKeys(page))
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	}
 	slots := make([]int64, len(page))
 	for n, s := range page {
-		slots[n] = inventory.LikenessOf(inventory.ReceivedAs(s.Receipt))
+		slots[n] = inventory.LikenessOf(inventory.EntryOfReceipt(s.Receipt))
 	}
 	entries, err := v.Journal.EntriesAt(ctx, state.PairScope(v.pair.ID), slots)
 	if err != nil || len(entries) == 0 {
@@ -32,7 +32,7 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	beside := map[string][]state.Entry{}
 	for n, s := range page {
 		for _, e := range bySlot[slots[n]] {
-			if s.Seen && !v.told[e.Asset] && inventory.IsAlike(e, inventory.ReceivedAs(s.Receipt)) {
+			if s.Seen && !v.told[e.Asset] && inventory.IsAlike(e, inventory.EntryOfReceipt(s.Receipt)) {
 				v.told[e.Asset] = true
 				beside[s.Receipt.Asset] = append(beside[s.Receipt.Asset], e)
 			}
@@ -54,7 +54,7 @@ func (v *Verifier) tellFurther(ctx context.Context, page []state.Sighting, found
 			ids = append(ids, e.Asset)
 		}
 	}
-	known, err := inventory.KnownBeside(ctx, v.Journal, v.pair, ids)
+	known, err := inventory.ExpectedAssets(ctx, v.Journal, v.pair, ids)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 // goes into the inventory: to write all of it down took longer than to ask for it. What is
 // not ours is there under what makes it like one that is.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
-	receipts, err := v.Journal.ReceiptsOf(ctx, pair, inventory.IdsOf(page))
+	receipts, err := v.Journal.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, erro
 func (v *Verifier) sighting(s state.Sighting) state.Sighting {
 	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
 		s.Seen = true
-		s.Entry = inventory.ReceivedAs(r)
+		s.Entry = inventory.EntryOfReceipt(r)
 	}
 	return s
 }

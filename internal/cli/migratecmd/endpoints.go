@@ -138,7 +138,7 @@ func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sour
 				return rules, err
 			}
 			rules.Sync = SettingsOfSync(f, o)
-			rules = rules.Standing()
+			rules = rules.Stable()
 			var err error
 			s.standing, err = rules.Hash()
 			return rules, err
@@ -153,7 +153,7 @@ func (s *endpoints) sameRules() error {
 	if s.standing == "" {
 		return nil
 	}
-	if hash, err := s.rules.Standing().Hash(); err != nil || hash != s.standing {
+	if hash, err := s.rules.Stable().Hash(); err != nil || hash != s.standing {
 		return errors.Join(errors.New("the rules changed while the source was opened; nothing was sent"), err)
 	}
 	return nil

@@ -117,7 +117,7 @@ func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addDescribingFlags(f)
 	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
 	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
-		apply.DefaultSettle, migrate.DefaultAnswer))
+		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
 
 func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o MigrateOptions) error {
@@ -171,7 +171,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	}
 	planner := planner(f, s, o.retryParked)
 	guard(f, planner, o.sync)
-	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
+	planner.Answer, planner.Describes = applier.ResponseTimeout, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
 	printOvertaken(f, plan)
@@ -229,7 +229,7 @@ func applier(f *command.Factory, s *endpoints, o MigrateOptions) *apply.Applier 
 	applier := apply.New(s.deps(f, f.Watch()), s.dest.Client)
 	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
 	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.journal.FormerAlive()
-	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.Profile.ListingDelay)
+	applier.ConfirmTimeout, applier.ResponseTimeout = settleTimes(o.settle, s.dest.Profile.ListingDelay)
 	return applier
 }
 
@@ -240,7 +240,7 @@ func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duratio
 	if given > 0 {
 		return given, given
 	}
-	return apply.DefaultSettle + 2*listingDelay, migrate.DefaultAnswer + 2*listingDelay
+	return apply.DefaultConfirmTimeout + 2*listingDelay, migrate.DefaultResponseTimeout + 2*listingDelay
 }
 
 // conclude tells what became of a run, from the journal alone.
@@ -333,7 +333,7 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 // countNames counts the assets whose names differ from the source, by whichever runs, and says
 // so with one of them; "" if there are none.
 func countNames(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (line string, err error) {
-	for r, err := range migrate.Names(ctx, journal, run.Pair.ID) {
+	for r, err := range migrate.RenamedAssets(ctx, journal, run.Pair.ID) {
 		if err != nil {
 			return "", err
 		}
@@ -445,7 +445,7 @@ func printDoubts(f *command.Factory, tallies []state.Tally, applier *apply.Appli
 	}
 	if open > 0 {
 		f.Out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
-			ui.Counted(open, "upload"), max(applier.Settle, applier.Answer))
+			ui.Counted(open, "upload"), max(applier.ConfirmTimeout, applier.ResponseTimeout))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // long to wait.
 func TestSettleTimes(t *testing.T) {
 	for _, tt := range []struct{ given, delay, settle, answer time.Duration }{
-		{0, 0, apply.DefaultSettle, migrate.DefaultAnswer},
-		{0, 15 * time.Second, apply.DefaultSettle + 30*time.Second, migrate.DefaultAnswer + 30*time.Second},
+		{0, 0, apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout},
+		{0, 15 * time.Second, apply.DefaultConfirmTimeout + 30*time.Second, migrate.DefaultResponseTimeout + 30*time.Second},
 		{time.Second, 15 * time.Second, time.Second, time.Second},
 	} {
 		if settle, answer := settleTimes(tt.given, tt.delay); settle != tt.settle || answer != tt.answer {
@@ -38,7 +38,7 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
 	d := &command.Destination{Profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
 	applier := applier(f, &endpoints{dest: d, journal: journal}, MigrateOptions{})
-	if want := apply.DefaultSettle + 30*time.Second; applier.Settle != want {
-		t.Errorf("it waits %v, want %v", applier.Settle, want)
+	if want := apply.DefaultConfirmTimeout + 30*time.Second; applier.ConfirmTimeout != want {
+		t.Errorf("it waits %v, want %v", applier.ConfirmTimeout, want)
 	}
 }

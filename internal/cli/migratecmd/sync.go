@@ -105,7 +105,7 @@ func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	c, r := f.Settings, migrate.DefaultSyncRules()
 	r.DescribeAgain = o.again
-	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
+	r.Checksum, r.Repair, r.Delete, r.GracePeriod = o.checksum, o.repair, c.Delete, c.Quarantine
 	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
 	return r
 }

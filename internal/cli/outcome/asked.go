@@ -161,7 +161,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 		return switches
 	}
 	say("delete", r.Sync.Delete, c.Delete)
-	say("quarantine", r.Sync.Quarantine.String(), c.Quarantine.String())
+	say("quarantine", r.Sync.GracePeriod.String(), c.Quarantine.String())
 	say("on-replace-refused", r.Sync.OnReplaceRefused, c.OnReplaceRefused)
 	say("on-destination-change", r.Sync.OnDestinationChange, c.OnDestinationChange)
 	if r.Sync.Failed != nil {

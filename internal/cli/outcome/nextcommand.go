@@ -43,7 +43,7 @@ func CommandOf(f *command.Factory, run state.Run, change func(command *string, r
 	if change != nil {
 		before := rules
 		change(&command, &rules)
-		reshaped := len(rules.Changed(before)) > 0
+		reshaped := len(rules.ScopeChanges(before)) > 0
 		switch {
 		case reshaped && run.State == state.Applying:
 			more = append(more, "--restart")
@@ -70,7 +70,7 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 	case err != nil || run.Undoes != 0 || run.Command == "plan":
 		return NextStep{}
 	case run.Stopped != "":
-		accept := migrate.Accepting(run.Stopped, tallies)
+		accept := migrate.AcceptancesFor(run.Stopped, tallies)
 		if len(accept) == 0 {
 			return NextStep{"Check that the source is complete. Then:", CommandOf(f, run, nil)}
 		}
@@ -169,23 +169,23 @@ func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 func otherRules(reason migrate.Reason, key string) func(command *string, r *migrate.Rules) {
 	_, extension := splitKey(key)
 	set := map[migrate.Reason]func(command *string, r *migrate.Rules){
-		migrate.ReasonFiltered:   func(_ *string, r *migrate.Rules) { r.Include, r.Exclude = letIn(r.Include, r.Exclude, key) },
-		migrate.ReasonNotListed:  func(_ *string, r *migrate.Rules) { r.FilesFrom = nil },
-		migrate.ReasonTooYoung:   func(_ *string, r *migrate.Rules) { r.MinAge = 0 },
-		migrate.ReasonLimit:      func(_ *string, r *migrate.Rules) { r.Limit = 0 },
-		migrate.ReasonSymlink:    func(_ *string, r *migrate.Rules) { r.Symlinks = "follow" },
-		migrate.ReasonNotFailed:  func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
-		migrate.ReasonUnmatched:  func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
-		migrate.ReasonNoCategory: func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
-		migrate.ReasonExists:     func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
-		migrate.ReasonCollision:  func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
-		migrate.ReasonAbsent:     func(*string, *migrate.Rules) {},
-		migrate.ReasonUseSync:    UseSync,
-		migrate.ReasonOrphaned:   func(_ *string, r *migrate.Rules) { r.Sync.Delete = "trash" },
-		migrate.ReasonQuarantine: func(_ *string, r *migrate.Rules) { r.Sync.Quarantine = 0 },
-		migrate.ReasonTooMany:    func(*string, *migrate.Rules) {},
-		migrate.ReasonDeleted:    func(*string, *migrate.Rules) {},
-		migrate.ReasonMovedThere: overwrite, migrate.ReasonOtherwise: overwrite, migrate.ReasonEditedThere: overwrite,
+		migrate.ReasonFiltered:    func(_ *string, r *migrate.Rules) { r.Include, r.Exclude = letIn(r.Include, r.Exclude, key) },
+		migrate.ReasonNotListed:   func(_ *string, r *migrate.Rules) { r.FilesFrom = nil },
+		migrate.ReasonTooYoung:    func(_ *string, r *migrate.Rules) { r.MinAge = 0 },
+		migrate.ReasonLimit:       func(_ *string, r *migrate.Rules) { r.Limit = 0 },
+		migrate.ReasonSymlink:     func(_ *string, r *migrate.Rules) { r.Symlinks = "follow" },
+		migrate.ReasonNotFailed:   func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
+		migrate.ReasonUnmatched:   func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
+		migrate.ReasonNoCategory:  func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
+		migrate.ReasonExists:      func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
+		migrate.ReasonCollision:   func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
+		migrate.ReasonAbsent:      func(*string, *migrate.Rules) {},
+		migrate.ReasonUseSync:     UseSync,
+		migrate.ReasonOrphaned:    func(_ *string, r *migrate.Rules) { r.Sync.Delete = "trash" },
+		migrate.ReasonGracePeriod: func(_ *string, r *migrate.Rules) { r.Sync.GracePeriod = 0 },
+		migrate.ReasonTooMany:     func(*string, *migrate.Rules) {},
+		migrate.ReasonDeleted:     func(*string, *migrate.Rules) {},
+		migrate.ReasonMovedThere:  overwrite, migrate.ReasonOtherwise: overwrite, migrate.ReasonEditedThere: overwrite,
 	}
 	return set[reason]
 }

@@ -137,7 +137,7 @@ func TestFolderOfAFormerProcess(t *testing.T) {
 	w.put("dir/a.jpg", "a")
 	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
 	made := w.atLast(late, func() { w.folder(w.images, "", "dir") })
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Answer = late })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout = late })
 	made()
 	must(t, err)
 	if n := w.folders()["Images/dir"]; n != 1 {
@@ -156,7 +156,7 @@ func TestFolderOfALongDeadProcess(t *testing.T) {
 	death := time.Now().Add(-2 * time.Hour)
 	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, death))
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
-		a.Answer, a.FormerAlive = time.Hour, death
+		a.ResponseTimeout, a.FormerAlive = time.Hour, death
 	})
 	must(t, err)
 	if n := w.folders()["Images/dir"]; n != 1 {

@@ -121,7 +121,7 @@ func TestAliasesPartFromAnOwnerThatChanges(t *testing.T) {
 // An asset stays as long as one of its objects does.
 func TestAliasTakesOverFromAnOwnerThatIsGone(t *testing.T) {
 	w := threeCopies(t)
-	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	w.source.Delete("a.jpg")
 	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 2, "move done": 1})
@@ -140,7 +140,7 @@ func TestAliasTakesOverFromAnOwnerThatIsGone(t *testing.T) {
 // An asset is not trashed that an object has which is only left out.
 func TestAliasThatIsLeftOutHoldsTheAsset(t *testing.T) {
 	w := threeCopies(t)
-	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	removing.Exclude = []string{"nothing"}
 	w.syncs(removing)
 	w.source.Delete("a.jpg")

@@ -19,7 +19,7 @@ import (
 
 // trashing are rules under which a destination has what the source has, without delay.
 func trashing() migrate.Rules {
-	return syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	return syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 }
 
 // isKilled leaves the run that is next as a process leaves it that is killed once the content

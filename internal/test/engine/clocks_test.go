@@ -311,11 +311,11 @@ func TestOurClockSetBackHoldsNothingUp(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	w.gate.on(cutOff(&down))
-	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{25 * time.Hour}, time.Minute })
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{25 * time.Hour}, time.Minute })
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 1})
 	down.Store(false)
-	_, err = w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, time.Minute })
+	_, err = w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{time.Hour}, time.Minute })
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create done": 1})
 }
@@ -331,7 +331,7 @@ func TestOurClockSetForwardLeavesTimeToArrive(t *testing.T) {
 	began := time.Now()
 	var after time.Duration
 	w.gate.on(atUpload(1, func() error { after = time.Since(began); return nil }))
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Answer, a.FormerAlive = answer, began.Add(-24*time.Hour) })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout, a.FormerAlive = answer, began.Add(-24*time.Hour) })
 	must(t, err)
 	if after < answer/2 {
 		t.Errorf("sent again after %v", after)

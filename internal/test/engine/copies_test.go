@@ -134,7 +134,7 @@ func (h *hoard) atDestination() {
 // sync has a night pass, which may be interrupted.
 func (h *hoard) sync() {
 	rules := joining(func(s *migrate.SyncRules) {
-		s.Quarantine = 0
+		s.GracePeriod = 0
 		s.Delete = anyOf(h, []string{"never", "trash"})
 		s.OnDestinationChange = anyOf(h, []string{"keep", "keep", "overwrite"})
 		s.Repair, s.Checksum = h.IntN(6) == 0, h.IntN(6) == 0
@@ -177,7 +177,7 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.
 	}
 	must(h, err)
 	a, p := h.applier(h.deps()), plan.New(h.deps(), rules)
-	p.Guards, p.DriftShare, p.Answer = wide(), 1, a.Answer
+	p.Guards, p.DriftShare, p.Answer = wide(), 1, a.ResponseTimeout
 	if planned, err = p.Plan(ctx, run); err != nil {
 		return planned, err
 	}

@@ -267,7 +267,7 @@ func TestALibraryIsDescribedLater(t *testing.T) {
 	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "A" || b.Metadata.Description != "by people" {
 		t.Errorf("the assets are %+v and %+v", a, b)
 	}
-	if i := w.item(plan, "b.jpg"); !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+	if i := w.item(plan, "b.jpg"); !strings.HasPrefix(i.Error, migrate.RemarkEditsKept) {
 		t.Errorf("the item is %+v", i)
 	}
 }
@@ -468,7 +468,7 @@ func TestSomebodyDescribesMeanwhile(t *testing.T) {
 		return nil
 	})
 	plan := w.sync(s, syncRules("report"))
-	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || !strings.HasPrefix(i.Error, migrate.RemarkEditsKept) {
 		t.Errorf("the item is %+v", i)
 	}
 	if plan = w.sync(s, syncRules("report")); w.item(plan, "a.jpg").State != state.ItemConflict || w.assetOf("a.jpg").Metadata.Description != text {

@@ -136,7 +136,7 @@ func TestGatewayGivesUp(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Write, a.Answer = gateway, answer })
+		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Write, a.ResponseTimeout = gateway, answer })
 		must(t, err)
 		arrive() // beside what was sent again too early
 		w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
@@ -175,7 +175,7 @@ func TestDoubtWaitsFromWhenItArose(t *testing.T) {
 	})
 	d := w.deps()
 	d.Now = func() time.Time { return time.Now().Add(-time.Minute) } // the intent is long ago
-	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *apply.Applier) { a.Answer = answer })
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout = answer })
 	must(t, err)
 	arrive() // beside what was sent again too early
 	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})

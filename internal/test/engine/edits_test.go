@@ -23,7 +23,7 @@ type editing struct {
 
 func newEditing(t *testing.T) *editing {
 	t.Helper()
-	e := &editing{now: &clock{}, words: says(), rules: syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })}
+	e := &editing{now: &clock{}, words: says(), rules: syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })}
 	e.world = newWorld(t, e.now.of)
 	return e
 }

@@ -318,7 +318,7 @@ func TestAnotherPathAfterACrash(t *testing.T) {
 	must(t, err)
 	const late = 300 * time.Millisecond
 	landed := w.atLast(late, func() { w.upload(w.images, "", "a.jpg", "a") })
-	plan, err := moved.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Answer = late })
+	plan, err := moved.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout = late })
 	landed()
 	must(t, err)
 	moved.wantStates(plan, map[string]int64{"adopt done": 1})
@@ -453,7 +453,7 @@ func TestUndescribedIsNotForgotten(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=500"))
 	w.put("a.jpg", "a")
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
-		a.Provenance, a.Again, a.Wait = "always", []time.Duration{time.Hour}, 0
+		a.Provenance, a.RetryPauses, a.Wait = "always", []time.Duration{time.Hour}, 0
 	})
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 1})
@@ -482,7 +482,7 @@ func TestUndescribedIsParked(t *testing.T) {
 func TestWaitingForEverIsParked(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=425"))
 	w.put("a.jpg", "a")
-	impatient := func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, 0 }
+	impatient := func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{time.Hour}, 0 }
 	var plan migrate.Plan
 	for night := range 6 {
 		var err error

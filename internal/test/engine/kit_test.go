@@ -318,7 +318,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 	}
 	applier, planner := w.applier(d, changes...), plan.New(d, r)
 	planner.Guards, planner.DriftShare = wide(), 0
-	planner.Describes, planner.Answer = applier.Provenance == "always", applier.Answer
+	planner.Describes, planner.Answer = applier.Provenance == "always", applier.ResponseTimeout
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
 		return plan, err
@@ -332,7 +332,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 func (w *world) applier(d migrate.Deps, changes ...change) *apply.Applier {
 	w.rest()
 	a := apply.New(d, w.client)
-	a.Concurrency, a.Settle, a.Answer, a.Again = 4, short, short, []time.Duration{short, short}
+	a.Concurrency, a.ConfirmTimeout, a.ResponseTimeout, a.RetryPauses = 4, short, short, []time.Duration{short, short}
 	for _, c := range changes {
 		c(a)
 	}

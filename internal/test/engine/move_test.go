@@ -309,7 +309,7 @@ func TestTrashWaitsForTheRest(t *testing.T) {
 				return reply(r, status, `{"statusCode":`+tc.answer+`,"message":"no","data":null,"traceId":"t"}`), nil
 			})
 		}
-		must(t, w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Wait, a.Again = 0, []time.Duration{time.Hour} }))
+		must(t, w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Wait, a.RetryPauses = 0, []time.Duration{time.Hour} }))
 		restore()
 		w.gate.on(nil)
 		if tc.left == "failed" {
@@ -363,7 +363,7 @@ func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
 		w.before(failing(errNoDisk), "find receipt")
 		return nil, errors.New("connection lost")
 	})
-	err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Again = nil })
+	err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.RetryPauses = nil })
 	restore()
 	w.unhook()
 	if !errors.Is(err, errNoDisk) {

@@ -44,7 +44,7 @@ func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 	t.Parallel()
 	removing := func(changes ...func(*migrate.SyncRules)) migrate.Rules {
-		return syncing(append(changes, func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })...)
+		return syncing(append(changes, func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })...)
 	}
 	for name, tc := range map[string]struct {
 		since func(w *world) // what happens to what was sent
@@ -60,7 +60,7 @@ func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 		"renamed in case only with new content": {func(w *world) { w.source.Delete("a.jpg"); w.put("A.jpg", "other content") }, "A.jpg",
 			map[string]string{"A.jpg": decided(state.Replace, migrate.ReasonRecased) + " from a.jpg"}},
 		"deleted": {func(w *world) { w.source.Delete("a.jpg") }, "a.jpg",
-			map[string]string{"a.jpg": decided(state.Skip, migrate.ReasonQuarantine)}},
+			map[string]string{"a.jpg": decided(state.Skip, migrate.ReasonGracePeriod)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

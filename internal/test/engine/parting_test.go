@@ -165,7 +165,7 @@ func TestHiddenAlias(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := threeCopies(t)
-			removing := joining(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+			removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 			w.syncs(removing)
 			w.source.Delete("c.jpg")
 			w.put("f.jpg", "more") // after the folder in the listing

@@ -153,7 +153,7 @@ func TestDoubtUntilListed(t *testing.T) {
 	const late = 300 * time.Millisecond
 	w := newWorld(t, reading(t, "listing_delay: 300ms"), faults(t, "POST /assets drop=after once=1"))
 	w.put("a.png", "a", "b.png", "b")
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Settle, a.Answer = 2*late, 2*late })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ConfirmTimeout, a.ResponseTimeout = 2*late, 2*late })
 	must(t, err)
 	if n := w.requests()["POST /assets"]; n != 2 {
 		t.Errorf("sent %d times, want each of 2 once", n)

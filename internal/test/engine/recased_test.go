@@ -96,7 +96,7 @@ func TestRecasedNameAfterAFailure(t *testing.T) {
 // A name that was taken when an object arrived is given back once it is free.
 func TestSyncGivesAFreeNameBack(t *testing.T) {
 	w := newWorld(t)
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.put("dir/Photo.jpg", "one", "dir/photo.jpg", "another", "z.jpg", "z")
 	w.syncs(removing)
 	before := w.receipt("dir/photo.jpg")

@@ -18,7 +18,7 @@ var errAborted = errors.New("the journal broke")
 func TestPlanBreaksOffAnywhere(t *testing.T) {
 	t.Parallel()
 	removing := func() migrate.Rules {
-		return syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+		return syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	}
 	sharing := removing()
 	sharing.Duplicates = "one-asset"

@@ -29,7 +29,7 @@ on_destination_change: keep`
 		t.Errorf("got:\n%s", got)
 	}
 	hash := func(r migrate.Rules) string {
-		h, err := r.Standing().Hash()
+		h, err := r.Stable().Hash()
 		must(t, err)
 		return h
 	}

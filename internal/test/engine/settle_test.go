@@ -18,7 +18,7 @@ func TestNothingIsSettledLaterWithoutTheJournal(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
 	w.before(nth(0, failing(errNoDisk)), "look up asset")
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Settle, a.Answer = time.Second, time.Second })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ConfirmTimeout, a.ResponseTimeout = time.Second, time.Second })
 	if !errors.Is(err, errNoDisk) {
 		t.Errorf("got %v, want the error of the journal", err)
 	}

@@ -269,8 +269,8 @@ func (m *model) bury(f *forecast, gone []string) {
 		switch {
 		case r.Delete != "trash":
 			f.Items[key] = verdict{state.Skip, migrate.ReasonOrphaned, ""}
-		case known.missed == 0 || f.begins.Before(known.since.Add(r.Quarantine)):
-			f.Items[key] = verdict{state.Skip, migrate.ReasonQuarantine, ""}
+		case known.missed == 0 || f.begins.Before(known.since.Add(r.GracePeriod)):
+			f.Items[key] = verdict{state.Skip, migrate.ReasonGracePeriod, ""}
 		default:
 			due = append(due, key)
 		}

@@ -85,7 +85,7 @@ func TestUndoOfTrashWithProvenance(t *testing.T) {
 	must(t, err)
 	all := w.assetsAt()
 	w.source.Delete("a.jpg")
-	r := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	r := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncsAll(r)
 	plan := w.syncsAll(r)
 	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Trash, migrate.ReasonExpired)})

@@ -417,7 +417,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 
 	transport, d, at := w.gate.next, w.deps(), h.moment()
 	h.strike(w, &d, at)
-	impatient := func(u *undo.Undoer) { u.Again, u.Wait = []time.Duration{short}, 3*short }
+	impatient := func(u *undo.Undoer) { u.RetryPauses, u.Wait = []time.Duration{short}, 3*short }
 	_, err = w.takeBack(t.Context(), d, made.Run.ID, true, impatient)
 	w.gate.next = transport
 	w.unhook()

@@ -61,7 +61,7 @@ func TestSyncTrashesWhatIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(8)
 	w.put("dir/a.jpg", "in a folder", "dir/b.jpg", "in a folder, too")
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	w.source.Delete("000.jpg")
 	w.source.Delete("dir/a.jpg")
@@ -81,7 +81,7 @@ func TestSyncTrashesWhatIsGone(t *testing.T) {
 func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "locked/b.jpg", "b", "locked/c/d.jpg", "d", "lockedx.jpg", "x", "z.jpg", "z")
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	for _, key := range []sources.Key{"locked/b.jpg", "locked/c/d.jpg", "z.jpg"} {
 		w.source.Delete(key)
@@ -159,7 +159,7 @@ func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets/namesExist status=404")) // else it would not be tried
 	w.put("old/a.jpg", "a", "b.jpg", "b")
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	w.upload(w.images, w.folder(w.images, "", "new"), "a.jpg", "theirs")
 	w.put("new/a.jpg", "a")
@@ -180,7 +180,7 @@ func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 func TestSyncWithALimitTrashesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "old/b.jpg", "b", "c.jpg", "c")
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	w.source.Replace(map[sources.Key][]byte{"c.jpg": []byte("c"), "x/a.jpg": []byte("a"), "x/b.jpg": []byte("b"), "a.jpg": []byte("new")})
 	limited := removing
@@ -213,7 +213,7 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d.jpg", "d")
 	always := func(a *apply.Applier) { a.Provenance = "always" }
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncWith(w.deps(), removing, always)
 	w.forgets()
 	for _, key := range []string{"a.jpg", "c.jpg"} {
@@ -239,7 +239,7 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "picture", "b.jpg", "another picture")
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
 	w.source.Delete("old/a.jpg")
 	w.source.Delete("b.jpg")
@@ -272,7 +272,7 @@ func TestSyncForgetsFailuresThatAreOver(t *testing.T) {
 		return nil
 	}
 	w.gate.on(refuse)
-	if _, err := w.tryWith(t.Context(), w.deps(), syncing(), func(a *apply.Applier) { a.Again, a.Wait = nil, 0 }); err != nil {
+	if _, err := w.tryWith(t.Context(), w.deps(), syncing(), func(a *apply.Applier) { a.RetryPauses, a.Wait = nil, 0 }); err != nil {
 		t.Logf("ended with %v", err)
 	}
 	w.gate.on(nil)

@@ -299,7 +299,7 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d, at most %d", tc.gone, tc.objects, tc.most), func(t *testing.T) {
 			w := newWorld(t)
 			w.putMany(tc.objects)
-			removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+			removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 			w.syncs(removing)
 			for n := range tc.gone {
 				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))

@@ -375,7 +375,7 @@ func TestUndoLosesAnswers(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash drop=after"))
 	w.putMany(5)
 	plan := w.migrate(migrate.DefaultRules())
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.Again = nil })
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.RetryPauses = nil })
 	if _, broken := errors.AsType[*apply.BreakerError](err); !broken {
 		t.Errorf("it ended with %v", err)
 	}

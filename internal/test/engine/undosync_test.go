@@ -416,7 +416,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 
 	transport, d, at := w.gate.next, w.deps(), h.moment()
 	h.strike(w, &d, at)
-	impatient := func(u *undo.Undoer) { u.Again, u.Wait = []time.Duration{short}, 3*short }
+	impatient := func(u *undo.Undoer) { u.RetryPauses, u.Wait = []time.Duration{short}, 3*short }
 	_, err := w.takeBack(t.Context(), d, night.Run.ID, true, impatient)
 	w.gate.next = transport
 	w.unhook()
@@ -447,7 +447,7 @@ func TestUndoOfRealNight(t *testing.T) {
 			now := &clock{}
 			w := newWorld(t, now.of)
 			r, s := syncRules("keep"), says()
-			r.Sync.Delete, r.Sync.Quarantine = "trash", 0
+			r.Sync.Delete, r.Sync.GracePeriod = "trash", 0
 			with := func(a *apply.Applier) { a.Provenance, a.Now = provenance, now.now }
 			next := func() migrate.Plan {
 				now.passes(5 * time.Minute)
@@ -521,7 +521,7 @@ func TestUndoOfNewAssetsInstead(t *testing.T) {
 // listing misses it.
 func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
 	w := newWorld(t)
-	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.put("a.txt", "a", "stays.txt", "s")
 	w.syncs(removing)
 	w.source.Delete("a.txt")

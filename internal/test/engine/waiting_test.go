@@ -68,7 +68,7 @@ func TestRunEndsBeforeItsItemsAreDue(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	w.gate.on(cutOff(&down))
-	later := func(a *apply.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, time.Minute }
+	later := func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{time.Hour}, time.Minute }
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), later)
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 2})
@@ -111,7 +111,7 @@ func TestLongOutageStopsTheRun(t *testing.T) {
 	down.Store(true)
 	w.gate.on(cutOff(&down))
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
-		a.Again, a.Wait = []time.Duration{time.Hour}, short
+		a.RetryPauses, a.Wait = []time.Duration{time.Hour}, short
 	})
 	if stop, ok := errors.AsType[*apply.BreakerError](err); !ok || !stop.Passes {
 		t.Fatalf("got %v, want the circuit breaker", err)
@@ -320,7 +320,7 @@ func TestDrainingDoesNotWait(t *testing.T) {
 		return fail(n, r)
 	})
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
-		a.Stop, a.Again, a.Wait = stop, []time.Duration{time.Hour}, 2*time.Hour
+		a.Stop, a.RetryPauses, a.Wait = stop, []time.Duration{time.Hour}, 2*time.Hour
 	})
 	if !errors.Is(err, migrate.ErrStopped) {
 		t.Fatalf("got %v, want ErrStopped", err)

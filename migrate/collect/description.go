@@ -11,15 +11,17 @@ import (
 	"assetferry/state"
 )
 
-// SaidLast is what was said of an object when its asset was described last.
-type SaidLast struct {
+// A LastDescription is what was found of an object, and said of its asset, when that was described
+// last.
+type LastDescription struct {
 	Base  metadata.Metadata
 	Found metadata.Found
-	Text  string // of base, as it is kept
+	Text  string // Base, as it is stored
 }
 
-// SaidLast reads what was said of an object when its asset was described last.
-func (d Collector) SaidLast(ctx context.Context, run state.Run, key sources.Key) (last SaidLast, err error) {
+// LastDescription reads what was said of an object when its asset was described last; it is empty
+// if that never happened.
+func (d Collector) LastDescription(ctx context.Context, run state.Run, key sources.Key) (last LastDescription, err error) {
 	kept, err := d.Journal.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
 		last.Text = kept.Metadata
@@ -54,10 +56,10 @@ func MetadataOf(a assets.Asset) metadata.Metadata {
 	return m
 }
 
-// SaidOf is what the source said of an object when its asset was described last. It is not
+// LastMetadata is what the source said of an object when its asset was described last. It is not
 // asked for where nothing describes the asset: that is so for most libraries as a whole,
 // and what people took away shows by the time of the change.
-func (d Collector) SaidOf(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
+func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
 	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
 		return m, nil
 	}
@@ -75,7 +77,7 @@ func (d Collector) HasForeignWords(ctx context.Context, pair state.Pair, r state
 	if r.Adopted {
 		return false, nil
 	}
-	said, err := d.SaidOf(ctx, pair, r, asset)
+	said, err := d.LastMetadata(ctx, pair, r, asset)
 	if err != nil {
 		return false, migrate.NewStateError(err)
 	}

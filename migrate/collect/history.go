@@ -17,7 +17,7 @@ import (
 )
 
 // A FormerAsset is what people can change of an asset, as it was before a run that is about
-// to change it. The journal keeps it as JSON, so that an undo can go back to it.
+// to change it. The state database keeps it as JSON, so that an undo can go back to it.
 type FormerAsset struct {
 	Name        string            `json:"name"` // without the extension
 	Extension   string            `json:"extension"`
@@ -32,6 +32,7 @@ type FormerAsset struct {
 	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
 }
 
+// FormerOf returns what people can change of an asset, as it is now.
 func FormerOf(a assets.Asset) FormerAsset {
 	return FormerAsset{
 		Name: a.Name, Extension: a.Extension, Category: a.CategoryID, Folder: a.FolderID, Size: a.Size,
@@ -39,8 +40,9 @@ func FormerOf(a assets.Asset) FormerAsset {
 	}
 }
 
-// A Trace is what a run may have left in an asset that it changed.
-type Trace struct {
+// An AssetHistory is what is known of an asset that a run changed: as it was before, and as the run
+// left it.
+type AssetHistory struct {
 	source    string
 	BeforeRun state.Receipt
 	Now       state.Receipt     // as the run wrote it
@@ -48,9 +50,10 @@ type Trace struct {
 	said      metadata.Metadata // by the source when the run described the asset
 }
 
-// TraceOf puts together what is known of an item of an undo whose asset was there before.
-func TraceOf(source string, u state.Undoing, now state.Receipt) (t Trace, err error) {
-	t = Trace{source: source, BeforeRun: *u.Before, Now: now}
+// NewAssetHistory reads what is known of the asset of an item of an undo. The asset was there
+// before the run: u.Before is not nil.
+func NewAssetHistory(source string, u state.Undoing, now state.Receipt) (t AssetHistory, err error) {
+	t = AssetHistory{source: source, BeforeRun: *u.Before, Now: now}
 	if err := json.Unmarshal(u.Former, &t.Kept); err != nil {
 		return t, fmt.Errorf("%s: read what the asset was before: %w", u.Key, err)
 	}
@@ -58,10 +61,10 @@ func TraceOf(source string, u state.Undoing, now state.Receipt) (t Trace, err er
 	return t, err
 }
 
-// Changes names what of an asset is neither as the run left it nor as it was before, as far
-// as that keeps it from going back. Both is as good: an undo that was interrupted has gone a
-// part of the way.
-func (t Trace) Changes(a assets.Asset) (names []string) {
+// ChangedSince names what of an asset is neither as the run left it nor as it was before, as far
+// as that keeps it from being restored. Both is as good: an undo that was interrupted has restored
+// a part.
+func (t AssetHistory) ChangedSince(a assets.Asset) (names []string) {
 	isNamed := func(name, extension string) bool {
 		return norm.NFC.String(a.Name) == norm.NFC.String(name) && a.Extension == extension
 	}
@@ -69,7 +72,7 @@ func (t Trace) Changes(a assets.Asset) (names []string) {
 	if !isNamed(t.Now.Name, t.Now.Extension) && !isNamed(t.Kept.Name, t.Kept.Extension) {
 		names = append(names, "name")
 	}
-	if at != (migrate.Container{Category: t.Now.Category, Folder: t.Now.Folder}) && at != t.Place() {
+	if at != (migrate.Container{Category: t.Now.Category, Folder: t.Now.Folder}) && at != t.FormerPlace() {
 		names = append(names, "place")
 	}
 	if a.Size != t.Now.Size && a.Size != t.Kept.Size {
@@ -80,27 +83,28 @@ func (t Trace) Changes(a assets.Asset) (names []string) {
 
 // WasEdited reports whether the asset had been changed by somebody else before the run, so
 // that its content may not be what we had sent.
-func (t Trace) WasEdited() bool {
-	return t.Kept.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Kept.Modified.After(t.BeforeRun.Modified.Add(Rounding))
+func (t AssetHistory) WasEdited() bool {
+	return t.Kept.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Kept.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
 }
 
 // IsSwapped reports whether another asset stands for the object since the run: the service
 // refused to replace the content of the one that it had.
-func (t Trace) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset }
+func (t AssetHistory) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset }
 
-// Place is where the asset was before.
-func (t Trace) Place() migrate.Container {
+// FormerPlace returns where the asset was before.
+func (t AssetHistory) FormerPlace() migrate.Container {
 	return migrate.Container{Category: t.Kept.Category, Folder: t.Kept.Folder}
 }
 
 // IsRenamed reports whether the asset has another name than before.
-func (t Trace) IsRenamed(a assets.Asset) bool {
+func (t AssetHistory) IsRenamed(a assets.Asset) bool {
 	return norm.NFC.String(a.Name) != norm.NFC.String(t.Kept.Name) || a.Extension != t.Kept.Extension
 }
 
-// Back is what has to be written into an asset so that it says what it said before, as far as
-// it is as the run left it. What people changed since stays, and is named.
-func (t Trace) Back(a assets.Asset) (c assets.Changes, stays []string) {
+// RestoringChanges returns what has to be written into an asset so that its name and metadata are
+// as before, as far as they are as the run left them. What people changed since stays, and is
+// named.
+func (t AssetHistory) RestoringChanges(a assets.Asset) (c assets.Changes, stays []string) {
 	if t.IsRenamed(a) {
 		c.Name, c.Extension = &t.Kept.Name, &t.Kept.Extension
 		if a.Extension == t.Kept.Extension {
@@ -133,7 +137,7 @@ func sameTags(a, b []string) bool {
 }
 
 // tagged reports whether tags are those from before and no others than the source gave.
-func (t Trace) tagged(tags []string) bool {
+func (t AssetHistory) tagged(tags []string) bool {
 	for _, tag := range t.Kept.Tags {
 		if !slices.Contains(tags, tag) {
 			return false
@@ -148,7 +152,7 @@ func (t Trace) tagged(tags []string) bool {
 }
 
 // attributes gives all custom attributes as they are to be, nil if they are so already.
-func (t Trace) attributes(a assets.Asset) (back map[string]any, stays []string) {
+func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []string) {
 	now := a.Metadata.CustomAttributes
 	back = maps.Clone(now)
 	if back == nil {
@@ -186,14 +190,14 @@ func (t Trace) attributes(a assets.Asset) (back map[string]any, stays []string) 
 
 // wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
 // trashed the journal has no receipt any more, and it wrote nothing into that.
-func (t Trace) wrote(name string, value any, text, asset string) bool {
+func (t AssetHistory) wrote(name string, value any, text, asset string) bool {
 	if name != migrate.ProvenanceAttribute {
 		return sameText(text, t.said.Attributes[name])
 	}
 	return len(t.Now.Digest) > 0 && value == migrate.Provenance(t.source, t.Now.Key, t.Now.Digest, asset)
 }
 
-// IsZero reports whether nothing is to be written.
-func IsZero(c assets.Changes) bool {
+// IsNoChange reports whether changes change nothing.
+func IsNoChange(c assets.Changes) bool {
 	return c.Name == nil && c.Extension == nil && c.Description == nil && c.Tags == nil && c.CustomAttributes == nil
 }

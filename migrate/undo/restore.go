@@ -19,10 +19,10 @@ import (
 	"assetferry/state"
 )
 
-// goingBack makes assets what they were before a run: those that it trashed it restores, and
+// restoreMethod makes assets what they were before a run: those that it trashed it restores, and
 // those that it moved it brings back, all of a batch with one request for each place. To
 // others it gives back their content and what was said of them, one by one.
-type goingBack struct {
+type restoreMethod struct {
 	collect.Collector
 	write       Reverter
 	undo        state.Run
@@ -31,12 +31,12 @@ type goingBack struct {
 	stop        <-chan struct{}
 }
 
-func (g goingBack) Kind() state.Kind { return g.of }
+func (g restoreMethod) Kind() state.Kind { return g.of }
 
-// A comeback is an asset on its way back.
-type comeback struct {
+// A restoration is an asset on its way back.
+type restoration struct {
 	state.Undoing
-	collect.Trace
+	collect.AssetHistory
 	asset   assets.Asset // as the service told of it last
 	current bool         // it was not changed since then
 	edited  bool         // by people, which is not to pass for ours
@@ -46,7 +46,7 @@ type comeback struct {
 
 // Ask makes the assets of a batch what they were. What has begun is finished, even if the
 // undo is told to stop: half of the way back is nowhere.
-func (g goingBack) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all, err := g.recall(ctx, batch)
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (g goingBack) Ask(ctx context.Context, batch []state.Item) (outcomes []stat
 }
 
 // recall finds out what the journal knows of a batch.
-func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback, error) {
-	undoings, err := g.Journal.Undoings(ctx, g.undo, apply.KeysOf(batch))
+func (g restoreMethod) recall(ctx context.Context, batch []state.Item) ([]*restoration, error) {
+	undoings, err := g.Journal.Undoings(ctx, g.undo, apply.ItemKeys(batch))
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}
@@ -83,9 +83,9 @@ func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback,
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}
-	all := make([]*comeback, len(batch))
+	all := make([]*restoration, len(batch))
 	for n, i := range batch {
-		c := &comeback{Undoing: undoings[i.Key]}
+		c := &restoration{Undoing: undoings[i.Key]}
 		if c.Before == nil {
 			return nil, migrate.NewStateError(fmt.Errorf("nothing is kept of what %s was before", i.Key))
 		}
@@ -93,7 +93,7 @@ func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback,
 		if !known { // it is in the trash
 			now = *c.Before
 		}
-		if c.Trace, err = collect.TraceOf(g.undo.Pair.Source, c.Undoing, now); err != nil {
+		if c.AssetHistory, err = collect.NewAssetHistory(g.undo.Pair.Source, c.Undoing, now); err != nil {
 			return nil, migrate.NewStateError(err)
 		}
 		all[n] = c
@@ -104,7 +104,7 @@ func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback,
 // each calls f for the assets that get any further, several at once. An error that is about
 // one of them for good is its refusal; of the others it gives a fatal one, or else the first,
 // when all are through.
-func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Context, *comeback) error) error {
+func (g restoreMethod) each(ctx context.Context, all []*restoration, f func(context.Context, *restoration) error) error {
 	errs := make([]error, len(all))
 	var parallel errgroup.Group
 	parallel.SetLimit(g.concurrency)
@@ -136,7 +136,7 @@ func worst(errs []error) error {
 }
 
 // restore takes assets out of the trash. One that is not in there may be back already.
-func (g goingBack) restore(ctx context.Context, all []*comeback) error {
+func (g restoreMethod) restore(ctx context.Context, all []*restoration) error {
 	var restorations []assets.Restoration
 	for _, c := range all {
 		if c.Was == state.Trash {
@@ -161,7 +161,7 @@ func (g goingBack) restore(ctx context.Context, all []*comeback) error {
 }
 
 // meet looks at an asset once more before anything is changed.
-func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
+func (g restoreMethod) meet(ctx context.Context, c *restoration) (err error) {
 	c.asset, err = g.Dest.Asset(ctx, c.Undoing.Asset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Was == state.Trash:
@@ -174,7 +174,7 @@ func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
 		return err
 	}
 	c.current = true
-	if what := c.Changes(c.asset); len(what) > 0 && c.Was != state.Trash {
+	if what := c.ChangedSince(c.asset); len(what) > 0 && c.Was != state.Trash {
 		return fmt.Errorf("%w: %s", collect.ErrTouched, strings.Join(what, ", "))
 	}
 	return g.findEdit(ctx, c)
@@ -182,11 +182,11 @@ func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
 
 // move brings assets back to where they were, those that were in one place with one request.
 // What is refused there is tried again under its former name.
-func (g goingBack) move(ctx context.Context, all []*comeback) error {
-	bound := map[migrate.Container][]*comeback{}
+func (g restoreMethod) move(ctx context.Context, all []*restoration) error {
+	bound := map[migrate.Container][]*restoration{}
 	for _, c := range all {
-		if c.Was == state.Move && c.refusal == nil && c.at() != c.Place() {
-			bound[c.Place()] = append(bound[c.Place()], c)
+		if c.Was == state.Move && c.refusal == nil && c.at() != c.FormerPlace() {
+			bound[c.FormerPlace()] = append(bound[c.FormerPlace()], c)
 		}
 	}
 	for to, some := range bound {
@@ -205,11 +205,11 @@ func (g goingBack) move(ctx context.Context, all []*comeback) error {
 	return nil
 }
 
-func (c *comeback) at() migrate.Container {
+func (c *restoration) at() migrate.Container {
 	return migrate.Container{Category: c.asset.CategoryID, Folder: c.asset.FolderID}
 }
 
-func (g goingBack) moveTo(ctx context.Context, to migrate.Container, all []*comeback) error {
+func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*restoration) error {
 	transfers := make([]assets.Transfer, len(all))
 	for n, c := range all {
 		transfers[n].AssetID = c.Undoing.Asset
@@ -231,7 +231,7 @@ func (g goingBack) moveTo(ctx context.Context, to migrate.Container, all []*come
 
 // renameAndMove gives an asset its former name before it is moved, and takes that back if it
 // did not help.
-func (g goingBack) renameAndMove(ctx context.Context, to migrate.Container, c *comeback) error {
+func (g restoreMethod) renameAndMove(ctx context.Context, to migrate.Container, c *restoration) error {
 	name, extension := c.asset.Name, c.asset.Extension
 	if err := g.update(ctx, c, assets.Changes{Name: &c.Kept.Name, Extension: &c.Kept.Extension}); migrate.HasClass(err, retry.Permanent) {
 		return nil // that it was refused before stands
@@ -239,13 +239,13 @@ func (g goingBack) renameAndMove(ctx context.Context, to migrate.Container, c *c
 		return err
 	}
 	c.refusal = nil
-	if err := g.moveTo(ctx, to, []*comeback{c}); err != nil || c.refusal == nil {
+	if err := g.moveTo(ctx, to, []*restoration{c}); err != nil || c.refusal == nil {
 		return err
 	}
 	return g.update(ctx, c, assets.Changes{Name: &name, Extension: &extension})
 }
 
-func (g goingBack) update(ctx context.Context, c *comeback, changes assets.Changes) error {
+func (g restoreMethod) update(ctx context.Context, c *restoration, changes assets.Changes) error {
 	asset, err := g.write.Update(ctx, c.Undoing.Asset, changes)
 	if err == nil {
 		c.asset, c.current = asset, true
@@ -255,7 +255,7 @@ func (g goingBack) update(ctx context.Context, c *comeback, changes assets.Chang
 
 // complete gives an asset that is where it was its content and what was said of it, and finds
 // out when the service says that it did. It can be repeated.
-func (g goingBack) complete(ctx context.Context, c *comeback) error {
+func (g restoreMethod) complete(ctx context.Context, c *restoration) error {
 	switch {
 	case c.Was == state.Replace && c.IsSwapped():
 		return g.swap(ctx, c)
@@ -264,7 +264,7 @@ func (g goingBack) complete(ctx context.Context, c *comeback) error {
 			return err
 		}
 	}
-	if changes, _ := c.Back(c.asset); c.Was != state.Trash && !collect.IsZero(changes) {
+	if changes, _ := c.RestoringChanges(c.asset); c.Was != state.Trash && !collect.IsNoChange(changes) {
 		if err := g.update(ctx, c, changes); err != nil {
 			return err
 		}
@@ -282,8 +282,8 @@ func (g goingBack) complete(ctx context.Context, c *comeback) error {
 }
 
 // replace makes the revision the current one that has the former content.
-func (g goingBack) replace(ctx context.Context, c *comeback) error {
-	revision, err := formerRevision(ctx, g.Dest, c.Trace, c.asset)
+func (g restoreMethod) replace(ctx context.Context, c *restoration) error {
+	revision, err := formerRevision(ctx, g.Dest, c.AssetHistory, c.asset)
 	if err != nil || revision == "" {
 		return err
 	}
@@ -297,7 +297,7 @@ func (g goingBack) replace(ctx context.Context, c *comeback) error {
 
 // swap trashes the asset that was sent instead of the former one, which comes out of the
 // trash if it was put there.
-func (g goingBack) swap(ctx context.Context, c *comeback) error {
+func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	refused, err := apply.Refusals(g.write.Trash(ctx, c.Now.Asset))
 	if err != nil {
 		return err
@@ -323,7 +323,7 @@ func (g goingBack) swap(ctx context.Context, c *comeback) error {
 }
 
 // outcome is what became of an item; it has no state if nobody knows.
-func (c *comeback) outcome() state.Outcome {
+func (c *restoration) outcome() state.Outcome {
 	switch {
 	case c.refusal != nil:
 		return apply.Failure(c.Item, c.refusal)
@@ -334,14 +334,14 @@ func (c *comeback) outcome() state.Outcome {
 	if !c.edited {
 		o.Modified = c.asset.LastModifiedAt
 	}
-	if _, stays := c.Back(c.asset); len(stays) > 0 && c.Was != state.Trash {
-		o.Error = migrate.KeptEdits + ": " + strings.Join(stays, ", ")
+	if _, stays := c.RestoringChanges(c.asset); len(stays) > 0 && c.Was != state.Trash {
+		o.Error = migrate.RemarkEditsKept + ": " + strings.Join(stays, ", ")
 	}
 	return o
 }
 
 // Look finds out whether an asset is as it was before.
-func (g goingBack) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+func (g restoreMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
 	all, err := g.recall(ctx, []state.Item{i})
 	if err != nil {
 		return o, err
@@ -369,20 +369,20 @@ func (g goingBack) Look(ctx context.Context, i state.Item) (o state.Outcome, err
 	return c.outcome(), nil
 }
 
-func (g goingBack) isDone(ctx context.Context, c *comeback) (bool, error) {
+func (g restoreMethod) isDone(ctx context.Context, c *restoration) (bool, error) {
 	if c.Was == state.Trash {
 		return true, nil
 	}
 	if c.Was == state.Replace && c.IsSwapped() {
 		return false, nil
 	}
-	if changes, _ := c.Back(c.asset); !collect.IsZero(changes) || c.Was == state.Move && c.at() != c.Place() {
+	if changes, _ := c.RestoringChanges(c.asset); !collect.IsNoChange(changes) || c.Was == state.Move && c.at() != c.FormerPlace() {
 		return false, nil
 	}
 	if c.Was != state.Replace {
 		return true, nil
 	}
-	back, err := collect.IsBack(ctx, g.Dest, c.Trace, c.asset)
+	back, err := collect.HasFormerContent(ctx, g.Dest, c.AssetHistory, c.asset)
 	if errors.Is(err, collect.ErrTouched) {
 		return false, nil
 	}
