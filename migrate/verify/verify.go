@@ -34,7 +34,7 @@ const (
 	LevelContent = "content" // and the content of all was read back
 )
 
-// A Verifier compares a destination with the journal.
+// A Verifier compares a destination with the state database.
 type Verifier struct {
 	migrate.Deps
 	Level       string
@@ -51,13 +51,14 @@ type Verifier struct {
 	refused   *refusedURLs            // of contents
 }
 
-// New makes a verifier. sample counts only at LevelSample.
+// New makes a verifier. sample, how many contents are read back, counts only at LevelSample.
 func New(d migrate.Deps, level string, sample int) *Verifier {
 	return &Verifier{Deps: d.WithDefaults(), Level: level, Sample: sample, Concurrency: migrate.DefaultConcurrency, Unlisted: DefaultUnlisted}
 }
 
-// Verify looks at every asset that the journal has a receipt of, and tells the
-// observer what differs.
+// Verify looks at every asset that the state database has a receipt of, tells the observer what
+// differs, and stores the result. A difference is no error; that some contents could not be read
+// because their URLs were refused is a [RefusedURLError].
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
 	result := state.Verification{Pair: pair.ID, Level: v.Level}
 	scope := state.PairScope(pair.ID)
@@ -208,68 +209,90 @@ func (m *met) has(asset string) bool {
 	return found
 }
 
+// A comparison collects what comparing receipts with the destination comes to.
+type comparison struct {
+	*Verifier
+	wanted func(int64) bool // which receipts, by their position, have their content read back
+	group  *errgroup.Group  // of the contents that are being read back
+
+	mu          sync.Mutex
+	result      *state.Verification
+	differences []state.Difference
+}
+
+// found notes a difference and reports it.
+func (c *comparison) found(d migrate.Difference) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !d.Note {
+		c.result.Differences++
+		c.differences = append(c.differences, state.Difference{Key: d.Key, Asset: d.Asset, Field: d.Field, What: d.What})
+	}
+	c.Watch.Found(d)
+}
+
 // compare walks the receipts beside the inventory and reads back contents. It gives
 // the differences in no particular order.
-func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) (all []state.Difference, _ error) {
+func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) ([]state.Difference, error) {
 	total, err := v.Journal.SumReceipts(ctx, pair)
 	if err != nil {
 		return nil, err
 	}
 	v.Watch.Phase(migrate.PhaseVerify, total.Objects, -1)
-	wanted := v.choose(total.Objects)
-	var mu sync.Mutex
-	found := func(d migrate.Difference) {
-		mu.Lock()
-		defer mu.Unlock()
-		if !d.Note {
-			result.Differences++
-			all = append(all, state.Difference{Key: d.Key, Asset: d.Asset, Field: d.Field, What: d.What})
-		}
-		v.Watch.Found(d)
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
+	c := &comparison{Verifier: v, wanted: v.choose(total.Objects), group: g, result: result}
 	v.met.sort()
 	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
 		if err == nil {
-			err = v.askForUnlisted(ctx, page)
-		}
-		if err == nil {
-			err = v.tellFurther(ctx, page, found)
+			err = c.page(ctx, page)
 		}
 		if err != nil {
 			return nil, endGroup(g, err)
-		}
-		for _, s := range page {
-			if ctx.Err() != nil {
-				return nil, endGroup(g, context.Cause(ctx))
-			}
-			n := result.Receipts
-			result.Receipts++
-			ok := v.look(s, found)
-			if !ok || !wanted(n) {
-				v.Watch.Progress(1, 0)
-				continue
-			}
-			result.Contents++
-			g.Go(func() error {
-				intact, err := v.readBack(ctx, s, found)
-				if err == nil {
-					v.Watch.Progress(1, s.Receipt.Size)
-				}
-				if intact && v.Level == LevelSample {
-					mu.Lock()
-					result.Sampled = append(result.Sampled, s.Receipt.Asset)
-					mu.Unlock()
-				}
-				return err
-			})
 		}
 	}
 	if err = g.Wait(); err == nil {
 		err = v.refused.err()
 	}
-	return all, err
+	return c.differences, err
+}
+
+// page compares a page of receipts, and has the contents that are wanted read back.
+func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
+	if err := c.askForUnlisted(ctx, page); err != nil {
+		return err
+	}
+	if err := c.tellFurther(ctx, page, c.found); err != nil {
+		return err
+	}
+	for _, s := range page {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n := c.result.Receipts
+		c.result.Receipts++
+		if ok := c.look(s, c.found); !ok || !c.wanted(n) {
+			c.Watch.Progress(1, 0)
+			continue
+		}
+		c.result.Contents++
+		c.group.Go(func() error { return c.content(ctx, s) })
+	}
+	return nil
+}
+
+// content reads back one content, and notes which were intact if only a sample is read.
+func (c *comparison) content(ctx context.Context, s state.Sighting) error {
+	intact, err := c.readBack(ctx, s, c.found)
+	if err == nil {
+		c.Watch.Progress(1, s.Receipt.Size)
+	}
+	if intact && c.Level == LevelSample {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.result.Sampled = append(c.result.Sampled, s.Receipt.Asset)
+	}
+	return err
 }
 
 // endGroup waits for a group whose loop ended with an error, and gives that beside the error
