@@ -2,15 +2,16 @@
 // has to happen and why, writes that plan down, carries it out, and proves the result. It knows no
 // SQL, no HTTP and no terminal.
 //
-// An object goes this way, each step in a file:
+// Eight types and six files lead from a listed object to its receipt:
 //
-//  1. A [sources.Object] is listed by a Planner of package plan (plan/scan.go).
+//  1. A Planner of package plan lists the source and gets each [sources.Object] (plan/scan.go).
 //  2. What is known of it is a [Situation], of which [Decide] makes an action and a [Reason]
 //     (migrate/decide.go, migrate/reasons.go).
 //  3. Object and decision are a [state.Item] of the plan in the state database (state/items.go).
-//  4. An Applier of package apply takes the item, writes down the intent, sends the content and
-//     gets the asset (apply/send.go).
-//  5. What came of it is a [state.Outcome], with the [state.Receipt] of the asset (state/receipts.go).
+//  4. An Applier of package apply takes the item, whose intent is stored by then, uploads the content
+//     and gets the asset (apply/send.go).
+//  5. The result is a [state.Outcome]. It is stored with the [state.Receipt] of the asset
+//     (state/receipts.go).
 //
 // The packages below split the work by what a step may touch: package plan holds only what reads
 // the destination, package apply writes there, package undo takes back, and package verify compares.
