@@ -1,3 +1,7 @@
+// Package engine tests the engine as a whole: it plans, applies, undoes and verifies runs with the
+// sandbox as their destination, and makes calls fail, processes end and people interfere in between.
+// Of package migrate and those below it sees what they export, as commands do. This file has the
+// world that the tests act in.
 package engine
 
 import (
