@@ -85,7 +85,7 @@ func (c *contacts) awaitOthers(ctx context.Context) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	until := migrate.FormerProcessEnd(c.FormerAlive).Add(c.Answer + migrate.ProcessingTime(largest))
+	until := migrate.FormerProcessEnd(c.FormerAlive).Add(c.ResponseTimeout + migrate.ProcessingTime(largest))
 	if until.Sub(clock.Now()) > migrate.MinReportedWait {
 		c.Watch.Others(n, until)
 	}

@@ -93,7 +93,7 @@ func (l *library) begin() (*Planner, state.Run) {
 	run, err := l.store.Begin(l.Context(), l.pair, migrate.SyncCommand, rules)
 	must(l, err)
 	p := New(migrate.Deps{Source: l.source, Dest: l.client, Journal: l.store}, r)
-	p.Answer = time.Millisecond
+	p.ResponseTimeout = time.Millisecond
 	return p, run
 }
 

@@ -50,9 +50,9 @@ type Planner struct {
 	RetryParked bool
 	// Concurrency is how much is asked of the destination at once.
 	Concurrency int
-	// Answer is how long the service may still work on what another source sent, since
-	// the process that sent it ended; see DefaultAnswer.
-	Answer time.Duration
+	// ResponseTimeout is how long the service may still work on what another source sent, since
+	// the process that sent it ended; see migrate.DefaultResponseTimeout.
+	ResponseTimeout time.Duration
 	// FormerAlive is when that process last gave a sign of life, zero if that is not
 	// known.
 	FormerAlive time.Time
@@ -60,7 +60,7 @@ type Planner struct {
 
 // New returns a Planner with the default guards and waits.
 func New(d migrate.Deps, r migrate.Rules) *Planner {
-	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, Answer: migrate.DefaultResponseTimeout,
+	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, ResponseTimeout: migrate.DefaultResponseTimeout,
 		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
 }
 

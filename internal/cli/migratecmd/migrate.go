@@ -171,7 +171,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	}
 	planner := planner(f, s, o.retryParked)
 	guard(f, planner, o.sync)
-	planner.Answer, planner.Describes = applier.ResponseTimeout, applier.Provenance == "always"
+	planner.ResponseTimeout, planner.Describes = applier.ResponseTimeout, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
 	printOvertaken(f, plan)

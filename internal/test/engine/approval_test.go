@@ -71,7 +71,7 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approva
 		return migrate.Plan{}, err
 	}
 	applier, planner := w.applier(d, changes...), plan.New(d, r)
-	planner.Approval, planner.Answer, planner.Describes = a, applier.ResponseTimeout, applier.Provenance == "always"
+	planner.Approval, planner.ResponseTimeout, planner.Describes = a, applier.ResponseTimeout, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
 		return plan, err

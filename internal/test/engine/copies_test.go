@@ -177,7 +177,7 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.
 	}
 	must(h, err)
 	a, p := h.applier(h.deps()), plan.New(h.deps(), rules)
-	p.Guards, p.DriftShare, p.Answer = wide(), 1, a.ResponseTimeout
+	p.Guards, p.DriftShare, p.ResponseTimeout = wide(), 1, a.ResponseTimeout
 	if planned, err = p.Plan(ctx, run); err != nil {
 		return planned, err
 	}

@@ -322,7 +322,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 	}
 	applier, planner := w.applier(d, changes...), plan.New(d, r)
 	planner.Guards, planner.DriftShare = wide(), 0
-	planner.Describes, planner.Answer = applier.Provenance == "always", applier.ResponseTimeout
+	planner.Describes, planner.ResponseTimeout = applier.Provenance == "always", applier.ResponseTimeout
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
 		return plan, err
