@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
@@ -48,7 +49,9 @@ func newLibrary(tb testing.TB) *library {
 	made := sandbox.NewCredentials()
 	server, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}})
 	must(tb, err)
-	listener := httptest.NewUnstartedServer(server)
+	checked, err := openapitest.Check(server)
+	must(tb, err)
+	listener := httptest.NewUnstartedServer(checked)
 	conns := sandboxtest.KeepConnections(listener)
 	listener.Start()
 	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
@@ -69,6 +72,7 @@ func newLibrary(tb testing.TB) *library {
 		listener.Close()
 		must(tb, server.Close())
 		must(tb, l.store.Close())
+		must(tb, checked.Err())
 	})
 	l.pair, err = l.store.Pair(tb.Context(), "memory", "environment", listener.URL)
 	must(tb, err)
