@@ -55,7 +55,7 @@ func (s *Show) Run(ctx context.Context, dir string) (Paths, error) {
 	if err != nil {
 		return Paths{}, err
 	}
-	s.Out.Printf("   %s, %s, in %s", ui.Plural(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
+	s.Out.Printf("   %s, %s, in %s", ui.Counted(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
 	for _, note := range made.Notes {
 		s.Out.Printf("   - %s", note)
 	}
@@ -164,7 +164,7 @@ func (s *Show) countUploads(ctx context.Context) error {
 	}
 	for _, r := range stats.Requests {
 		if r.Method == http.MethodPost && r.Route == "/assets" && r.Status == http.StatusCreated {
-			s.Out.Printf("The sandbox itself counted %s in all, the kill included.", ui.Plural(r.Count, "upload"))
+			s.Out.Printf("The sandbox itself counted %s in all, the kill included.", ui.Counted(r.Count, "upload"))
 		}
 	}
 	return nil
@@ -226,6 +226,6 @@ func (s *Show) killed(ctx context.Context, args ...string) error {
 	case done < killAt:
 		return fmt.Errorf("demo: assetferry %s: %w", args[0], exit)
 	}
-	s.Out.Printf("   Killed after %s had been recorded.", ui.Plural(int64(done), "upload"))
+	s.Out.Printf("   Killed after %s had been recorded.", ui.Counted(int64(done), "upload"))
 	return nil
 }

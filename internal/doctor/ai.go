@@ -88,15 +88,15 @@ func (d *Doctor) judgeRoutes(path string, all []ai.Comparison) Finding {
 			lines = append(lines, fmt.Sprintf("%15s%-20s  %s", "", c.Endpoint, ui.Sanitize(said)))
 		}
 	}
-	f := ok("%s of the service confirms %d of %s", path, confirmed, ui.Plural(int64(len(all)), "endpoint"))
+	f := ok("%s of the service confirms %d of %s", path, confirmed, ui.Counted(int64(len(all)), "endpoint"))
 	switch {
 	case len(moved) > 0:
 		f = warning("check these lines against "+d.AI.URL+"/v1/docs, and put what is below them into "+config.DefaultFile,
-			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, ui.Plural(int64(len(all)), "endpoint"), len(moved), missing)
+			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), len(moved), missing)
 		lines = append(lines, d.routeLines(moved)...)
 	case missing > 0:
 		f = warning("look for them in "+d.AI.URL+"/v1/docs, and set ai_route; nothing else is affected",
-			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, ui.Plural(int64(len(all)), "endpoint"), missing)
+			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), missing)
 	}
 	f.Details, f.After = facts, strings.Join(lines, "\n")
 	return f

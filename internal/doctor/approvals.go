@@ -42,5 +42,5 @@ func (d *Doctor) checkApprovals(context.Context) Finding {
 	case a.Reachable:
 		return warning("have root own the file and the folders above it", "this account can change %s, and so turn off the approvals that it requires", ui.Sanitize(d.Settings.File))
 	}
-	return ok("required for %s; %s may sign", a.Destination, ui.Plural(int64(a.Keys), "key"))
+	return ok("required for %s; %s may sign", a.Destination, ui.Counted(int64(a.Keys), "key"))
 }

@@ -51,7 +51,7 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		return d.readable(ctx, s, o, identity)
 	}
 	if passed > 0 {
-		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, ui.Plural(int64(passed), "entry"))
+		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
 	}
 	return warning(sources.EmptyHint, "%s lists nothing", identity)
 }

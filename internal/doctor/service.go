@@ -224,9 +224,9 @@ func (d *Doctor) checkWorkspace(ctx context.Context) Finding {
 	}
 	at := slices.IndexFunc(all, func(w assets.Workspace) bool { return w.ID == d.Workspace() })
 	if at < 0 {
-		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.Workspace(), ui.Plural(int64(len(all)), "other one"))
+		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.Workspace(), ui.Counted(int64(len(all)), "other one"))
 	}
-	f := ok("%q, of %s that the token sees", all[at].Name, ui.Plural(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
+	f := ok("%q, of %s that the token sees", all[at].Name, ui.Counted(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
 	if d.To.Workspace == "" && len(all) > 1 {
 		f.Facts = append(f.Facts, event.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
 	}
@@ -333,5 +333,5 @@ func isLoopback(host string) bool {
 }
 
 func categories(n int) string {
-	return ui.PluralOf(int64(n), "category", "categories")
+	return ui.CountedAs(int64(n), "category", "categories")
 }

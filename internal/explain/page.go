@@ -63,7 +63,7 @@ func (p *Page) add(h History) {
 		if !f.Since.IsZero() {
 			since = ", since " + f.Since.Local().Format(time.DateTime)
 		}
-		p.line("Fails", fmt.Sprintf("in %s by now%s: %s", ui.Plural(int64(f.Runs), "run"), since, f.Error))
+		p.line("Fails", fmt.Sprintf("in %s by now%s: %s", ui.Counted(int64(f.Runs), "run"), since, f.Error))
 		if f.Unclear {
 			p.line("", "it was sent, and may have arrived all the same")
 		}
@@ -92,7 +92,7 @@ func (p *Page) addGone(h History) {
 	if h.orphan == nil {
 		return
 	}
-	p.line("Gone", fmt.Sprintf("from the source since %s, as %s found", h.orphan.Since.Local().Format(time.DateTime), ui.Plural(int64(h.orphan.Runs), "run")))
+	p.line("Gone", fmt.Sprintf("from the source since %s, as %s found", h.orphan.Since.Local().Format(time.DateTime), ui.Counted(int64(h.orphan.Runs), "run")))
 	if h.trashedFrom.IsZero() {
 		p.line("", "its asset stays, see sync --delete")
 	} else {

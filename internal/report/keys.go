@@ -23,7 +23,7 @@ type LineBreakError struct {
 
 func (e *LineBreakError) Error() string {
 	return fmt.Sprintf("%s left out: a line break in a key cannot be written as one line; the first is %s",
-		counted(e.Keys, "key"), ui.Sanitize(e.First))
+		ui.Counted(e.Keys, "key"), ui.Sanitize(e.First))
 }
 
 // add counts other keys, too.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -439,5 +440,5 @@ func runsInARow(runs int) string {
 	case 1:
 		return "for the first time"
 	}
-	return fmt.Sprintf("in %s in a row", counted(int64(runs), "run"))
+	return fmt.Sprintf("in %s in a row", ui.Counted(int64(runs), "run"))
 }

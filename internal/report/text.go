@@ -387,8 +387,8 @@ func (t *text) throughput(r Report) {
 	if items == 0 {
 		return
 	}
-	t.say(2, "%s came to an outcome in %s at work; the most were %s a minute at %s.", capital(counted(items, "item")),
-		counted(int64(minutes), "minute"), ui.Count(busiest.Items/int64(busiest.Minutes)), t.at(busiest.At))
+	t.say(2, "%s came to an outcome in %s at work; the most were %s a minute at %s.", capital(ui.Counted(items, "item")),
+		ui.Counted(int64(minutes), "minute"), ui.Count(busiest.Items/int64(busiest.Minutes)), t.at(busiest.At))
 }
 
 // textForm writes a line for each object: what became of it, its key, and why.

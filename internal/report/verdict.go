@@ -420,14 +420,7 @@ func arrived(r Report) (n int64) {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func objects(n int64) string     { return counted(n, "object") }
-func assets(n int64) string      { return counted(n, "asset") }
-func folders(n int64) string     { return counted(n, "folder") }
-func differences(n int64) string { return counted(n, "difference") }
-
-func counted(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return ui.Count(n) + " " + what
-}
+func objects(n int64) string     { return ui.Counted(n, "object") }
+func assets(n int64) string      { return ui.Counted(n, "asset") }
+func folders(n int64) string     { return ui.Counted(n, "folder") }
+func differences(n int64) string { return ui.Counted(n, "difference") }

@@ -58,7 +58,7 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 		if err != nil {
 			return nil, err
 		}
-		line := fmt.Sprintf("gone from the source: %s, %s, the first since %s", ui.Plural(o.Objects, "object"), ui.Bytes(o.Bytes), standing.OrphansSince.Local().Format(time.DateTime))
+		line := fmt.Sprintf("gone from the source: %s, %s, the first since %s", ui.Counted(o.Objects, "object"), ui.Bytes(o.Bytes), standing.OrphansSince.Local().Format(time.DateTime))
 		switch {
 		case ends.IsZero():
 			line += "; their assets stay"
@@ -70,7 +70,7 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 		lines = append(lines, line)
 	}
 	if standing.Failing > 0 {
-		line := fmt.Sprintf("failing: %s", ui.Plural(standing.Failing, "object"))
+		line := fmt.Sprintf("failing: %s", ui.Counted(standing.Failing, "object"))
 		if !standing.FailingSince.IsZero() {
 			line += ", the first since " + standing.FailingSince.Local().Format(time.DateTime)
 		}

@@ -93,6 +93,6 @@ func Trends(ctx context.Context, store *state.Store, newestFirst []state.Run) (s
 	for _, t := range trendsOf(runs, tallies) {
 		rows = append(rows, t.row())
 	}
-	return fmt.Sprintf("The last %s, the newest at the right\n%s", ui.Plural(int64(len(runs)), "finished sync"),
+	return fmt.Sprintf("The last %s, the newest at the right\n%s", ui.Counted(int64(len(runs)), "finished sync"),
 		ui.Table([]ui.Column{{}, {}, {Title: "Last", Right: true}, {Title: "To the one before"}}, rows)), nil
 }

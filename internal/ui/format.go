@@ -37,11 +37,11 @@ func Count(n int64) string {
 	return sign + digits + s
 }
 
-// Plural gives a number with its word: "1 file", "2,000 files".
-func Plural(n int64, word string) string { return PluralOf(n, word, word+"s") }
+// Counted gives a number with its word: "1 file", "2,000 files".
+func Counted(n int64, word string) string { return CountedAs(n, word, word+"s") }
 
-// PluralOf is Plural for words that do not simply get an s.
-func PluralOf(n int64, one, many string) string {
+// CountedAs is Counted for words that do not simply get an s.
+func CountedAs(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
