@@ -91,7 +91,7 @@ func TestOutageStopsTheRun(t *testing.T) {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
 	states, _ := w.states(plan)
-	if n := states["create failed"]; n < 20 || n > 19+underWay(4)+1 { // the last one is tried alone
+	if n := states["create failed"]; n < 20 || n > mostInVain(4) {
 		t.Errorf("%d items failed", n)
 	}
 	sent := int64(0)

@@ -202,9 +202,10 @@ func TestOutageLongerThanAllAttempts(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"create done": 25})
 }
 
-// underWay is how many items may have been sent and not be settled, where so many are sent at
-// once: one in doubt less than that holds nothing back, and every worker may have one.
-func underWay(once int) int64 { return int64(once - 1 + migrate.Workers(once)) }
+// mostInVain is how many items come to the same end before that stops a run, where so many are
+// sent at once. When one more stops it, others may be in doubt, one less than would hold the run
+// back, and every worker may have one. The last is tried alone.
+func mostInVain(once int) int64 { return int64(19 + once - 1 + migrate.Workers(once) + 1) }
 
 // In an outage in which nothing can be looked up either, not all of the library is
 // sent to be in doubt, in whatever ways it shows.
@@ -237,7 +238,7 @@ func testOutageOfEverything(t *testing.T, refused int64) {
 	if !isBroken || !broken.Passes {
 		t.Fatalf("got %v, want the circuit breaker, and that it may pass", err)
 	}
-	if n := sent.Load(); n > 19+underWay(4)+1 { // the last one is tried alone
+	if n := sent.Load(); n > mostInVain(4) {
 		t.Errorf("sent %d uploads into an outage", n)
 	}
 	w.gate.on(nil)
