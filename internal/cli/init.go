@@ -19,9 +19,6 @@ import (
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/internal/wizard"
-	"assetferry/sources/ckbox"
-	"assetferry/sources/ckfinder"
-	"assetferry/sources/s3"
 )
 
 type initOptions struct {
@@ -90,7 +87,7 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
 		return exit.Usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
 	}
-	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: checkSourceAddress})
+	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
 	if err := o.fill(cmd, w, asks); err != nil {
 		return err
@@ -185,23 +182,6 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 		}
 	}
 	return nil
-}
-
-// checkSourceAddress refuses an address that no adapter can open.
-func checkSourceAddress(source string) error {
-	scheme, rest, _ := strings.Cut(source, "://")
-	var err error
-	switch {
-	case scheme == s3.Scheme:
-		_, err = s3.ParseAddress(source)
-	case scheme == ckbox.Scheme:
-		_, err = config.ParseWorkspaceAddress(rest)
-	case command.IsConnector(source):
-		_, err = ckfinder.ParseAddress(source)
-	default:
-		err = fmt.Errorf("there is no kind of source called %q", scheme)
-	}
-	return err
 }
 
 // showAfterInit prints commands that work as they are.

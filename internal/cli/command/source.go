@@ -17,12 +17,46 @@ import (
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/ckbox"
+	"assetferry/sources/ckfinder"
 	"assetferry/sources/local"
 	"assetferry/sources/s3"
+	"assetferry/sources/table"
 )
 
 // kindsOfSources is what a person is told who names none of them.
 const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
+
+// A kind of source is told by how its address begins. A directory has none.
+type kind struct {
+	prefixes []string
+	// name reads an address, and gives what it is called in the journal; empty where only the
+	// service tells that. Its error does not repeat the address, which may hold a password.
+	name func(address string) (string, error)
+	hint string // how to write the address
+	open func(f *Factory, ctx context.Context, address string) (sources.Source, string, error)
+}
+
+func kinds() []kind {
+	return []kind{
+		{[]string{s3.Scheme + "://"}, bucketName, bucketHint, (*Factory).openBucket},
+		{[]string{ckbox.Scheme + "://"}, nameOfNoWorkspace, workspaceHint, (*Factory).openWorkspace},
+		{[]string{ckfinder.Schemes[0] + "://", ckfinder.Schemes[1] + "://"}, connectorName, connectorHint, (*Factory).openConnector},
+		{[]string{table.Scheme + ":"}, TableName, tableHint, (*Factory).openTable},
+	}
+}
+
+// kindOf is the kind of source at an address.
+func kindOf(address string) (kind, error) {
+	for _, k := range kinds() {
+		for _, prefix := range k.prefixes {
+			if strings.HasPrefix(address, prefix) {
+				return k, nil
+			}
+		}
+	}
+	scheme, _, _ := strings.Cut(address, "://") // the rest of it may hold a password
+	return kind{}, fmt.Errorf("there is no kind of source called %q", scheme)
+}
 
 // OpenSource opens the source at an address, and gives its name for the journal.
 // What is in the paths to exclude is no part of it.
@@ -30,18 +64,12 @@ func (f *Factory) OpenSource(ctx context.Context, address string, exclude []stri
 	if address == "" {
 		return nil, "", exit.Usage(errors.New("SOURCE is empty"), kindsOfSources+"; for the current directory write .")
 	}
-	if path, ok := config.TableOf(address); ok {
-		return f.openTable(ctx, path)
-	}
-	switch scheme, _, ok := strings.Cut(address, "://"); {
-	case ok && scheme == s3.Scheme:
-		return f.openBucket(ctx, address)
-	case ok && scheme == ckbox.Scheme:
-		return f.openWorkspace(ctx, address)
-	case IsConnector(address):
-		return f.openConnector(ctx, address)
-	case ok: // the rest of it may hold a password
-		return nil, "", exit.Usage(fmt.Errorf("there is no kind of source called %q", scheme), kindsOfSources)
+	if config.IsAddress(address) {
+		k, err := kindOf(address)
+		if err != nil {
+			return nil, "", exit.Usage(err, kindsOfSources)
+		}
+		return k.open(f, ctx, address)
 	}
 	links := local.Skip
 	if f.Settings.Symlinks == "follow" {
@@ -54,34 +82,60 @@ func (f *Factory) OpenSource(ctx context.Context, address string, exclude []stri
 	return s, s.Identity(), nil
 }
 
+// CheckAddress refuses an address that no source can have.
+func CheckAddress(address string) error {
+	k, err := kindOf(address)
+	if err == nil {
+		_, err = k.name(address)
+	}
+	return err
+}
+
+// NameOf is what a source is called in the journal, as far as its address tells that: empty
+// where only the service does.
+func NameOf(source string) (string, error) {
+	if !config.IsAddress(source) {
+		return filepath.Abs(source)
+	}
+	k, err := kindOf(source)
+	if err != nil {
+		return "", exit.Usage(err, kindsOfSources)
+	}
+	name, err := k.name(source)
+	if err != nil {
+		return "", badAddress(err, k.hint)
+	}
+	return name, nil
+}
+
 // SourceName is what a source is called in the journal, whether it is there or not.
 func (f *Factory) SourceName(ctx context.Context, source string) (string, error) {
 	switch {
 	case f.Settings.SourceName != "":
 		return f.Settings.SourceName, nil
-	case !config.IsAddress(source):
-		return filepath.Abs(source)
-	case IsTable(source):
-		return TableName(source)
 	case strings.HasPrefix(source, ckbox.Scheme+"://"):
 		return f.workspaceName(ctx, source)
-	case IsConnector(source):
-		address, err := ParseConnector(source)
-		if err != nil {
-			return "", err
-		}
-		return address.String(), nil
 	}
-	address, err := s3.ParseAddress(source)
-	if err != nil {
-		return "", BadAddress(err)
-	}
-	return address.String(), nil
+	return NameOf(source)
 }
+
+func badAddress(err error, hint string) error {
+	return exit.Usage(fmt.Errorf("source: %w", err), hint)
+}
+
+const bucketHint = "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest"
 
 // BadAddress is the error of an address of a bucket that cannot be read.
 func BadAddress(err error) error {
-	return exit.Usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
+	return badAddress(err, bucketHint)
+}
+
+func bucketName(text string) (string, error) {
+	address, err := s3.ParseAddress(text)
+	if err != nil {
+		return "", err
+	}
+	return address.String(), nil
 }
 
 // openBucket opens a source in S3. Region, profile and credentials come the way AWS

@@ -3,10 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
-	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/metadata"
 	"assetferry/sources"
@@ -20,7 +18,7 @@ const workspaceHint = "write ckbox://NAME with a destination of the configuratio
 func (f *Factory) Workspace(address string) (config.Destination, error) {
 	at, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
 	if err != nil {
-		return config.Destination{}, exit.Usage(fmt.Errorf("source: %w", err), workspaceHint)
+		return config.Destination{}, badAddress(err, workspaceHint)
 	}
 	return f.Settings.SourceWorkspace(at)
 }
@@ -50,6 +48,12 @@ func (f *Factory) openWorkspace(ctx context.Context, address string) (sources.So
 // Library is what is at the service, as a source.
 func Library(d *Destination) *ckbox.Source {
 	return ckbox.New(d.Client, ckbox.Options{Environment: d.Environment, Workspace: d.Workspace, Attribute: metadata.Provenance})
+}
+
+// nameOfNoWorkspace only reads an address: the name is workspaceName.
+func nameOfNoWorkspace(address string) (string, error) {
+	_, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
+	return "", err
 }
 
 // workspaceName is what a workspace is called in the journal.

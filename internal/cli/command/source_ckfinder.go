@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"assetferry/internal/cli/exit"
@@ -14,29 +13,24 @@ import (
 	"assetferry/sources/remote"
 )
 
-// IsConnector reports whether a source is at a CKFinder connector.
-func IsConnector(source string) bool {
-	scheme, _, ok := strings.Cut(source, "://")
-	return ok && slices.Contains(ckfinder.Schemes[:], scheme)
-}
+const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector, and ?type=Images&currentFolder=/logos/ behind it for a part of it; assetferry help sources tells the rest"
 
-// ParseConnector reads the address of a CKFinder connector.
-func ParseConnector(source string) (ckfinder.Address, error) {
+func connectorName(source string) (string, error) {
 	address, err := ckfinder.ParseAddress(source)
 	if err != nil {
-		return address, exit.Usage(fmt.Errorf("source: %w", err), "write ckfinder+https://www.example.com/ckfinder/connector, and ?type=Images&currentFolder=/logos/ behind it for a part of it; assetferry help sources tells the rest")
+		return "", err
 	}
-	return address, nil
+	return address.String(), nil
 }
 
 // openConnector opens a source at a CKFinder connector. It makes no request.
 func (f *Factory) openConnector(ctx context.Context, source string) (sources.Source, string, error) {
-	address, err := ParseConnector(source)
+	address, err := ckfinder.ParseAddress(source)
 	if err != nil {
-		return nil, "", err
+		return nil, "", badAddress(err, connectorHint)
 	}
 	if address.IsPlain() && !f.Settings.AllowHTTP {
-		return nil, "", exit.Usage(fmt.Errorf("source: %w", remote.ErrPlain), "write ckfinder+https://, or add --allow-http if the network in between is trusted")
+		return nil, "", badAddress(remote.ErrPlain, "write ckfinder+https://, or add --allow-http if the network in between is trusted")
 	}
 	o := ckfinder.Options{AllowHTTP: f.Settings.AllowHTTP}
 	if o.Headers, err = f.sourceHeaders(ctx); err != nil {

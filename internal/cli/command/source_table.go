@@ -44,10 +44,13 @@ func WholeTable(source string) (string, error) {
 	return TableName(source)
 }
 
+const tableHint = "write table:export.csv; assetferry help sources tells the rest"
+
 // openTable opens a table. Its mistakes are told before anybody is asked for anything.
-func (f *Factory) openTable(ctx context.Context, path string) (sources.Source, string, error) {
+func (f *Factory) openTable(ctx context.Context, source string) (sources.Source, string, error) {
+	path, _ := config.TableOf(source)
 	if path == "" {
-		return nil, "", exit.Usage(errors.New("source: the path of the table is missing"), "write table:export.csv; assetferry help sources tells the rest")
+		return nil, "", badAddress(errors.New("the path of the table is missing"), tableHint)
 	}
 	c := f.Settings
 	o := table.Options{Root: c.TableRoot, Check: c.TableCheck, Hosts: c.SourceHosts, AllowHTTP: c.AllowHTTP, AllowPrivate: c.AllowPrivateNetworks,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -12,11 +11,9 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/outcome"
-	"assetferry/internal/config"
 	"assetferry/internal/metrics"
 	"assetferry/internal/notify"
 	"assetferry/internal/runstatus"
-	"assetferry/sources/s3"
 	"assetferry/state"
 )
 
@@ -43,43 +40,16 @@ func openPublisher(f *command.Factory, source, name string) error {
 	if err != nil {
 		return err
 	}
+	named, _ := command.NameOf(source) // empty where only opening it would tell whether it may be shown
 	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + cmdline.Version(), Redact: f.Redactor.Text})
 	if err != nil {
 		return exit.Usage(fmt.Errorf("--notify: %w", err), "")
 	}
 	f.Publisher = runstatus.New(runstatus.Options{
-		File: c.Metrics, Notifier: n, Command: name, Version: cmdline.Version(), Labels: metrics.Labels{Job: c.Job, Source: cmp.Or(c.SourceName, nameOf(source))},
+		File: c.Metrics, Notifier: n, Command: name, Version: cmdline.Version(), Labels: metrics.Labels{Job: c.Job, Source: cmp.Or(c.SourceName, named)},
 		Complete: func(tallies []state.Tally) bool { return outcome.ExitOf(tallies) == exit.CodeDone }, Sent: outcome.BytesSent,
 	})
 	return nil
-}
-
-// nameOf is the name of a source before it is opened; empty where only that would tell
-// whether it may be shown.
-func nameOf(source string) string {
-	if command.IsConnector(source) {
-		address, err := command.ParseConnector(source)
-		if err != nil {
-			return ""
-		}
-		return address.String()
-	}
-	if command.IsTable(source) {
-		name, _ := command.TableName(source) // empty if it fails, as below
-		return name
-	}
-	if config.IsAddress(source) {
-		address, err := s3.ParseAddress(source)
-		if err != nil {
-			return ""
-		}
-		return address.String()
-	}
-	path, err := filepath.Abs(source)
-	if err != nil {
-		return ""
-	}
-	return path
 }
 
 // publishStart tells others of the start of a run whose ends are open, and has the journal

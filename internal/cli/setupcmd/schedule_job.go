@@ -15,7 +15,6 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
 	"assetferry/sources/ckbox"
-	"assetferry/sources/s3"
 )
 
 // scheduledJob puts together what is started for a source.
@@ -68,18 +67,11 @@ func wholeSource(ctx context.Context, f *command.Factory, source string) (string
 		_, err := f.Workspace(source)
 		return source, err
 	}
-	if command.IsConnector(source) {
-		_, err := command.ParseConnector(source)
-		return source, err
-	}
 	if command.IsTable(source) {
 		return command.WholeTable(source)
 	}
-	_, err := s3.ParseAddress(source)
-	if err != nil {
-		return "", command.BadAddress(err)
-	}
-	return source, nil
+	_, err := command.NameOf(source)
+	return source, err
 }
 
 // carriedFlags are the flags of this call that are no settings and that the sync takes as

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each kind of source has a name for its address, an error that keeps a secret, and a word in
+// what a person is told who names none of them.
+func TestKindsOfSources(t *testing.T) {
+	table, err := filepath.Abs("export.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{
+		"s3://bucket/prefix":        "s3://bucket/prefix/",
+		"ckbox://production":        "",
+		"ckfinder+https://HOST/c":   "ckfinder+https://host/c",
+		"ckfinder+http://HOST/c":    "ckfinder+http://host/c",
+		"table:export.csv":          "table:" + table,
+		filepath.Join("a", "b", ""): filepath.Join(filepath.Dir(table), "a", "b"),
+	}
+	for source, want := range names {
+		if name, err := NameOf(source); name != want || err != nil {
+			t.Errorf("%s is called %q, %v; want %q", source, name, err, want)
+		}
+	}
+	for _, k := range kinds() {
+		if k.hint == "" || !slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.Contains(kindsOfSources, p) }) {
+			t.Errorf("%s: a person is not told of it", k.prefixes)
+		}
+		for _, prefix := range k.prefixes {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(source string) bool { return strings.HasPrefix(source, prefix) }) {
+				t.Errorf("%s: this test does not name it", prefix)
+			}
+		}
+	}
+	for _, address := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
+		if _, err := NameOf(address); err == nil || CheckAddress(address) == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
