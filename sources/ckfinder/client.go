@@ -12,19 +12,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 	"assetferry/sources/remote"
 )
 
-const (
-	// commandTimeout is how long an answer may take until all of it is there.
-	commandTimeout = 2 * answerTimeout
-	// longestWait is the longest that a request waits because the connector asked for it.
-	longestWait = 10 * time.Second
-)
+// commandTimeout is how long an answer may take until all of it is there.
+const commandTimeout = 2 * answerTimeout
 
 // ask makes a command and reads its answer, more than once if need be.
 func ask[T any, R interface {
@@ -32,7 +27,7 @@ func ask[T any, R interface {
 	reply
 }](ctx context.Context, s *Source, command string, parameters url.Values) (R, error) {
 	var got R
-	err := s.patiently(ctx, func(ctx context.Context) error {
+	err := patiently(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, remote.ErrStalled)
 		defer cancel()
 		got = R(new(T))
@@ -46,14 +41,8 @@ func ask[T any, R interface {
 }
 
 // patiently tries what may go better the next time.
-func (s *Source) patiently(ctx context.Context, try func(context.Context) error) error {
-	return retry.Policy{Attempts: 4}.Do(ctx, nil, func(ctx context.Context) error {
-		err := try(ctx)
-		if f, ok := errors.AsType[*remote.Failure](err); ok && f.Wait > longestWait {
-			return retry.Stop(err)
-		}
-		return err
-	})
+func patiently(ctx context.Context, try func(context.Context) error) error {
+	return remote.Patiently(ctx, retry.Policy{Attempts: 4}, try)
 }
 
 func (s *Source) command(ctx context.Context, command string, parameters url.Values, got reply) error {

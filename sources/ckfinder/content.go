@@ -201,7 +201,7 @@ func validatorIn(tag string) string {
 // obstacle.
 func (s *Source) look(ctx context.Context, at place, e entry, o *sources.Object) error {
 	var m measure
-	err := s.patiently(ctx, func(ctx context.Context) (err error) {
+	err := patiently(ctx, func(ctx context.Context) (err error) {
 		m, err = s.measure(ctx, at, e.name)
 		return err
 	})

@@ -65,7 +65,7 @@ func (r *reader) connect(next int64) (body *remote.Body, err error) {
 	if from > 0 {
 		wanted = fmt.Sprintf("%d-", from)
 	}
-	err = r.source.patiently(r.ctx, func(context.Context) error {
+	err = patiently(r.ctx, func(context.Context) error {
 		c, err := r.source.content(r.ctx, r.at, r.name, wanted)
 		if err != nil {
 			return err

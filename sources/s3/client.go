@@ -116,17 +116,13 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// longestWait is the longest that a request waits because the service asked for it;
-// whoever asks for more is told later, by an attempt of its own.
-const longestWait = 10 * time.Second
-
 // patient tries again what the SDK tries again, and also answers that broke off, and
-// waits as long as the service asks for.
+// waits as long as the service asks for, unless that is too long.
 type patient struct{ *retry.Standard }
 
 func (p patient) IsErrorRetryable(err error) bool {
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
-	return retryAfter(err) <= longestWait && !errors.Is(err, remote.ErrPlain) && !remote.IsTrustError(err) &&
+	return retryAfter(err) <= remote.LongestWait && !errors.Is(err, remote.ErrPlain) && !remote.IsTrustError(err) &&
 		(p.Standard.IsErrorRetryable(err) || unreadable || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
 }
 

@@ -22,9 +22,6 @@ type facts struct {
 }
 
 const (
-	// longestWait is the longest that a request waits because a server asked for it;
-	// whoever asks for more is told later, by an attempt of its own.
-	longestWait = 10 * time.Second
 	// askTimeout is how long a server may take to say what it has, with all tries.
 	askTimeout = 5 * time.Minute
 	// restTimeout is how long the rest of an answer may take that nobody wants.
@@ -34,7 +31,7 @@ const (
 // do makes a request until it is answered, and gives the answer to take, which says whether
 // it can be used.
 func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Request, error), take func(*http.Response) error) error {
-	return retry.Policy{}.Do(ctx, nil, func(ctx context.Context) error {
+	return remote.Patiently(ctx, retry.Policy{}, func(ctx context.Context) error {
 		r, err := make(ctx)
 		if err != nil {
 			return retry.Stop(err)
@@ -53,9 +50,6 @@ func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Reque
 			return nil
 		}
 		drop(answer)
-		if _, wait := retry.Classify(err); wait > longestWait {
-			return retry.Stop(err)
-		}
 		return err
 	})
 }
