@@ -138,6 +138,8 @@ func TestLayers(t *testing.T) {
 		for _, path := range p.Imports {
 			if ours, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed[name], ours) {
 				t.Errorf("%s imports %s: that arrow is not allowed", name, ours)
+			} else if ok && isAdapter(ours) && !mayChoose(name) {
+				t.Errorf("%s imports %s: only the command line chooses a source", name, ours)
 			}
 			for _, o := range only {
 				if path == o.library && !slices.Contains(strings.Split(o.owner, ", "), name) {
@@ -151,6 +153,17 @@ func TestLayers(t *testing.T) {
 			t.Errorf("%s is listed here and does not exist any more", name)
 		}
 	}
+}
+
+// isAdapter reports whether a package is a kind of source.
+func isAdapter(name string) bool {
+	kind, ok := strings.CutPrefix(name, "sources/")
+	return ok && !slices.Contains([]string{"remote", "memory", "sourcetest"}, kind)
+}
+
+// mayChoose reports whether a package may know kinds of sources by their names.
+func mayChoose(name string) bool {
+	return name == "internal/cli" || strings.HasPrefix(name, "internal/cli/") || name == "internal/bench" || strings.HasPrefix(name, "sources/")
 }
 
 // What makes a store fail is for tests.
