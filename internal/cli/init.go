@@ -161,7 +161,7 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 		return exit.Usage(fmt.Errorf("--job: %q cannot be the name of a job", job.Name), `use letters, digits and ".-_"`)
 	}
 	if err := w.CheckSource(o.source); o.source != "" && err != nil {
-		return exit.Usage(fmt.Errorf("--source: %w", err), "name a folder, s3://bucket/prefix or table:FILE")
+		return exit.Usage(fmt.Errorf("--source: %w", err), command.KindsOfSources)
 	}
 	needs := []string{"job", "private"}
 	for i := range job.Settings {

@@ -23,8 +23,8 @@ import (
 	"assetferry/sources/table"
 )
 
-// kindsOfSources is what a person is told who names none of them.
-const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
+// KindsOfSources is what a person is told who names none of them, or an address that is wrong.
+const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
 
 // A kind of source is told by how its address begins. A directory has none.
 type kind struct {
@@ -62,12 +62,12 @@ func kindOf(address string) (kind, error) {
 // What is in the paths to exclude is no part of it.
 func (f *Factory) OpenSource(ctx context.Context, address string, exclude []string) (sources.Source, string, error) {
 	if address == "" {
-		return nil, "", exit.Usage(errors.New("SOURCE is empty"), kindsOfSources+"; for the current directory write .")
+		return nil, "", exit.Usage(errors.New("SOURCE is empty"), KindsOfSources+"; for the current directory write .")
 	}
 	if config.IsAddress(address) {
 		k, err := kindOf(address)
 		if err != nil {
-			return nil, "", exit.Usage(err, kindsOfSources)
+			return nil, "", exit.Usage(err, KindsOfSources)
 		}
 		return k.open(f, ctx, address)
 	}
@@ -99,7 +99,7 @@ func NameOf(source string) (string, error) {
 	}
 	k, err := kindOf(source)
 	if err != nil {
-		return "", exit.Usage(err, kindsOfSources)
+		return "", exit.Usage(err, KindsOfSources)
 	}
 	name, err := k.name(source)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestKindsOfSources(t *testing.T) {
 		}
 	}
 	for _, k := range kinds() {
-		if k.hint == "" || !slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.Contains(kindsOfSources, p) }) {
+		if k.hint == "" || !slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.Contains(KindsOfSources, p) }) {
 			t.Errorf("%s: a person is not told of it", k.prefixes)
 		}
 		for _, prefix := range k.prefixes {
