@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
@@ -441,6 +442,25 @@ func TestHelpNamesHostsAndFiles(t *testing.T) {
 	for _, entry := range strings.Split(list, " - ")[1:] {
 		if !slices.ContainsFunc(says, func(words string) bool { return strings.Contains(entry, words) }) {
 			t.Errorf("no row is for the entry %q", entry)
+		}
+	}
+}
+
+// TestKindsOfSources finds each kind of source in the help, and a command of TestTraces that
+// reads one: whom it asks, people have to know.
+func TestKindsOfSources(t *testing.T) {
+	text := topicWords(t, "sources")
+	prefixes := regexp.MustCompile(`[a-z0-9+]+:(//)?`).FindAllString(command.KindsOfSources, -1)
+	if len(prefixes) < 4 {
+		t.Errorf("kinds are %q", prefixes)
+	}
+	for _, prefix := range prefixes {
+		if !strings.Contains(text, prefix) {
+			t.Errorf("help sources does not say %s", prefix)
+		}
+		plain := " " + strings.Replace(prefix, "https:", "http:", 1)
+		if !slices.ContainsFunc(commands(), func(c traced) bool { return strings.Contains(c.args, plain) }) {
+			t.Errorf("no command of TestTraces reads%s", plain)
 		}
 	}
 }
