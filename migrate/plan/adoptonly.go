@@ -21,7 +21,7 @@ func (a *adoptOnly) do(ctx context.Context) error {
 		return nil
 	}
 	if a.places.placer != nil {
-		a.places.placer.wanted = nil
+		a.places.placer.WantNone()
 	}
 	return a.everyItem(ctx, func(_ context.Context, i *state.Item) (bool, error) {
 		if i.Action != state.Create || i.State == state.ItemDone {

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
-	"assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -287,21 +283,8 @@ func (a *approvalCheck) asWanted(category, wanted string) string {
 	if !isNew || a.places.placer == nil {
 		return category
 	}
-	if slices.ContainsFunc(a.places.placer.there, func(c assets.Category) bool {
-		return c.ID == category && norm.NFC.String(c.Name) == norm.NFC.String(name)
-	}) {
+	if a.places.placer.IsNamed(category, name) {
 		return wanted
 	}
 	return category
-}
-
-// clone copies the categories that an approved plan wants.
-func (a *Approval) clone() (wanted []migrate.NewCategory) {
-	if a == nil {
-		return nil
-	}
-	for _, c := range a.Categories {
-		wanted = append(wanted, migrate.NewCategory{Name: c.Name, Extensions: slices.Clone(c.Extensions), Private: c.Private})
-	}
-	return wanted
 }

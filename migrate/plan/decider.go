@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"assetferry/migrate"
+	"assetferry/migrate/plan/placement"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -24,7 +25,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 		return err
 	}
 	action, why := migrate.Decide(s, d.Rules)
-	var place spot
+	var place placement.Spot
 	var looked ahead
 	if action == state.Create || action == state.Replace || action == state.Move {
 		if place, looked, err = d.findPlace(ctx, o, &s, action, approved); err != nil {
@@ -32,7 +33,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 		}
 		action, why = migrate.Decide(s, d.Rules)
 	}
-	if why == migrate.ReasonNew && place.extended {
+	if why == migrate.ReasonNew && place.Extended {
 		why = migrate.ReasonExtended
 	}
 	if action == state.Create {
@@ -48,15 +49,15 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 	}
 	migrate.SetDecision(i, action, why)
 	if looked.err != nil && s.Failed != "" {
-		place.remark = looked.err.Error()
+		place.Remark = looked.err.Error()
 	}
-	i.Error = cmp.Or(place.remark, i.Error)
+	i.Error = cmp.Or(place.Remark, i.Error)
 	return nil
 }
 
 // findPlace finds where an object goes on which a plan is about to act, and notes in its situation
 // what speaks against that.
-func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place spot, looked ahead, err error) {
+func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place placement.Spot, looked ahead, err error) {
 	if err := d.places.need(ctx); err != nil {
 		return place, looked, err
 	}
@@ -66,11 +67,11 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	if looked.err != nil && action != state.Replace { // which stays where it is
 		s.Failed = looked.reason()
 	}
-	place, s.Problem = d.places.placer.place(o, looked.found)
+	place, s.Problem = d.places.placer.Place(o, looked.found)
 	if action == state.Replace && s.Problem != migrate.ReasonTooLarge {
 		s.Problem = ""
 	}
-	place.remark = migrate.JoinTexts(place.remark, looked.remark)
+	place.Remark = migrate.JoinTexts(place.Remark, looked.remark)
 	keepName(&place.Place, s, approved, o.Key)
 	return place, looked, nil
 }

@@ -127,7 +127,7 @@ func (h *handover) snapshot() map[finding]string {
 		theViolations: fmt.Sprint(len(h.violated.all)), thePlaces: fmt.Sprint(h.places.containers, h.places.creates, h.places.limits),
 	}
 	if p := h.places.placer; p != nil {
-		s[thePlaces] += fmt.Sprint(p.found, p.chosen, p.wanted)
+		s[thePlaces] += fmt.Sprint(*p)
 	}
 	return s
 }

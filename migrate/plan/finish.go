@@ -26,7 +26,7 @@ func (f *finishing) do(ctx context.Context) error {
 			return err
 		}
 		wanted = append(wanted, still...)
-		if err := f.Journal.SaveChoices(ctx, f.run.Pair.Destination, f.places.placer.chosen); err != nil {
+		if err := f.Journal.SaveChoices(ctx, f.run.Pair.Destination, f.places.placer.Chosen()); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 // the ones that something goes to.
 func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
 	if f.Approval == nil {
-		return f.places.placer.wanted, nil
+		return f.places.placer.Wanted(), nil
 	}
 	used := map[string]bool{}
 	for i, err := range f.Journal.Items(ctx, f.run.Num, state.ItemPlanned) {
@@ -81,5 +81,5 @@ func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, err
 			used[name] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(f.places.placer.wanted), func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
+	return slices.DeleteFunc(slices.Clone(f.places.placer.Wanted()), func(c migrate.NewCategory) bool { return !used[c.Name] }), nil
 }

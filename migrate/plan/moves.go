@@ -207,7 +207,7 @@ func (s *successions) canBecome(ctx context.Context, m movement) (bool, error) {
 		return false, err
 	}
 	_, extension := migrate.SplitName(m.new.Name)
-	return s.places.placer.takes(m.new.Category, r.Extension) || s.places.placer.takes(r.Category, extension), nil
+	return s.places.placer.Allows(m.new.Category, r.Extension) || s.places.placer.Allows(r.Category, extension), nil
 }
 
 // A movement is an object under its old key and its new one.

@@ -5,6 +5,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/migrate"
+	"assetferry/migrate/plan/placement"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -12,7 +13,7 @@ import (
 // placements know where objects may go at the destination, and how many of a plan go where.
 type placements struct {
 	*planning
-	placer     *placer                // nil until something has to be placed
+	placer     *placement.Placer      // nil until something has to be placed
 	containers map[migrate.Place]bool // where objects go; names left out
 	creates    int                    // objects that are to be sent
 	limits     assets.Limits          // of the destination, as far as it was asked
@@ -44,20 +45,22 @@ func (p *placements) need(ctx context.Context) error {
 			return err
 		}
 	}
-	p.placer = &placer{rules: p.Rules, mapping: p.Mapping, there: there, kept: structure, choices: choices,
-		wanted: p.Approval.clone(), fixed: p.Approval != nil,
-		found: map[string]string{}, chosen: map[string]string{}, maxSize: p.limits.MaxFileSize}
+	o := placement.Options{Rules: p.Rules, Mapping: p.Mapping, There: there, Structure: structure, Choices: choices, MaxSize: p.limits.MaxFileSize}
+	if p.Approval != nil {
+		o.Approved, o.IsFixed = p.Approval.Categories, true
+	}
+	p.placer = placement.New(o)
 	return nil
 }
 
 // admit counts what is to be sent to a place, unless that is enough already.
-func (p *placements) admit(place spot, why migrate.Reason) (state.Action, migrate.Reason) {
+func (p *placements) admit(place placement.Spot, why migrate.Reason) (state.Action, migrate.Reason) {
 	if !why.Parks() {
 		if p.Approval == nil && p.Rules.Limit > 0 && p.creates >= p.Rules.Limit {
 			return state.Skip, migrate.ReasonLimit
 		}
 		p.creates++
-		p.placer.use(place)
+		p.placer.Use(place)
 	}
 	p.containers[migrate.Place{Category: place.Category, Folder: place.Folder}] = true
 	return state.Create, why

@@ -1,4 +1,6 @@
-package plan
+// Package placement finds where each object goes at the destination: the category, the folder and the
+// name, by the rules of the user and the categories that are there or are to be made.
+package placement
 
 import (
 	"cmp"
@@ -27,17 +29,29 @@ const otherFiles = "Other files"
 // that any client of the service ever sent.
 const fallbackExtension = "bin"
 
-// A spot is the place that was found for an object.
-type spot struct {
+// A Spot is the place that was found for an object.
+type Spot struct {
 	migrate.Place
+	Remark   string // for people, about what rules wished
+	Extended bool   // its name ends with an extension that the object has not
 	private  bool   // rules want it in a private category
-	remark   string // for people, about what rules wished
-	extended bool   // its name ends with an extension that the object has not
 }
 
-// A placer finds the place of each object under the rules, with the categories
+// Options are what a [Placer] goes by.
+type Options struct {
+	Rules     migrate.Rules
+	Mapping   *mapping.Mapping
+	There     []assets.Category     // at the destination, in the order of the service
+	Structure []sources.Category    // the categories of the source
+	Choices   map[string]string     // the categories of extensions as they were recorded before; see [Placer.Chosen]
+	Approved  []migrate.NewCategory // to be made by the approved plan
+	IsFixed   bool                  // there is an approved plan
+	MaxSize   int64                 // the most bytes of an asset; 0 if that is unknown
+}
+
+// A Placer finds the place of each object under the rules, with the categories
 // that are there and those it wants to be made.
-type placer struct {
+type Placer struct {
 	rules   migrate.Rules
 	mapping *mapping.Mapping
 	there   []assets.Category
@@ -50,30 +64,40 @@ type placer struct {
 	maxSize int64 // bytes; 0 if unknown
 }
 
-// place finds where an object goes of which something was found, or the reason why it
-// cannot. That has no effect unless use follows, so that objects which go nowhere leave no
+// New returns a Placer that has placed nothing.
+func New(o Options) *Placer {
+	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, kept: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
+		found: map[string]string{}, chosen: map[string]string{}}
+	for _, c := range o.Approved {
+		p.wanted = append(p.wanted, migrate.NewCategory{Name: c.Name, Extensions: slices.Clone(c.Extensions), Private: c.Private})
+	}
+	return p
+}
+
+// Place finds where an object goes of which something was found, or the reason why it
+// cannot. That has no effect unless [Placer.Use] follows, so that objects which go nowhere leave no
 // category behind.
-func (p *placer) place(o sources.Object, found metadata.Found) (spot, migrate.Reason) {
+func (p *Placer) Place(o sources.Object, found metadata.Found) (Spot, migrate.Reason) {
 	if o.Key.Check() != nil {
-		return spot{}, migrate.ReasonKey
+		return Spot{}, migrate.ReasonKey
 	}
 	dir, name := sources.Key(migrate.NormalName(string(o.Key))).Split()
 	wish, notes, err := p.mapping.Place(collect.MappingObject(o, found), mapping.Place{Folder: dir, Name: name})
 	switch {
 	case err != nil:
-		return spot{Place: migrate.Place{Folder: dir, Name: name}, remark: err.Error()}, migrate.ReasonRules
+		return Spot{Place: migrate.Place{Folder: dir, Name: name}, Remark: err.Error()}, migrate.ReasonRules
 	case wish.Skip:
-		return spot{Place: migrate.Place{Folder: dir, Name: name}}, migrate.ReasonRuledOut
+		return Spot{Place: migrate.Place{Folder: dir, Name: name}}, migrate.ReasonRuledOut
 	}
 	place, why := p.placeAs(o, dir, wish)
 	extended := why == "" && place.Name != wish.Name
-	return spot{place, isTrue(wish.Private), collect.RemarkOf(notes), extended}, why
+	return Spot{place, collect.RemarkOf(notes), extended, isTrue(wish.Private)}, why
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // placeAs finds the place of an object in a directory that rules wish somewhere.
-func (p *placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migrate.Place, migrate.Reason) {
+func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migrate.Place, migrate.Reason) {
 	name := wish.Name
 	base, extension := migrate.SplitName(name)
 	category, folder, ok := p.wished(wish, dir, strings.ToLower(extension))
@@ -98,7 +122,7 @@ func (p *placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 
 // wished chooses the category of an extension where rules name one, and as always where
 // they do not, and gives the folder in it.
-func (p *placer) wished(wish mapping.Place, dir, extension string) (category, folder string, ok bool) {
+func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, folder string, ok bool) {
 	private := isTrue(wish.Private)
 	if wish.Category != "" {
 		category, ok = p.named(migrate.NormalName(wish.Category), extension, private)
@@ -118,7 +142,7 @@ func (p *placer) wished(wish mapping.Place, dir, extension string) (category, fo
 
 // unmatched is the reason for an object without a category. A user who wanted one
 // made must hear of it where that is not possible.
-func (p *placer) unmatched() migrate.Reason {
+func (p *Placer) unmatched() migrate.Reason {
 	if p.rules.Unmatched == "create" {
 		return migrate.ReasonNoCategory
 	}
@@ -133,7 +157,7 @@ func longSegment(folder string) bool {
 
 // category chooses the category of an extension within a directory, and gives
 // what remains of the directory as the folder.
-func (p *placer) category(dir, extension string) (category, folder string, ok bool) {
+func (p *Placer) category(dir, extension string) (category, folder string, ok bool) {
 	switch {
 	case p.rules.Category != "":
 		category, ok = p.named(p.rules.Category, extension, false)
@@ -149,7 +173,7 @@ func (p *placer) category(dir, extension string) (category, folder string, ok bo
 
 // byExtension chooses the category recorded for the extension, else the first in
 // the service's order that allows it, else one that is to be made.
-func (p *placer) byExtension(extension string) (category string, ok bool) {
+func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	category, ok = p.found[extension]
 	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
 		return category, true
@@ -169,7 +193,7 @@ func (p *placer) byExtension(extension string) (category string, ok bool) {
 // or -1. One that an approved plan makes is not chosen, as if it were not there yet:
 // otherwise what a first try of that plan had made would draw objects away from where
 // they were approved to go.
-func (p *placer) listed(extension string) int {
+func (p *Placer) listed(extension string) int {
 	takes := func(c assets.Category) bool { return migrate.Allows(c.Extensions, extension) && !p.wants(c.Name) }
 	chosen := p.choices[extension]
 	i := slices.IndexFunc(p.there, func(c assets.Category) bool {
@@ -181,8 +205,8 @@ func (p *placer) listed(extension string) int {
 	return i
 }
 
-// use notes that an object goes to a place.
-func (p *placer) use(place spot) {
+// Use notes that an object goes to a place.
+func (p *Placer) Use(place Spot) {
 	_, extension := migrate.SplitName(place.Name)
 	extension = strings.ToLower(extension)
 	if name, ok := migrate.WantedCategory(place.Category); ok {
@@ -196,7 +220,7 @@ func (p *placer) use(place spot) {
 // named chooses the category of that name; of several the first that allows the
 // extension, and before those the first that is private if it is to be, or is at the
 // source. One that is not there is wanted.
-func (p *placer) named(name, extension string, private bool) (string, bool) {
+func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	found, chosen := false, ""
 	private = private || p.kept.called(name).Private
 	for _, c := range p.there {
@@ -224,7 +248,7 @@ func (p *placer) named(name, extension string, private bool) (string, bool) {
 // other puts an extension that fits nowhere into a category of its own kind, if
 // the user wants that. One that is there and does not allow the extension is not changed,
 // but followed by one with a number.
-func (p *placer) other(extension string) (string, bool) {
+func (p *Placer) other(extension string) (string, bool) {
 	if p.rules.Unmatched != "create" {
 		return "", false
 	}
@@ -247,12 +271,12 @@ func (p *placer) other(extension string) (string, bool) {
 }
 
 // wants reports whether a category of that name is to be made.
-func (p *placer) wants(name string) bool {
+func (p *Placer) wants(name string) bool {
 	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
 // fits reports whether an extension may be in a category that is to be made.
-func (p *placer) fits(name, extension string) bool {
+func (p *Placer) fits(name, extension string) bool {
 	if !migrate.ValidExtension(extension) {
 		return false
 	}
@@ -266,7 +290,7 @@ func (p *placer) fits(name, extension string) bool {
 }
 
 // want adds an extension to a category that is to be made.
-func (p *placer) want(name, extension string, private bool) {
+func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
 		i = len(p.wanted)
@@ -279,7 +303,24 @@ func (p *placer) want(name, extension string, private bool) {
 	}
 }
 
-// takes reports whether a category is there and allows an extension.
-func (p *placer) takes(category, extension string) bool {
+// Allows reports whether a category is there and allows an extension.
+func (p *Placer) Allows(category, extension string) bool {
 	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && migrate.Allows(c.Extensions, extension) })
 }
+
+// IsNamed reports whether a category is there and has that name.
+func (p *Placer) IsNamed(category, name string) bool {
+	return slices.ContainsFunc(p.there, func(c assets.Category) bool {
+		return c.ID == category && norm.NFC.String(c.Name) == norm.NFC.String(name)
+	})
+}
+
+// Chosen returns the categories that extensions alone have led objects to, by extension: an ID, or
+// [migrate.NewPrefix] and a name.
+func (p *Placer) Chosen() map[string]string { return p.chosen }
+
+// Wanted returns the categories that are to be made.
+func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
+
+// WantNone forgets what was to be made.
+func (p *Placer) WantNone() { p.wanted = nil }

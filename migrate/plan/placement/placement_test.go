@@ -1,4 +1,4 @@
-package plan
+package placement
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"assetferry/sources"
 )
 
-func newTestPlacer(r migrate.Rules, choices map[string]string, there ...assets.Category) *placer {
-	return &placer{rules: r, there: there, choices: choices, found: map[string]string{}, chosen: map[string]string{}}
+func newTestPlacer(r migrate.Rules, choices map[string]string, there ...assets.Category) *Placer {
+	return New(Options{Rules: r, There: there, Choices: choices})
 }
 
 func category(id, name string, extensions ...string) assets.Category {
@@ -44,7 +44,7 @@ func TestPlaceByExtension(t *testing.T) {
 		{strings.Repeat("d", 257) + "/a.jpg", migrate.Place{Category: "1", Folder: strings.Repeat("d", 257), Name: "a.jpg"}, migrate.ReasonNameLong},
 		{strings.Repeat("d", 256) + "/a.jpg", migrate.Place{Category: "1", Folder: strings.Repeat("d", 256), Name: "a.jpg"}, ""},
 	} {
-		got, why := newTestPlacer(migrate.DefaultRules(), nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		got, why := newTestPlacer(migrate.DefaultRules(), nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Place != tc.want || why != tc.why {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
@@ -53,11 +53,11 @@ func TestPlaceByExtension(t *testing.T) {
 
 func TestChoiceIsStable(t *testing.T) {
 	first := newTestPlacer(migrate.DefaultRules(), nil, category("1", "Images", "jpg"))
-	place, _ := first.place(sources.Object{Key: "a.jpg"}, nil)
+	place, _ := first.Place(sources.Object{Key: "a.jpg"}, nil)
 	if len(first.chosen) > 0 {
 		t.Error("a place alone is no choice")
 	}
-	first.use(place)
+	first.Use(place)
 	if diff := cmp.Diff(map[string]string{"jpg": "1"}, first.chosen); diff != "" {
 		t.Fatalf("chosen:\n%s", diff)
 	}
@@ -71,7 +71,7 @@ func TestChoiceIsStable(t *testing.T) {
 		{"it is gone", []assets.Category{category("2", "New", "jpg")}, "2"},
 	} {
 		p := newTestPlacer(migrate.DefaultRules(), first.chosen, tc.there...)
-		if got, _ := p.place(sources.Object{Key: "b.JPG"}, nil); got.Category != tc.want {
+		if got, _ := p.Place(sources.Object{Key: "b.JPG"}, nil); got.Category != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.name, got.Category, tc.want)
 		}
 	}
@@ -83,8 +83,8 @@ func TestChoiceOfNewCategoryIsStable(t *testing.T) {
 	r := migrate.Rules{CategoryBy: "folder", Unmatched: "create"}
 	first := newTestPlacer(r, nil)
 	for _, key := range []sources.Key{"a/a.odd", "b.odd"} {
-		place, _ := first.place(sources.Object{Key: key}, nil)
-		first.use(place)
+		place, _ := first.Place(sources.Object{Key: key}, nil)
+		first.Use(place)
 	}
 	if diff := cmp.Diff(map[string]string{"odd": "new:Other files"}, first.chosen); diff != "" {
 		t.Fatalf("chosen:\n%s", diff)
@@ -95,7 +95,7 @@ func TestChoiceOfNewCategoryIsStable(t *testing.T) {
 		"new:Other files": nil,
 	} {
 		p := newTestPlacer(r, first.chosen, there...)
-		if got, _ := p.place(sources.Object{Key: "c.odd"}, nil); got.Category != want {
+		if got, _ := p.Place(sources.Object{Key: "c.odd"}, nil); got.Category != want {
 			t.Errorf("with %v there: got %s, want %s", there, got.Category, want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestPlaceByFolderAndName(t *testing.T) {
 		{named, "dir/a.jpg", migrate.Place{Category: "1", Folder: "dir", Name: "a.jpg"}, ""},
 		{named, "dir/a.odd", migrate.Place{Category: "", Folder: "dir", Name: "a.odd"}, migrate.ReasonUnmatched},
 	} {
-		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		got, why := newTestPlacer(tc.r, nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Place != tc.want || why != tc.why {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
@@ -165,8 +165,8 @@ func TestPlaceInFallbackCategory(t *testing.T) {
 		{in("New"), strings.Repeat("n", 256), migrate.Place{Category: "new:New", Folder: "", Name: strings.Repeat("n", 256) + ".bin"}, ""},
 		{in("New"), strings.Repeat("n", 257), migrate.Place{Category: "new:New", Folder: "", Name: strings.Repeat("n", 257) + ".bin"}, migrate.ReasonNameLong},
 	} {
-		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
-		if got.Place != tc.want || why != tc.why || got.extended != (why == "" && got.Name != tc.key[strings.LastIndex(tc.key, "/")+1:]) {
+		got, why := newTestPlacer(tc.r, nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		if got.Place != tc.want || why != tc.why || got.Extended != (why == "" && got.Name != tc.key[strings.LastIndex(tc.key, "/")+1:]) {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
 	}
@@ -177,12 +177,12 @@ func TestOtherFilesOverflow(t *testing.T) {
 	r.Unmatched = "create"
 	p := newTestPlacer(r, nil)
 	for n := range 250 {
-		place, why := p.place(sources.Object{Key: sources.Key(fmt.Sprintf("a.e%d", n))}, nil)
+		place, why := p.Place(sources.Object{Key: sources.Key(fmt.Sprintf("a.e%d", n))}, nil)
 		if why != "" {
 			t.Fatal(why)
 		}
-		p.use(place)
-		p.use(place) // another object with it
+		p.Use(place)
+		p.Use(place) // another object with it
 	}
 	var sizes []string
 	for _, c := range p.wanted {
@@ -197,7 +197,7 @@ func TestTooLarge(t *testing.T) {
 	p := newTestPlacer(migrate.DefaultRules(), nil, category("1", "Images", "jpg"))
 	p.maxSize = 10
 	for size, want := range map[int64]migrate.Reason{0: "", 10: "", 11: migrate.ReasonTooLarge} {
-		if _, why := p.place(sources.Object{Key: "a.jpg", Size: size}, nil); why != want {
+		if _, why := p.Place(sources.Object{Key: "a.jpg", Size: size}, nil); why != want {
 			t.Errorf("%d bytes: got %q, want %q", size, why, want)
 		}
 	}
@@ -208,11 +208,11 @@ func FuzzPlace(f *testing.F) {
 	f.Add("e\u0301/x.verylongextension", "extension", "stop")
 	f.Fuzz(func(t *testing.T, key, by, unmatched string) {
 		p := newTestPlacer(migrate.Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg"))
-		place, why := p.place(sources.Object{Key: sources.Key(key)}, nil)
+		place, why := p.Place(sources.Object{Key: sources.Key(key)}, nil)
 		if why != "" {
 			return
 		}
-		p.use(place)
+		p.Use(place)
 		if place.Category == "" || place.Name == "" || strings.Contains(place.Name, "/") {
 			t.Errorf("place(%q) = %+v", key, place)
 		}
@@ -221,7 +221,7 @@ func FuzzPlace(f *testing.F) {
 				t.Errorf("place(%q) wants %+v", key, c)
 			}
 		}
-		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg")).place(sources.Object{Key: sources.Key(key)}, nil)
+		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg")).Place(sources.Object{Key: sources.Key(key)}, nil)
 		if again != place {
 			t.Errorf("place(%q) is %+v or %+v", key, place, again)
 		}

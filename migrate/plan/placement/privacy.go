@@ -1,4 +1,4 @@
-package plan
+package placement
 
 import (
 	"slices"
@@ -50,14 +50,14 @@ func (k kept) called(name string) (like migrate.NewCategory) {
 
 // exposes reports whether an object would be seen by everybody who has its address, and is
 // not at the source.
-func (p *placer) exposes(dir, category string) bool {
+func (p *Placer) exposes(dir, category string) bool {
 	from, ok := p.kept.of(dir)
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
 // isPrivate reports whether a category is private that is there, or is to be made; one that
 // is to be made is where that is wished.
-func (p *placer) isPrivate(category string, wished bool) bool {
+func (p *Placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := migrate.WantedCategory(category); isNew {
 		if wished && !p.fixed {
 			return true

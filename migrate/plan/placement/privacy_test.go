@@ -1,4 +1,4 @@
-package plan
+package placement
 
 import (
 	"fmt"
@@ -45,12 +45,12 @@ func TestPrivacy(t *testing.T) {
 	} {
 		p := newTestPlacer(tc.r, nil, public, private, all)
 		p.kept = kept
-		got, why := p.place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		got, why := p.Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Category != tc.want || why != tc.why {
 			t.Errorf("%s goes to %q, %q; want %q, %q", tc.key, got.Category, why, tc.want, tc.why)
 		}
 		if why == "" {
-			p.use(got)
+			p.Use(got)
 		}
 		if diff := cmp.Diff(tc.wanted, p.wanted); diff != "" {
 			t.Errorf("%s wants:\n%s", tc.key, diff)
@@ -77,7 +77,7 @@ func TestFullCategory(t *testing.T) {
 	p := newTestPlacer(r, nil)
 	p.kept = kept{full}
 	for key, want := range map[string]migrate.Reason{"Full/a.e1": "", "Full/a.jpg": migrate.ReasonUnmatched} {
-		if _, why := p.place(sources.Object{Key: sources.Key(key)}, nil); why != want {
+		if _, why := p.Place(sources.Object{Key: sources.Key(key)}, nil); why != want {
 			t.Errorf("%s: %q, want %q", key, why, want)
 		}
 	}
