@@ -48,6 +48,16 @@ func (t *Tree) Find(ctx context.Context, category, path string) (id string, err 
 	return id, nil
 }
 
+// Target returns what uploads name to get into the folder at a path within a category. It fails as Find
+// does.
+func (t *Tree) Target(ctx context.Context, category, path string) (assets.Target, error) {
+	folder, err := t.Find(ctx, category, path)
+	if err != nil || folder == "" {
+		return assets.Target{CategoryID: category}, err
+	}
+	return assets.Target{FolderID: folder}, nil
+}
+
 // Child returns the ID of a folder by its name, or "" if there is none; of several of that name,
 // the oldest.
 func (t *Tree) Child(ctx context.Context, l Level, name string) (string, error) {

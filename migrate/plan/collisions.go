@@ -105,7 +105,7 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 // asLeft gives the asset of a receipt, if it still is what the receipt says. What people
 // deleted, moved or edited does not stand for the content of another object.
 func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
-	all, err := k.lookUp(ctx, []state.Receipt{r})
+	all, err := inventory.LookUp(ctx, k.Dest, []state.Receipt{r}, k.Concurrency)
 	found := all[r.Asset]
 	if err != nil || found.UnknownErr != nil {
 		return asset, false, err

@@ -91,7 +91,7 @@ func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n i
 }
 
 func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
-	seen, err := d.lookUp(ctx, page)
+	seen, err := inventory.LookUp(ctx, d.Dest, page, d.Concurrency)
 	if err != nil {
 		return err
 	}

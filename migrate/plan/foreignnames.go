@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io/fs"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
@@ -37,7 +35,7 @@ func (n *foreignNames) do(ctx context.Context) error {
 		return err
 	}
 	tree := inventory.NewTree(n.Dest)
-	theirs := theirNames{planning: n.planning, tree: tree, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
+	theirs := inventory.NewForeignNames(tree, n.Journal, n.run.Pair.ID)
 	for page, err := range migrate.Pages(n.Journal.Items(ctx, n.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
@@ -45,14 +43,14 @@ func (n *foreignNames) do(ctx context.Context) error {
 		renames := slices.DeleteFunc(page, func(i state.Item) bool {
 			return i.Action != state.Move && !migrate.TakesOver(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
 		})
-		if err := n.spareForeignNamesOf(ctx, tree, &theirs, renames); err != nil {
+		if err := n.spareForeignNamesOf(ctx, tree, theirs, renames); err != nil {
 			return err
 		}
 	}
 	return n.flush(ctx)
 }
 
-func (n *foreignNames) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree, theirs *theirNames, renames []state.Item) error {
+func (n *foreignNames) spareForeignNamesOf(ctx context.Context, tree *inventory.Tree, theirs *inventory.ForeignNames, renames []state.Item) error {
 	taken, err := n.takenAmong(ctx, tree, renames)
 	if err != nil || len(taken) == 0 {
 		return err
@@ -69,11 +67,11 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, tree *inventory.
 	if err != nil {
 		return err
 	}
-	if err := n.eachPlace(ctx, recased, theirs.list); err != nil {
+	if err := n.eachPlace(ctx, recased, func(ctx context.Context, at migrate.Place, _ []state.Item) error { return theirs.List(ctx, at) }); err != nil {
 		return err
 	}
 	for _, i := range taken {
-		if ours[i.Slot] && i.Reason != string(migrate.ReasonBack) && !theirs.has(i) { // ours goes elsewhere, or has that name but for case
+		if ours[i.Slot] && i.Reason != string(migrate.ReasonBack) && !theirs.Has(migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}) { // ours goes elsewhere, or has that name but for case
 			continue
 		}
 		if has, err := n.hasItsName(ctx, tree, i); err != nil {
@@ -145,66 +143,10 @@ func (n *foreignNames) recasedAmong(ctx context.Context, items []state.Item) (re
 	return recased, err
 }
 
-// theirNames are the names of assets that are not ours, as hashes, at places where only a list
-// tells whose a name is. Each place is listed once.
-type theirNames struct {
-	*planning
-	tree *inventory.Tree
-	seed maphash.Seed
-
-	mu sync.Mutex
-	at map[migrate.Place]map[uint64]bool
-}
-
-func (f *theirNames) list(ctx context.Context, at migrate.Place, _ []state.Item) error {
-	f.mu.Lock()
-	_, listed := f.at[at]
-	f.mu.Unlock()
-	if listed {
-		return nil
-	}
-	folder, err := f.tree.Find(ctx, at.Category, at.Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	names := map[uint64]bool{}
-	for page, err := range migrate.Pages(inventory.List(ctx, f.Dest, state.Container{Category: at.Category, Folder: folder}), migrate.PageSize) {
-		if err != nil {
-			return err
-		}
-		ours, err := f.Journal.ReceiptsOf(ctx, f.run.Pair.ID, inventory.IDsOf(page))
-		if err != nil {
-			return err
-		}
-		for _, a := range page {
-			if _, is := ours[a.ID]; !is {
-				names[f.hash(a.Name, a.Extension)] = true
-			}
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.at[at] = names
-	return nil
-}
-
-// has reports whether an asset that is not ours has the name of an item, where that was listed.
-func (f *theirNames) has(i state.Item) bool {
-	name, extension := migrate.SplitName(i.Name)
-	return f.at[migrate.Place{Category: i.Category, Folder: i.Folder}][f.hash(name, extension)]
-}
-
-// hash stands for a name, whose extension services need not keep the case of.
-func (f *theirNames) hash(name, extension string) uint64 {
-	return maphash.String(f.seed, migrate.NormalName(name)+"\x00"+migrate.FoldName(extension))
-}
-
 // namesTaken asks which names of some items are taken in their place. Of a service that does
 // not tell it is not known: it may still refuse them.
 func (n *foreignNames) namesTaken(ctx context.Context, tree *inventory.Tree, at migrate.Place, items []state.Item) (map[string]bool, error) {
-	target, err := n.targetAt(ctx, tree, at)
+	target, err := tree.Target(ctx, at.Category, at.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -224,15 +166,6 @@ func (n *foreignNames) namesTaken(ctx context.Context, tree *inventory.Tree, at 
 		taken[migrate.NormalName(name)] = true
 	}
 	return taken, err
-}
-
-// targetAt finds a place at the destination.
-func (n *foreignNames) targetAt(ctx context.Context, tree *inventory.Tree, at migrate.Place) (assets.Target, error) {
-	folder, err := tree.Find(ctx, at.Category, at.Folder)
-	if err != nil || folder == "" {
-		return assets.Target{CategoryID: at.Category}, err
-	}
-	return assets.Target{FolderID: folder}, nil
 }
 
 // hasItsName reports whether the asset of an item is in its place under its name already, as a

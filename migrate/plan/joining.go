@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assetferry/migrate"
+	"assetferry/migrate/inventory"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -179,7 +180,7 @@ func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 }
 
 func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost bool, err error) {
-	seen, err := j.lookUp(ctx, page)
+	seen, err := inventory.LookUp(ctx, j.Dest, page, j.Concurrency)
 	if err != nil {
 		return false, err
 	}

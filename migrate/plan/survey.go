@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
@@ -20,16 +18,9 @@ import (
 	"assetferry/state"
 )
 
-const (
-	// surveyPage is how many assets are looked up at once, so that those in one folder are
-	// listed together.
-	surveyPage = 5000
-	// worthListing is how many assets of one place are rather listed than asked for: a page
-	// of a listing has many more.
-	worthListing = 3
-	// listedAtOnce is how many assets a page of a listing has at least.
-	listedAtOnce = 50
-)
+// surveyPage is how many assets are looked up at once, so that those in one folder are
+// listed together.
+const surveyPage = 5000
 
 // A survey is of the assets that a plan is about to change or to trash.
 type survey struct {
@@ -84,7 +75,7 @@ func (s *survey) surveyPage(ctx context.Context, page []state.Item) error {
 			byAsset[id], receipts = r, append(receipts, r)
 		}
 	}
-	seen, err := s.lookUp(ctx, receipts)
+	seen, err := inventory.LookUp(ctx, s.Dest, receipts, s.Concurrency)
 	if err != nil {
 		return err
 	}
@@ -241,88 +232,6 @@ func tellWhere(i *state.Item, r state.Receipt, asset inventory.Found) {
 // to be known as deleted as before. Of the asset itself there is nothing to keep.
 func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
-}
-
-// lookUp finds out about the assets of receipts: those in one place by listing it, as long
-// as that takes no more requests than to ask for each.
-func (p *planning) lookUp(ctx context.Context, receipts []state.Receipt) (map[string]inventory.Found, error) {
-	places := map[state.Container][]state.Receipt{}
-	for _, r := range receipts {
-		c := state.Container{Category: r.Category, Folder: r.Folder}
-		places[c] = append(places[c], r)
-	}
-	all := lookups{seen: make(map[string]inventory.Found, len(receipts))}
-	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(p.Concurrency)
-	for c, wanted := range places {
-		if len(wanted) < worthListing {
-			continue
-		}
-		g.Go(func() error { return p.lookInto(parallel, c, wanted, &all) })
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return all.seen, p.askForRest(ctx, receipts, &all)
-}
-
-type lookups struct {
-	mu   sync.Mutex
-	seen map[string]inventory.Found
-}
-
-func (l *lookups) add(id string, s inventory.Found) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen[id] = s
-}
-
-func (l *lookups) has(id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, has := l.seen[id]
-	return has
-}
-
-func (p *planning) lookInto(ctx context.Context, c state.Container, wanted []state.Receipt, all *lookups) error {
-	left := make(map[string]bool, len(wanted))
-	for _, r := range wanted {
-		left[r.Asset] = true
-	}
-	listed := 0
-	for a, err := range inventory.List(ctx, p.Dest, c) {
-		if err != nil {
-			return err
-		}
-		if left[a.ID] {
-			delete(left, a.ID)
-			all.add(a.ID, inventory.Found{Asset: a, There: true})
-		}
-		if listed++; len(left) == 0 || listed > listedAtOnce*len(wanted) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// askForRest asks for each asset that was not listed: there are few in its place, or it is
-// not there any more.
-func (p *planning) askForRest(ctx context.Context, receipts []state.Receipt, all *lookups) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(p.Concurrency)
-	for _, r := range receipts {
-		if all.has(r.Asset) {
-			continue
-		}
-		g.Go(func() error {
-			a, err := inventory.Ask(ctx, p.Dest, r.Asset)
-			if err == nil {
-				all.add(r.Asset, a)
-			}
-			return err
-		})
-	}
-	return g.Wait()
 }
 
 // standing says what became of an asset, as far as it matters for what is to be done with

@@ -1,0 +1,75 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io/fs"
+	"sync"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// ForeignNames are the names of assets that are not ours, as hashes, in places where only a list
+// tells whose a name is.
+type ForeignNames struct {
+	tree    *Tree
+	journal *state.Store
+	pair    int64
+	seed    maphash.Seed
+
+	mu sync.Mutex
+	at map[migrate.Place]map[uint64]bool
+}
+
+// NewForeignNames returns the foreign names beside the assets of a pair, none of which is listed yet.
+func NewForeignNames(t *Tree, journal *state.Store, pair int64) *ForeignNames {
+	return &ForeignNames{tree: t, journal: journal, pair: pair, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
+}
+
+// List lists a place, whose name is empty, unless that was done before.
+func (f *ForeignNames) List(ctx context.Context, at migrate.Place) error {
+	f.mu.Lock()
+	_, listed := f.at[at]
+	f.mu.Unlock()
+	if listed {
+		return nil
+	}
+	folder, err := f.tree.Find(ctx, at.Category, at.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	names := map[uint64]bool{}
+	for page, err := range migrate.Pages(List(ctx, f.tree.dest, state.Container{Category: at.Category, Folder: folder}), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		ours, err := f.journal.ReceiptsOf(ctx, f.pair, IDsOf(page))
+		if err != nil {
+			return err
+		}
+		for _, a := range page {
+			if _, is := ours[a.ID]; !is {
+				names[f.hash(a.Name, a.Extension)] = true
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[at] = names
+	return nil
+}
+
+// Has reports whether an asset that is not ours has a place, where that was listed.
+func (f *ForeignNames) Has(p migrate.Place) bool {
+	name, extension := migrate.SplitName(p.Name)
+	return f.at[migrate.Place{Category: p.Category, Folder: p.Folder}][f.hash(name, extension)]
+}
+
+// hash stands for a name, whose extension services need not keep the case of.
+func (f *ForeignNames) hash(name, extension string) uint64 {
+	return maphash.String(f.seed, migrate.NormalName(name)+"\x00"+migrate.FoldName(extension))
+}
