@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/migrate/plan/identical"
 	"assetferry/state"
 )
 
@@ -85,7 +86,9 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 		return false, err
 	}
 	holder := state.Item{Object: r.Object, Asset: r.Asset}
-	i, err := k.successions.become(ctx, movement{state.Candidate{Item: holder, Gone: true, Digest: r.Digest}, state.Candidate{Item: c.Item}})
+	i, err := k.successions.become(ctx, identical.Move{
+		Gone: state.Candidate{Item: holder, Gone: true, Digest: r.Digest}, New: state.Candidate{Item: c.Item},
+	})
 	if err != nil || i.Action != state.Move {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/migrate/plan/identical"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -23,7 +24,7 @@ type joining struct {
 	*decisions
 	*decider
 	lost     *lostAssets
-	contents *equalContents
+	contents *identical.Comparer
 }
 
 // do finds among what is to be created the objects whose content another object has,
@@ -46,7 +47,7 @@ func (j *joining) do(ctx context.Context) error {
 	}
 	j.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	equals := j.Journal.Sharers(ctx, j.run.Num, j.run.Pair.ID)
-	if err := eachSize(equals, func(c state.Sharer) int64 { return c.Size }, func(group []state.Sharer) error { return j.joinGroup(ctx, group) }); err != nil {
+	if err := identical.BySize(equals, func(c state.Sharer) int64 { return c.Size }, func(group []state.Sharer) error { return j.joinGroup(ctx, group) }); err != nil {
 		return err
 	}
 	return j.flush(ctx)
@@ -64,7 +65,7 @@ func creates(tallies []state.Tally) bool {
 // joinGroup joins objects of one size. An owner that has an asset goes before one that is
 // still to be sent.
 func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
-	byExtension := map[string][]*sharing{}
+	byExtension := map[string][]*identical.Object{}
 	for _, c := range group {
 		if may, err := j.mayJoin(ctx, c); err != nil {
 			return err
@@ -72,14 +73,14 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 			continue
 		}
 		extension := strings.ToLower(path.Ext(string(c.Key)))
-		byExtension[extension] = append(byExtension[extension], &sharing{Sharer: c})
+		byExtension[extension] = append(byExtension[extension], &identical.Object{Sharer: c})
 	}
 	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one tells of the next
 		alike := byExtension[extension]
 		if len(alike) < 2 {
 			continue
 		}
-		if err := j.contents.tellApart(ctx, alike); err != nil {
+		if err := j.contents.TellApart(ctx, alike); err != nil {
 			return err
 		}
 		if err := j.joinAlike(ctx, alike); err != nil {
@@ -103,23 +104,23 @@ func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 
 // joinAlike joins objects of one size and extension, by their contents. Those of which none
 // is known stay as they are: sending them will tell what is wrong with them.
-func (j *joining) joinAlike(ctx context.Context, alike []*sharing) error {
+func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
 		for _, c := range alike {
-			if c.Owns != owns || c.content == "" || j.lost.owners[c.Key] != nil {
+			if c.Owns != owns || c.Content == "" || j.lost.owners[c.Key] != nil {
 				continue
 			}
 			if err := j.findCategory(ctx, &c.Sharer); err != nil {
 				return err
 			}
-			same := [2]string{c.content, c.Category}
+			same := [2]string{c.Content, c.Category}
 			owner, found := owners[same]
 			switch {
 			case !found:
 				owners[same] = c.Item
 			case !owns:
-				if err := j.store(ctx, asAlias(c.Item, owner, c.content)); err != nil {
+				if err := j.store(ctx, asAlias(c, owner)); err != nil {
 					return err
 				}
 			}
@@ -203,15 +204,13 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	return lost, nil
 }
 
-// tagged marks a content that a version tag tells, and not a digest.
-const tagged = "tag:"
-
 // asAlias gives the item of an object that shares the asset of another one. It takes no place.
-func asAlias(i, owner state.Item, content string) state.Item {
+func asAlias(o *identical.Object, owner state.Item) state.Item {
+	i := o.Item
 	i.Origin, i.Slot = owner.Key, 0
 	i.Digest = owner.Digest
-	if !strings.HasPrefix(content, tagged) {
-		i.Digest = []byte(content)
+	if sum := o.Checksum(); sum != nil {
+		i.Digest = sum
 	}
 	migrate.SetDecision(&i, state.Adopt, migrate.ReasonJoined)
 	return i

@@ -3,12 +3,12 @@ package plan
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/migrate/plan/identical"
 	"assetferry/state"
 )
 
@@ -23,16 +23,7 @@ func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 
 // provesContent reports whether objects of equal size with this version tag are equal.
 func (p *Planner) provesContent(tag string) bool {
-	return p.Rules.Sync != nil && p.isDigest(tag)
-}
-
-// isDigest reports whether a version tag is made of the content alone.
-func (p *Planner) isDigest(tag string) bool {
-	if !p.Source.Traits().ContentTags || len(tag) != 32 {
-		return false
-	}
-	_, err := hex.DecodeString(tag)
-	return err == nil
+	return p.Rules.Sync != nil && identical.IsChecksum(p.Source, tag)
 }
 
 // maybes are the objects that may have changed.

@@ -2,14 +2,12 @@ package plan
 
 import (
 	"context"
-	"iter"
-	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/migrate/plan/identical"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -37,72 +35,31 @@ func (m *moves) do(ctx context.Context) error {
 		return nil
 	}
 	equals := m.Journal.MoveCandidates(ctx, m.run.Num, m.run.Pair.ID, string(migrate.ObstacleAbsent))
-	if err := eachSize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return m.matchGroup(ctx, group) }); err != nil {
+	if err := identical.BySize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return m.matchGroup(ctx, group) }); err != nil {
 		return err
 	}
 	return m.flush(ctx)
 }
 
-// eachSize passes what has one size to f, group by group, of a list in the order of sizes. A
-// group is good until f returns.
-func eachSize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []T) error) error {
-	var group []T
-	for one, err := range list {
-		if err != nil {
-			return err
-		}
-		if len(group) > 0 && size(group[0]) != size(one) {
-			if err := f(group); err != nil {
-				return err
-			}
-			group = group[:0]
-		}
-		group = append(group, one)
-	}
-	return f(group)
-}
-
-// twins are objects of one content.
-type twins struct{ gone, new []state.Candidate }
-
 // matchGroup matches objects of one size.
 func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
-	var of twins
+	var of identical.Group
 	for _, c := range group {
 		if c.Gone {
-			of.gone = append(of.gone, c)
+			of.Gone = append(of.Gone, c)
 		} else {
-			of.new = append(of.new, c)
+			of.New = append(of.New, c)
 		}
 	}
-	if len(of.gone) == 0 || len(of.new) == 0 {
+	if len(of.Gone) == 0 || len(of.New) == 0 {
 		return nil
 	}
 	contents, err := m.contentsOf(ctx, of)
 	if err != nil {
 		return err
 	}
-	byContent := map[string]*twins{}
-	for _, c := range of.gone {
-		content := string(c.Digest)
-		if byContent[content] == nil {
-			byContent[content] = &twins{}
-		}
-		byContent[content].gone = append(byContent[content].gone, c)
-	}
-	var inOrder []*twins // so that the plan is always the same
-	for n, c := range of.new {
-		equal := byContent[contents[n]]
-		if equal == nil {
-			continue
-		}
-		if len(equal.new) == 0 {
-			inOrder = append(inOrder, equal)
-		}
-		equal.new = append(equal.new, c)
-	}
-	for _, equal := range inOrder {
-		if err := m.follow(ctx, *equal); err != nil {
+	for _, equal := range of.ByContent(contents) {
+		if err := m.follow(ctx, equal); err != nil {
 			return err
 		}
 	}
@@ -112,17 +69,17 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 // contentsOf gives the digests of new objects; "" for those that cannot be read. What a
 // version tag tells need not be read. That tags differ tells nothing: those of objects that are
 // encrypted, or came in parts, are not made from the content, and need not look otherwise.
-func (m *moves) contentsOf(ctx context.Context, of twins) ([]string, error) {
+func (m *moves) contentsOf(ctx context.Context, of identical.Group) ([]string, error) {
 	byTag := map[string]string{}
-	for _, c := range of.gone {
+	for _, c := range of.Gone {
 		if m.provesContent(c.VersionTag) {
 			byTag[c.VersionTag] = string(c.Digest)
 		}
 	}
-	contents := make([]string, len(of.new))
+	contents := make([]string, len(of.New))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(m.Concurrency)
-	for n, c := range of.new {
+	for n, c := range of.New {
 		if contents[n] = byTag[c.VersionTag]; contents[n] != "" {
 			continue
 		}
@@ -142,8 +99,8 @@ func (m *moves) contentsOf(ctx context.Context, of twins) ([]string, error) {
 
 // follow decides what becomes of objects of one content, some of which are gone and some
 // new.
-func (m *moves) follow(ctx context.Context, of twins) error {
-	pairs, ambiguous := pairUp(of)
+func (m *moves) follow(ctx context.Context, of identical.Group) error {
+	pairs, ambiguous := of.Pair()
 	for _, p := range pairs {
 		i, err := m.successions.become(ctx, p)
 		if err != nil {
@@ -175,11 +132,11 @@ type successions struct {
 
 // become decides about a new object whose content is that of one which is gone. If it is
 // parked, it stays so: that its asset cannot be moved does not mean that the object is gone.
-func (s *successions) become(ctx context.Context, m movement) (state.Item, error) {
-	i := m.new.Item
+func (s *successions) become(ctx context.Context, m identical.Move) (state.Item, error) {
+	i := m.New.Item
 	can, err := s.canBecome(ctx, m)
 	if can {
-		i.Origin, i.Asset, i.Digest = m.gone.Key, m.gone.Asset, m.gone.Digest
+		i.Origin, i.Asset, i.Digest = m.Gone.Key, m.Gone.Asset, m.Gone.Digest
 		s.followed[i.Origin] = true
 	}
 	switch parked := i.State == state.ItemParked; {
@@ -198,90 +155,14 @@ func (s *successions) become(ctx context.Context, m movement) (state.Item, error
 // name of a new one. No category takes an extension that it does not allow, so on the way
 // into another one either the old extension has to be allowed there, or the new one where
 // the asset comes from.
-func (s *successions) canBecome(ctx context.Context, m movement) (bool, error) {
-	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, m.gone.Key)
-	if err != nil || r.Category == m.new.Category {
+func (s *successions) canBecome(ctx context.Context, m identical.Move) (bool, error) {
+	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, m.Gone.Key)
+	if err != nil || r.Category == m.New.Category {
 		return err == nil, err
 	}
 	if err := s.places.need(ctx); err != nil {
 		return false, err
 	}
-	_, extension := migrate.SplitName(m.new.Name)
-	return s.places.placer.Allows(m.new.Category, r.Extension) || s.places.placer.Allows(r.Category, extension), nil
-}
-
-// A movement is an object under its old key and its new one.
-type movement struct{ gone, new state.Candidate }
-
-// pairUp tells which of equal objects has become which: those whose keys differ in case only,
-// those whose keys end alike, the longer the better, and what is left on both sides if that is
-// one each. New objects are ambiguous if several are left that any of those which are gone may
-// have become.
-func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
-	pairs, of = of.pairBy(func(key sources.Key) (string, bool) { return migrate.FoldName(string(key)), true })
-	for parts := mostParts(of); parts > 0 && len(of.gone) > 0 && len(of.new) > 0; parts-- {
-		more, rest := of.pairBy(func(key sources.Key) (string, bool) { return endOf(string(key), parts) })
-		pairs, of = append(pairs, more...), rest
-	}
-	switch {
-	case len(of.gone) == 1 && len(of.new) == 1:
-		return append(pairs, movement{of.gone[0], of.new[0]}), nil
-	case len(of.gone) > 0:
-		return pairs, of.new
-	}
-	return pairs, nil
-}
-
-// pairBy pairs those of which nobody else has the same sign, and gives the others.
-func (of twins) pairBy(sign func(key sources.Key) (string, bool)) (pairs []movement, rest twins) {
-	gone, new := bySign(of.gone, sign), bySign(of.new, sign)
-	isPair := func(c state.Candidate) (s string, is bool) {
-		s, has := sign(c.Key)
-		return s, has && len(new[s]) == 1 && len(gone[s]) == 1
-	}
-	for _, c := range of.new {
-		if s, is := isPair(c); is {
-			pairs = append(pairs, movement{gone[s][0], c})
-		} else {
-			rest.new = append(rest.new, c)
-		}
-	}
-	for _, c := range of.gone {
-		if _, is := isPair(c); !is {
-			rest.gone = append(rest.gone, c)
-		}
-	}
-	return pairs, rest
-}
-
-// mostParts is how many names the longest of the keys has, folders included.
-func mostParts(of twins) (n int) {
-	for _, c := range slices.Concat(of.gone, of.new) {
-		n = max(n, strings.Count(string(c.Key), "/")+1)
-	}
-	return n
-}
-
-func bySign(all []state.Candidate, sign func(key sources.Key) (string, bool)) map[string][]state.Candidate {
-	signs := map[string][]state.Candidate{}
-	for _, c := range all {
-		if s, has := sign(c.Key); has {
-			signs[s] = append(signs[s], c)
-		}
-	}
-	return signs
-}
-
-// endOf gives the last names of a key, so many of them if it has as many. A library that was
-// copied between systems has the same names in another Unicode form.
-func endOf(key string, parts int) (end string, ok bool) {
-	key = migrate.NormalName(key)
-	at := len(key)
-	for range parts {
-		if at < 0 {
-			return "", false
-		}
-		at = strings.LastIndexByte(key[:at], '/')
-	}
-	return key[at+1:], true
+	_, extension := migrate.SplitName(m.New.Name)
+	return s.places.placer.Allows(m.New.Category, r.Extension) || s.places.placer.Allows(r.Category, extension), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
+	"assetferry/migrate/plan/identical"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -83,7 +84,7 @@ func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
 			return err
 		}
 		gone.Asset = r.Asset
-		m := movement{gone: state.Candidate{Item: gone, Gone: true, Digest: r.Digest}, new: state.Candidate{Item: heir}}
+		m := identical.Move{Gone: state.Candidate{Item: gone, Gone: true, Digest: r.Digest}, New: state.Candidate{Item: heir}}
 		if heir, err = p.successions.become(ctx, m); err != nil {
 			return err
 		}

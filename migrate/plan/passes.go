@@ -1,6 +1,10 @@
 package plan
 
-import "context"
+import (
+	"context"
+
+	"assetferry/migrate/plan/identical"
+)
 
 // A finding is what a pass finds out and later ones need.
 type finding string
@@ -89,7 +93,7 @@ func (p *planning) passes(h *handover) []pass {
 				contacts:   &contacts{planning: p, decisions: out, encounters: beside, places: h.places, doubled: h.doubled, vanished: map[string]bool{}},
 				collisions: &collisions{p, out, beside, successions, h.gone},
 				names:      &foreignNames{p, out},
-				joining:    &joining{p, out, object, lost, &equalContents{p, map[tagBatch]tagEvidence{}}},
+				joining:    &joining{p, out, object, lost, identical.NewComparer(p.Source, p.Watch, p.Concurrency)},
 			}},
 		// What of it is not to be done.
 		{name: "only adopt", updates: findings{createItems, thePlaces},

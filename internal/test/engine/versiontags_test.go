@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"assetferry/migrate"
-	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/identical"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/sources/s3"
@@ -238,7 +238,7 @@ func TestTagsThatAreChecksumsSpareReading(t *testing.T) {
 		objects.put(randomTag, sources.Key(fmt.Sprintf("encrypted/%03d.jpg", n)), fmt.Sprintf("content %03d of an encrypted one", n/2))
 	}
 	w.wantDryRun(d, joining(), map[string]int64{"create planned": 105, "adopt planned": 105})
-	if n, most := objects.read.Load(), int64(plan.EnoughTags+10); n > most {
+	if n, most := objects.read.Load(), int64(identical.EnoughTags+10); n > most {
 		t.Errorf("%d objects were read, want at most %d", n, most)
 	}
 }
@@ -250,7 +250,7 @@ func TestOneTagThatIsNoChecksum(t *testing.T) {
 	objects := newTagging(w)
 	d := w.deps()
 	d.Source = objects
-	for n := range 2 * plan.EnoughTags {
+	for n := range 2 * identical.EnoughTags {
 		objects.put(sumTag, sources.Key(fmt.Sprintf("dir/%03d.jpg", n)), fmt.Sprintf("content %03d", n))
 	}
 	objects.put(randomTag, "dir/000 again.jpg", "content 000")

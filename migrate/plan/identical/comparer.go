@@ -1,4 +1,4 @@
-package plan
+package identical
 
 import (
 	"cmp"
@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -18,10 +20,47 @@ import (
 // before all of it are taken for that.
 const EnoughTags = 20
 
-// equalContents tell which objects of one size have one content.
-type equalContents struct {
-	*planning
-	tags map[tagBatch]tagEvidence // what reading objects told of how version tags are made
+// tagged marks a content that a version tag tells, and not a checksum.
+const tagged = "tag:"
+
+// A Comparer tells which objects have identical content, and remembers what reading some of them told.
+type Comparer struct {
+	source sources.Source
+	watch  migrate.Observer
+	atOnce int
+	tags   map[tagBatch]tagEvidence // what reading objects told of how version tags are made
+}
+
+// NewComparer returns a Comparer of the objects of a source. It reads at most atOnce objects at a
+// time, and reports each to watch.
+func NewComparer(s sources.Source, watch migrate.Observer, atOnce int) *Comparer {
+	return &Comparer{source: s, watch: watch, atOnce: max(atOnce, 1), tags: map[tagBatch]tagEvidence{}}
+}
+
+// IsChecksum reports whether a version tag is made of the content alone, so that objects of equal
+// size which have it are identical.
+func IsChecksum(s sources.Source, tag string) bool {
+	if !s.Traits().ContentTags || len(tag) != 32 {
+		return false
+	}
+	_, err := hex.DecodeString(tag)
+	return err == nil
+}
+
+// An Object is one that may share an asset, or have others share its own.
+type Object struct {
+	state.Sharer
+	// Content tells it from others of its size and extension; "" if it could not be read.
+	Content    string
+	unreadable bool
+}
+
+// Checksum returns the SHA-256 checksum of its content, or nil if only a version tag tells what that is.
+func (o *Object) Checksum() []byte {
+	if strings.HasPrefix(o.Content, tagged) {
+		return nil
+	}
+	return []byte(o.Content)
 }
 
 // A tagBatch is what was stored on one day in one folder at the top: most likely all of it is
@@ -54,25 +93,18 @@ func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.ot
 type tagClass struct {
 	tag     string // "" if it proves nothing
 	batch   tagBatch
-	members []*sharing
+	members []*Object
 	digest  string // "" if it is not known
 	read    bool
 }
 
-// sharing is an object that may share an asset, or have others share its own.
-type sharing struct {
-	state.Sharer
-	content    string // tells it from others of its size and extension; "" if it could not be read
-	unreadable bool
-}
-
 // classesByTag puts objects of one size together that have one version tag, in the order in
 // which they come.
-func (e *equalContents) classesByTag(group []*sharing) (classes []*tagClass) {
+func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 	byTag := map[string]*tagClass{}
 	for _, s := range group {
 		c := &tagClass{batch: batchOf(s.Item)}
-		if e.isDigest(s.VersionTag) {
+		if IsChecksum(r.source, s.VersionTag) {
 			c.tag = strings.ToLower(s.VersionTag)
 		}
 		if same := byTag[c.tag]; same != nil {
@@ -91,14 +123,14 @@ func (e *equalContents) classesByTag(group []*sharing) (classes []*tagClass) {
 	return classes
 }
 
-// tellApart finds out which objects of one size and extension are equal. Equal version tags
+// TellApart sets the contents of objects of one size and extension. Equal version tags
 // prove that where they may be made from the content. Unequal ones prove nothing, unless enough
 // of the same batches are known to be checksums. Else the objects are read, except those whose
 // digests the state database knows.
-func (e *equalContents) tellApart(ctx context.Context, group []*sharing) error {
-	classes := e.classesByTag(group)
+func (r *Comparer) TellApart(ctx context.Context, group []*Object) error {
+	classes := r.classesByTag(group)
 	if len(classes) > 1 {
-		byDigest, err := e.readDoubtful(ctx, classes)
+		byDigest, err := r.readDoubtful(ctx, classes)
 		if err != nil {
 			return err
 		}
@@ -109,7 +141,7 @@ func (e *equalContents) tellApart(ctx context.Context, group []*sharing) error {
 	}
 	for _, c := range classes {
 		for _, s := range c.members {
-			s.content = tagged + c.tag
+			s.Content = tagged + c.tag
 		}
 	}
 	return nil
@@ -119,7 +151,7 @@ func tellByDigest(classes []*tagClass) {
 	for _, c := range classes {
 		for _, s := range c.members {
 			if !s.unreadable {
-				s.content = c.digest
+				s.Content = c.digest
 			}
 		}
 	}
@@ -127,25 +159,25 @@ func tellByDigest(classes []*tagClass) {
 
 // readDoubtful reads objects until all are told apart, by their digests or by their version
 // tags. It begins with a sample of those that are to be read if version tags prove nothing.
-func (e *equalContents) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
-	if err := e.readClasses(ctx, e.sample(classes, (*tagClass).isUnknown)); err != nil {
+func (r *Comparer) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
+	if err := r.readClasses(ctx, r.sample(classes, (*tagClass).isUnknown)); err != nil {
 		return false, err
 	}
 	rest := only(classes, (*tagClass).isUnknown)
 	if len(rest) == 0 {
 		return true, nil
 	}
-	if e.mayAllBeChecksums(classes) {
-		if known := e.sample(classes, (*tagClass).isUnread); len(known) <= len(rest) {
-			if err := e.readClasses(ctx, known); err != nil {
+	if r.mayAllBeChecksums(classes) {
+		if known := r.sample(classes, (*tagClass).isUnread); len(known) <= len(rest) {
+			if err := r.readClasses(ctx, known); err != nil {
 				return false, err
 			}
 		}
-		if e.areAllChecksums(classes) {
+		if r.areAllChecksums(classes) {
 			return false, nil
 		}
 	}
-	return true, e.readClasses(ctx, rest)
+	return true, r.readClasses(ctx, rest)
 }
 
 // isUnknown reports whether the content is known by nothing but perhaps the version tag.
@@ -164,10 +196,10 @@ func only(classes []*tagClass, wanted func(*tagClass) bool) (those []*tagClass) 
 
 // sample picks of certain classes as many as are to be read to know how the version tags of
 // their batches are made.
-func (e *equalContents) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
+func (r *Comparer) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
 	missing := map[tagBatch]int{}
 	for _, c := range only(classes, of) {
-		known := e.tags[c.batch]
+		known := r.tags[c.batch]
 		if _, counted := missing[c.batch]; !counted {
 			missing[c.batch] = EnoughTags - known.checksums
 		}
@@ -179,22 +211,22 @@ func (e *equalContents) sample(classes []*tagClass, of func(*tagClass) bool) (pi
 	return picked
 }
 
-func (e *equalContents) mayAllBeChecksums(classes []*tagClass) bool {
-	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || e.tags[c.batch].others })
+func (r *Comparer) mayAllBeChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || r.tags[c.batch].others })
 }
 
-func (e *equalContents) areAllChecksums(classes []*tagClass) bool {
-	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !e.tags[c.batch].isEnough() })
+func (r *Comparer) areAllChecksums(classes []*tagClass) bool {
+	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !r.tags[c.batch].isEnough() })
 }
 
 // readClasses reads one object of each class, and notes what that says of its version tag.
-func (e *equalContents) readClasses(ctx context.Context, classes []*tagClass) error {
+func (r *Comparer) readClasses(ctx context.Context, classes []*tagClass) error {
 	sums := make([]string, len(classes))
 	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(max(e.Concurrency, 1))
+	g.SetLimit(r.atOnce)
 	for n, c := range classes {
 		g.Go(func() (err error) {
-			sums[n], err = e.readClass(parallel, c)
+			sums[n], err = r.readClass(parallel, c)
 			return err
 		})
 	}
@@ -205,27 +237,27 @@ func (e *equalContents) readClasses(ctx context.Context, classes []*tagClass) er
 		if c.tag == "" || sums[n] == "" {
 			continue
 		}
-		known := e.tags[c.batch]
+		known := r.tags[c.batch]
 		if sums[n] == c.tag {
 			known.checksums++
 		} else {
 			known.others = true
 		}
-		e.tags[c.batch] = known
+		r.tags[c.batch] = known
 	}
 	return nil
 }
 
 // readClass reads the first object of a class that can be read, and gives its MD5 checksum.
-func (e *equalContents) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
+func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		digest, err := inventory.DigestOfObjectBeside(ctx, e.Source, s.Item.Object, h)
+		digest, err := inventory.DigestOfObjectBeside(ctx, r.source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		e.Watch.Progress(1, s.Size)
+		r.watch.Progress(1, s.Size)
 		if err == nil {
 			c.digest = cmp.Or(c.digest, string(digest))
 			return hex.EncodeToString(h.Sum(nil)), nil

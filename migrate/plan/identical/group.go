@@ -1,0 +1,139 @@
+// Package identical tells which objects have identical content, and of those which are gone and new
+// which has become which.
+package identical
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// BySize passes what has one size to f, group by group, of a list in the order of sizes: only
+// such objects can be identical. A group is good until f returns.
+func BySize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []T) error) error {
+	var group []T
+	for one, err := range list {
+		if err != nil {
+			return err
+		}
+		if len(group) > 0 && size(group[0]) != size(one) {
+			if err := f(group); err != nil {
+				return err
+			}
+			group = group[:0]
+		}
+		group = append(group, one)
+	}
+	return f(group)
+}
+
+// A Group is of objects that are gone and of new ones.
+type Group struct{ Gone, New []state.Candidate }
+
+// ByContent returns a group for each content that objects which are gone and new ones have, in the
+// order of the new ones. The contents of these are given.
+func (g Group) ByContent(contents []string) (groups []Group) {
+	byContent := map[string]*Group{}
+	for _, c := range g.Gone {
+		content := string(c.Digest)
+		if byContent[content] == nil {
+			byContent[content] = &Group{}
+		}
+		byContent[content].Gone = append(byContent[content].Gone, c)
+	}
+	var inOrder []*Group // so that the plan is always the same
+	for n, c := range g.New {
+		equal := byContent[contents[n]]
+		if equal == nil {
+			continue
+		}
+		if len(equal.New) == 0 {
+			inOrder = append(inOrder, equal)
+		}
+		equal.New = append(equal.New, c)
+	}
+	for _, equal := range inOrder {
+		groups = append(groups, *equal)
+	}
+	return groups
+}
+
+// A Move is an object under its old key and its new one.
+type Move struct{ Gone, New state.Candidate }
+
+// Pair tells which of equal objects has become which: those whose keys differ in case only,
+// those whose keys end alike, the longer the better, and what is left on both sides if that is
+// one each. New objects are ambiguous if several are left that any of those which are gone may
+// have become.
+func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
+	pairs, g = g.pairBy(func(key sources.Key) (string, bool) { return migrate.FoldName(string(key)), true })
+	for parts := mostParts(g); parts > 0 && len(g.Gone) > 0 && len(g.New) > 0; parts-- {
+		more, rest := g.pairBy(func(key sources.Key) (string, bool) { return endOf(string(key), parts) })
+		pairs, g = append(pairs, more...), rest
+	}
+	switch {
+	case len(g.Gone) == 1 && len(g.New) == 1:
+		return append(pairs, Move{g.Gone[0], g.New[0]}), nil
+	case len(g.Gone) > 0:
+		return pairs, g.New
+	}
+	return pairs, nil
+}
+
+// pairBy pairs those of which nobody else has the same sign, and gives the others.
+func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, rest Group) {
+	gone, new := bySign(g.Gone, sign), bySign(g.New, sign)
+	isPair := func(c state.Candidate) (s string, is bool) {
+		s, has := sign(c.Key)
+		return s, has && len(new[s]) == 1 && len(gone[s]) == 1
+	}
+	for _, c := range g.New {
+		if s, is := isPair(c); is {
+			pairs = append(pairs, Move{gone[s][0], c})
+		} else {
+			rest.New = append(rest.New, c)
+		}
+	}
+	for _, c := range g.Gone {
+		if _, is := isPair(c); !is {
+			rest.Gone = append(rest.Gone, c)
+		}
+	}
+	return pairs, rest
+}
+
+// mostParts is how many names the longest of the keys has, folders included.
+func mostParts(g Group) (n int) {
+	for _, c := range slices.Concat(g.Gone, g.New) {
+		n = max(n, strings.Count(string(c.Key), "/")+1)
+	}
+	return n
+}
+
+func bySign(all []state.Candidate, sign func(key sources.Key) (string, bool)) map[string][]state.Candidate {
+	signs := map[string][]state.Candidate{}
+	for _, c := range all {
+		if s, has := sign(c.Key); has {
+			signs[s] = append(signs[s], c)
+		}
+	}
+	return signs
+}
+
+// endOf gives the last names of a key, so many of them if it has as many. A library that was
+// copied between systems has the same names in another Unicode form.
+func endOf(key string, parts int) (end string, ok bool) {
+	key = migrate.NormalName(key)
+	at := len(key)
+	for range parts {
+		if at < 0 {
+			return "", false
+		}
+		at = strings.LastIndexByte(key[:at], '/')
+	}
+	return key[at+1:], true
+}
