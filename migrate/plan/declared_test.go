@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
@@ -156,7 +157,7 @@ func TestPassesWriteWhatTheyDeclare(t *testing.T) {
 	l.put("case.jpg", "after", "changed.jpg", "now", "claimed.jpg", "claimed.jpg", "moved.jpg", "moved", "with.jpg", "equal")
 
 	p, run := l.begin()
-	p.DriftShare, p.Guards = 0.4, Guards{}
+	p.DriftShare, p.Guards = 0.4, safety.Guards{}
 	run, err := l.store.Run(t.Context(), run.ID)
 	must(t, err)
 	shared := &planning{Planner: p, run: run, started: p.Now()}

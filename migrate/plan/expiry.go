@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -126,12 +125,6 @@ func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err 
 	if err != nil {
 		return false, err
 	}
-	most := e.Guards
-	few := due <= fewDeletes && 2*due <= known.Objects && most.MaxDeletePercent > 0
-	if due <= most.AcceptDeletes || due <= most.MaxDelete && (few || within(due, known.Objects, most.MaxDeletePercent)) {
-		return false, nil
-	}
-	e.held.why = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), migrate.GuardManyDeletes, counted(known.Objects, "known object"), migrate.Grouped(most.MaxDelete), most.MaxDeletePercent)
-	return true, nil
+	e.held.why = e.Guards.TooManyDeletes(due, known.Objects)
+	return e.held.why != "", nil
 }

@@ -22,6 +22,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/migrate/collect"
+	"assetferry/migrate/plan/safety"
 	"assetferry/state"
 )
 
@@ -42,7 +43,7 @@ type Planner struct {
 	// Describes says that what is applied describes assets, too.
 	Describes bool
 	// Guards are what a sync must not go beyond.
-	Guards Guards
+	Guards safety.Guards
 	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
 	// it left although nothing happened to their objects.
 	DriftShare float64
@@ -61,7 +62,7 @@ type Planner struct {
 // New returns a Planner with the default guards and waits.
 func New(d migrate.Deps, r migrate.Rules) *Planner {
 	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, ResponseTimeout: migrate.DefaultResponseTimeout,
-		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
+		Guards: safety.DefaultGuards(), DriftShare: DefaultDriftShare}
 }
 
 // Plan lists the source, as far as the run has not done so, decides, stores the decisions, and
@@ -85,7 +86,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		return migrate.Plan{}, err
 	}
 	found := newHandover(shared)
-	if err := p.checkRules(ctx, run); err != nil {
+	if err := p.Guards.CheckRules(ctx, p.Journal, run, p.Rules); err != nil {
 		e, guarded := errors.AsType[*migrate.GuardError](err)
 		if !guarded {
 			return migrate.Plan{}, err

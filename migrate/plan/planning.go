@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"assetferry/internal/faultpoint"
@@ -73,4 +74,15 @@ func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []sta
 		}
 	}
 	return d.flush(ctx)
+}
+
+// countPlanned counts what a plan wants to do of some actions.
+func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
+	tallies, err := p.Journal.Tallies(ctx, p.run.Num)
+	for _, t := range tallies {
+		if t.State == state.ItemPlanned && slices.Contains(actions, t.Action) {
+			n += t.Objects
+		}
+	}
+	return n, err
 }

@@ -225,6 +225,22 @@ func (w *walk) stage(ctx context.Context) error {
 	return err
 }
 
+// seeSentinel takes note of the object whose presence says that the source is whole.
+func (w *walk) seeSentinel(o sources.Object) {
+	if o.Key == w.Guards.Sentinel && o.Obstacle == "" {
+		w.sentinel = true
+	}
+}
+
+// checkSentinel fails if the whole source was listed, and the object that must be there was
+// not.
+func (w *walk) checkSentinel() error {
+	if w.Guards.Sentinel == "" || w.sentinel || w.run.Cursor != "" {
+		return nil
+	}
+	return w.Guards.MissingSentinel()
+}
+
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {

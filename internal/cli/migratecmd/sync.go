@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -177,9 +178,9 @@ func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
 }
 
 // guards are the limits of a sync.
-func guards(f *command.Factory, o SyncOptions) plan.Guards {
+func guards(f *command.Factory, o SyncOptions) safety.Guards {
 	c := f.Settings
-	return plan.Guards{
+	return safety.Guards{
 		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
 		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
 		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,

@@ -39,6 +39,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
@@ -635,8 +636,8 @@ type (
 )
 
 // wide are limits that a small library does not meet.
-func wide() plan.Guards {
-	return plan.Guards{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
+func wide() safety.Guards {
+	return safety.Guards{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
 }
 
 func listOf(category string) assets.ListOptions { return assets.ListOptions{CategoryID: category} }

@@ -7,6 +7,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 )
 
@@ -80,7 +81,7 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 			run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 			must(w, err)
 			planner := plan.New(d, r)
-			planner.Guards = plan.Guards{AcceptRules: true}
+			planner.Guards = safety.Guards{AcceptRules: true}
 			plan, err := planner.Plan(w.Context(), run)
 			must(w, err)
 			if len(plan.Guarded) == 0 {

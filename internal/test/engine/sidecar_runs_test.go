@@ -15,6 +15,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -51,7 +52,7 @@ func (w *world) partly(has func(key sources.Key) bool) migrate.Deps {
 }
 
 // stopped plans a sync that guards must stop.
-func (w *world) stopped(d migrate.Deps, r migrate.Rules, g plan.Guards) {
+func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.Guards) {
 	w.Helper()
 	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)

@@ -12,7 +12,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/migrate"
-	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -69,7 +69,7 @@ type remembrance struct {
 type round struct {
 	rules migrate.Rules
 	share float64 // of the assets that are compared with what was left
-	limit plan.Guards
+	limit safety.Guards
 }
 
 // A verdict is what becomes of an object, and why.

@@ -27,6 +27,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
@@ -255,7 +256,7 @@ func (l *life) drawNight() round {
 	s.Delete = pick(l, []string{"never", "trash", "trash", "trash"})
 	s.OnDestinationChange = pick(l, []string{"keep", "keep", "keep", "keep", "overwrite", "report"})
 	s.Repair, s.Checksum = l.chance(8), l.chance(8)
-	n.limit = plan.Guards{Sentinel: alwaysThere, MaxDelete: 3, MaxDeletePercent: 8, MaxChanges: 9, MaxChangesPercent: 100}
+	n.limit = safety.Guards{Sentinel: alwaysThere, MaxDelete: 3, MaxDeletePercent: 8, MaxChanges: 9, MaxChangesPercent: 100}
 	if l.chance(20) {
 		n.limit.AcceptDeletes = 1000
 	}

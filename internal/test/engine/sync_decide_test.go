@@ -10,6 +10,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/plan/safety"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -247,7 +248,7 @@ func TestSyncGuards(t *testing.T) {
 			w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprintf("%s changed %d", begin, n))
 		}
 	}
-	limits := func(g plan.Guards) func(*plan.Planner) { return func(p *plan.Planner) { p.Guards = g } }
+	limits := func(g safety.Guards) func(*plan.Planner) { return func(p *plan.Planner) { p.Guards = g } }
 	guarded := func(name string, want bool, p migrate.Plan) {
 		t.Helper()
 		if got := len(p.Guarded) > 0; got != want {
@@ -305,7 +306,7 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))
 			}
 			w.syncs(removing) // which misses them for the first time
-			g := plan.DefaultGuards()
+			g := safety.DefaultGuards()
 			g.MaxDelete = tc.most
 			plan := w.decideSync(removing, func(p *plan.Planner) { p.Guards = g })
 			trashed := 0

@@ -1,0 +1,80 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"assetferry/internal/header"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+const (
+	// fewestJudged is how many contents must be looked at before they tell anything.
+	fewestJudged = 10
+	// mostJudged is how many are looked at.
+	mostJudged = 100
+)
+
+// CheckContents fails if what is to take the place of assets is, for the most part, not what
+// its name says: so looks a disk that somebody has encrypted. Of the planned items, replaced are such.
+func (g Guards) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
+	if replaced < fewestJudged || replaced <= g.AcceptChanges {
+		return nil
+	}
+	step := (replaced + mostJudged - 1) / mostJudged
+	var seen, judged, odd int64
+	for i, err := range planned {
+		if err != nil {
+			return err
+		}
+		if i.Action != state.Replace {
+			continue
+		}
+		if seen++; seen%step != 0 {
+			continue
+		}
+		known, fits, err := fits(ctx, s, i.Object)
+		if err != nil {
+			return err
+		}
+		if known {
+			judged++
+		}
+		if known && !fits {
+			odd++
+		}
+	}
+	if judged < fewestJudged || odd*2 <= judged {
+		return nil
+	}
+	return &migrate.GuardError{
+		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.GuardLooksEncrypted),
+		NextStep: "open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
+	}
+}
+
+// fits reports whether the content of an object is of the type that its name says, and
+// whether that can be told at all.
+func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits bool, err error) {
+	_, extension := migrate.SplitName(string(o.Key))
+	extension = strings.ToLower(extension)
+	if o.Size == 0 || header.Agrees(extension, "") { // nothing that begins with no known bytes is wrong there
+		return false, false, nil
+	}
+	r, err := s.Open(ctx, o, 0)
+	if err != nil {
+		return false, false, context.Cause(ctx) // sending it will tell what is wrong with it
+	}
+	head := make([]byte, min(o.Size, header.Enough))
+	_, err = io.ReadFull(r, head)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return false, false, context.Cause(ctx)
+	}
+	return true, header.Agrees(extension, header.KindOf(head)), nil
+}
