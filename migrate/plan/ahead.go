@@ -22,30 +22,6 @@ type ahead struct {
 	err    error
 }
 
-// decideAhead decides every item after what describes the objects was looked for: rules ask
-// for that to say where they go.
-func (f *firstDecisions) decideAhead(ctx context.Context) error {
-	for page, err := range migrate.Pages(f.Journal.Items(ctx, f.run.Num), migrate.PageSize) {
-		if err != nil {
-			return err
-		}
-		if f.ahead, err = f.lookAhead(ctx, page); err != nil {
-			return err
-		}
-		for _, i := range page {
-			decided, err := f.first(ctx, &i)
-			if err == nil && decided {
-				err = f.store(ctx, i)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	f.ahead = nil
-	return f.flush(ctx)
-}
-
 // lookAhead finds what describes those of some objects that may have to be placed. Who goes
 // on with a plan places again what was decided before.
 func (p *planning) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
@@ -84,23 +60,6 @@ func (p *planning) mayBePlaced(i state.Item) bool {
 		return false
 	}
 	return p.Rules.SkipReason(i.Object, p.started) == ""
-}
-
-// aheadOf gives what describes an object that is to be placed. What people deleted or moved
-// at the destination is not among what was looked at ahead.
-func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
-	a, looked := d.ahead[o.Key]
-	if looked || !d.Mapping.PlaceNeedsMetadata() {
-		return a, nil
-	}
-	a = d.lookFor(ctx, o)
-	if ctx.Err() != nil {
-		return a, context.Cause(ctx)
-	}
-	if migrate.HasClass(a.err, retry.Fatal) {
-		return a, a.err
-	}
-	return a, nil
 }
 
 // lookFor finds all that describes an object.

@@ -12,19 +12,6 @@ import (
 	"assetferry/state"
 )
 
-// An Approval is a plan that somebody approved. A planner that has one looks at source
-// and destination as for any plan, and then holds each decision against the approved
-// one. What the approved plan leaves alone stays alone, for the reason it had then; so
-// does what is not in it. What it acts on must be in every way as it was approved, or
-// it has drifted and is left alone as well. Filters and limits are not asked again,
-// nor which of several objects keeps its name: the approved plan has the answers, and
-// they stand even where an object that they were about is gone.
-type Approval struct {
-	Hash       string
-	Categories []migrate.NewCategory        // to be made
-	Items      iter.Seq2[state.Item, error] // in key order; read more than once
-}
-
 // acts reports whether an approved plan does something about an object.
 func acts(approved state.Item) bool {
 	return migrate.FirstState(approved.Action, migrate.Reason(approved.Reason)) == state.ItemPlanned
@@ -92,26 +79,6 @@ func (a *approvals) failure() error {
 	return a.err
 }
 
-// situation is what is known of a listed object before anybody looks at the
-// destination. An approved plan may have an item of it.
-func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
-	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
-	switch {
-	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Covers(o):
-		s.LeftOut = migrate.ReasonNotFailed
-	case p.Approval == nil:
-		s.LeftOut = p.Rules.SkipReason(o, p.started)
-	case known && !acts(approved):
-		s.LeftOut = migrate.Reason(approved.Reason)
-	case known:
-	case m == migrate.Same: // then, too, or it would have an item; to describe it was not approved
-		s.Undescribed = false
-	default:
-		s.LeftOut = migrate.ReasonNotApproved
-	}
-	return s
-}
-
 // stageVanished stages what an approved plan acts on and was passed in the listing, up
 // to a key or to its end. It may be in the folder that was listed last and not read.
 func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
@@ -138,33 +105,6 @@ func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 			return err
 		}
 	}
-}
-
-// settle decides what the approved plan alone decides, and gives what it says of the
-// object otherwise.
-func (f *firstDecisions) settle(i *state.Item) (approved state.Item, settled bool, err error) {
-	if f.Approval == nil {
-		return approved, false, nil
-	}
-	approved, known, err := f.history.approved.of(i.Key)
-	if err != nil {
-		return approved, false, err
-	}
-	switch drift := drifted(approved, *i); {
-	case !known:
-		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
-	case !acts(approved):
-		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
-		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
-	case len(drift) > 0:
-		if approved.Asset != "" { // which nobody else may adopt instead
-			f.claimed[approved.Asset] = true
-		}
-		refuse(i, drift)
-	default:
-		return approved, false, nil
-	}
-	return approved, true, nil
 }
 
 // refuse leaves alone what has drifted.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/plan/placement"
 	"assetferry/sources"
@@ -107,4 +108,21 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 	}
 	i.Origin = ""
 	return d.judge(ctx, i, d.situation(i.Object, migrate.Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
+}
+
+// aheadOf gives what describes an object that is to be placed. What people deleted or moved
+// at the destination is not among what was looked at ahead.
+func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
+	a, looked := d.ahead[o.Key]
+	if looked || !d.Mapping.PlaceNeedsMetadata() {
+		return a, nil
+	}
+	a = d.lookFor(ctx, o)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	if migrate.HasClass(a.err, retry.Fatal) {
+		return a, a.err
+	}
+	return a, nil
 }

@@ -2,13 +2,9 @@ package plan
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
-	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
 	"assetferry/migrate"
-	"assetferry/migrate/collect"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -48,28 +44,4 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 		said, _, err := p.Say(o, last.Found.With(metadata.FromTable, fields))
 		return said.Over(last.Base).Encode() != last.Text, err
 	}, known.stop
-}
-
-// compareDescriptions decides again about an asset that is to be described, if people have
-// described it as well and somebody has to say who is right.
-func (s *survey) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
-	if !s.Rules.ReportsEdits() {
-		return nil
-	}
-	last, err := s.LastDescription(ctx, s.run, i.Key)
-	if err != nil {
-		return err
-	}
-	g, err := s.Complete(ctx, s.run, *i, nil, collect.Findings{Found: last.Found})
-	if err != nil {
-		return err
-	}
-	clash := metadata.Merge(last.Base, g.Said, collect.MetadataOf(a), metadata.Report).Conflicts
-	if len(clash) == 0 {
-		return nil
-	}
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Standing: migrate.DescribedThere}, s.Rules)
-	migrate.SetDecision(i, action, why)
-	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
-	return s.store(ctx, *i)
 }

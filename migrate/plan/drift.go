@@ -11,10 +11,6 @@ import (
 	"assetferry/state"
 )
 
-// DefaultDriftShare is the part of all assets that a sync compares with what it left: each
-// of them about once a month, if it runs each day.
-const DefaultDriftShare = 1.0 / 30
-
 // A driftCursor is where the next run goes on to compare assets with what it left: after this
 // key, "" for from the beginning.
 type driftCursor struct{ next sources.Key }

@@ -76,3 +76,54 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 	}
 	return true, f.judge(ctx, i, s, receipt, approved)
 }
+
+// decideAhead decides every item after what describes the objects was looked for: rules ask
+// for that to say where they go.
+func (f *firstDecisions) decideAhead(ctx context.Context) error {
+	for page, err := range migrate.Pages(f.Journal.Items(ctx, f.run.Num), migrate.PageSize) {
+		if err != nil {
+			return err
+		}
+		if f.ahead, err = f.lookAhead(ctx, page); err != nil {
+			return err
+		}
+		for _, i := range page {
+			decided, err := f.first(ctx, &i)
+			if err == nil && decided {
+				err = f.store(ctx, i)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	f.ahead = nil
+	return f.flush(ctx)
+}
+
+// settle decides what the approved plan alone decides, and gives what it says of the
+// object otherwise.
+func (f *firstDecisions) settle(i *state.Item) (approved state.Item, settled bool, err error) {
+	if f.Approval == nil {
+		return approved, false, nil
+	}
+	approved, known, err := f.history.approved.of(i.Key)
+	if err != nil {
+		return approved, false, err
+	}
+	switch drift := drifted(approved, *i); {
+	case !known:
+		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
+	case !acts(approved):
+		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
+		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
+	case len(drift) > 0:
+		if approved.Asset != "" { // which nobody else may adopt instead
+			f.claimed[approved.Asset] = true
+		}
+		refuse(i, drift)
+	default:
+		return approved, false, nil
+	}
+	return approved, true, nil
+}

@@ -11,7 +11,6 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
 	"assetferry/migrate/plan/identical"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -138,12 +137,6 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	c.Category = r.Category
 	return err
 }
-
-// lostOwners are objects whose assets others were to share, and why they are not.
-type lostOwners map[sources.Key]*loss
-
-// A loss is why nobody else is to share the asset of an object.
-type loss struct{ unknownErr error } // nil where the asset has not what the state database says
 
 // confirmOwners looks at the assets that were there before and that more objects are to share
 // from now on. Where one is not what the state database says, nobody shares it any more, and the

@@ -76,3 +76,9 @@ func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *s
 	}
 	return l.Journal.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
+
+// lostOwners are objects whose assets others were to share, and why they are not.
+type lostOwners map[sources.Key]*loss
+
+// A loss is why nobody else is to share the asset of an object.
+type loss struct{ unknownErr error } // nil where the asset has not what the state database says

@@ -17,17 +17,6 @@ func (e *overtakenError) Error() string {
 	return fmt.Sprintf("%s has changed since this run was done with it", e.key)
 }
 
-// planAnew plans a new run in the place of one that is overtaken.
-func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Key) (migrate.Plan, error) {
-	run, err := p.Journal.Begin(ctx, former.Pair, former.Command, former.Rules)
-	if err != nil {
-		return migrate.Plan{}, err
-	}
-	plan, err := p.Plan(ctx, run)
-	plan.Overtaken = &migrate.Overtaken{Run: former.ID, Key: key}
-	return plan, err
-}
-
 // done lists what a sync did before it was listed again. Whoever approved a plan wants no
 // other one, and all else but a sync brings only what is new.
 func (w *walk) done(ctx context.Context) iter.Seq2[state.Item, error] {

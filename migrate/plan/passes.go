@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 
+	"assetferry/migrate"
 	"assetferry/migrate/plan/identical"
 )
 
@@ -33,6 +34,29 @@ const (
 	changeItems  finding = "items: replace, describe or move" // changes to assets that are there
 	trashItems   finding = "items: trash"                     // assets that are to be trashed
 )
+
+// A handover is what passes find out and later ones need. No pass has all of it: passes gives each
+// what it declares.
+type handover struct {
+	listing  *listing
+	gone     *goneCount
+	places   *placements
+	followed followedKeys
+	claimed  claimedAssets
+	held     *heldDeletes
+	lost     lostOwners
+	cursor   *driftCursor
+	doubled  *doubledNames
+	violated *violations
+}
+
+func newHandover(p *planning) *handover {
+	return &handover{
+		listing: &listing{}, gone: &goneCount{}, places: &placements{planning: p, containers: map[migrate.Place]bool{}},
+		followed: followedKeys{}, claimed: claimedAssets{}, held: &heldDeletes{}, lost: lostOwners{},
+		cursor: &driftCursor{}, doubled: &doubledNames{}, violated: &violations{},
+	}
+}
 
 // A pass is one step of a plan.
 type pass struct {
@@ -107,4 +131,28 @@ func (p *planning) passes(h *handover) []pass {
 		{name: "finish", reads: findings{createItems, changeItems, trashItems, thePlaces},
 			step: &finishing{p, h.places}},
 	}
+}
+
+// placing has all that is to be created find its place at the destination, and what it may share
+// instead. What cannot be shared after all takes a place like all else.
+type placing struct {
+	contacts   *contacts
+	collisions *collisions
+	names      *foreignNames
+	joining    *joining
+}
+
+func (p *placing) do(ctx context.Context) error {
+	for again := true; again; {
+		for _, do := range []func(context.Context) error{p.contacts.do, p.collisions.do, p.names.do, p.joining.do} {
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+		var err error
+		if again, err = p.joining.confirmOwners(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

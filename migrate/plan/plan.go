@@ -18,52 +18,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"assetferry/migrate"
-	"assetferry/migrate/collect"
-	"assetferry/migrate/plan/safety"
+	"assetferry/sources"
 	"assetferry/state"
 )
-
-// A Planner makes plans. It can read the destination and nothing more.
-type Planner struct {
-	collect.Collector
-	// Rules say what is taken and what is to be done with it.
-	Rules migrate.Rules
-	// Approval is the approved plan that is to be carried out, if there is one.
-	Approval *Approval
-	// SourceAddress is where the source is read; see PlanHead.
-	SourceAddress string
-	// Metadata is the checksum of the metadata table; see PlanHead.
-	Metadata string
-	// Unchanged, if it is set, is called with the receipts of objects that are as the state
-	// database remembers them. They are counted in the plan and not listed in it.
-	Unchanged func(state.Receipt)
-	// Describes says that what is applied describes assets, too.
-	Describes bool
-	// Guards are what a sync must not go beyond.
-	Guards safety.Guards
-	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
-	// it left although nothing happened to their objects.
-	DriftShare float64
-	// RetryParked has objects tried again that failed in many runs.
-	RetryParked bool
-	// Concurrency is how much is asked of the destination at once.
-	Concurrency int
-	// ResponseTimeout is how long the service may still work on what another source sent, since
-	// the process that sent it ended; see migrate.DefaultResponseTimeout.
-	ResponseTimeout time.Duration
-	// FormerAlive is when that process last gave a sign of life, zero if that is not
-	// known.
-	FormerAlive time.Time
-}
-
-// New returns a Planner with the default guards and waits.
-func New(d migrate.Deps, r migrate.Rules) *Planner {
-	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, ResponseTimeout: migrate.DefaultResponseTimeout,
-		Guards: safety.DefaultGuards(), DriftShare: DefaultDriftShare}
-}
 
 // Plan lists the source, as far as the run has not done so, decides, stores the decisions, and
 // returns what the plan says. A plan that a safety check stops is no error: see migrate.Plan.Guarded.
@@ -144,16 +103,6 @@ func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) 
 	return plan, nil
 }
 
-// countOf counts the objects about which a plan decided for a reason.
-func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
-	for _, t := range tallies {
-		if t.Reason == string(why) {
-			n += t.Objects
-		}
-	}
-	return n
-}
-
 func (p *Planner) countHidden(ctx context.Context, plan *migrate.Plan) error {
 	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemFailed) {
 		if err != nil {
@@ -186,18 +135,13 @@ func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error 
 	return nil
 }
 
-// Head returns what the plan of a run says besides its items.
-func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
-	return migrate.PlanHead{
-		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
-		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
+// planAnew plans a new run in the place of one that is overtaken.
+func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Key) (migrate.Plan, error) {
+	run, err := p.Journal.Begin(ctx, former.Pair, former.Command, former.Rules)
+	if err != nil {
+		return migrate.Plan{}, err
 	}
-}
-
-// onlyFailed are the keys of objects that failed before, nil where all are taken.
-func (p *Planner) onlyFailed() *migrate.KeyList {
-	if p.Rules.Sync == nil {
-		return nil
-	}
-	return p.Rules.Sync.Failed
+	plan, err := p.Plan(ctx, run)
+	plan.Overtaken = &migrate.Overtaken{Run: former.ID, Key: key}
+	return plan, err
 }

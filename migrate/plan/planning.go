@@ -86,3 +86,13 @@ func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n
 	}
 	return n, err
 }
+
+// countOf counts the objects about which a plan decided for a reason.
+func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
+	for _, t := range tallies {
+		if t.Reason == string(why) {
+			n += t.Objects
+		}
+	}
+	return n
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
@@ -328,56 +327,4 @@ func (w *walk) stageMissing(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// failed gives the reason why an object that is meant to be taken cannot be.
-func failed(o sources.Object) migrate.Reason {
-	switch {
-	case o.Obstacle == sources.Obstacle(migrate.ReasonMissing):
-		return migrate.ReasonMissing
-	case o.Obstacle.IsMiswritten():
-		return migrate.ReasonMiswritten
-	case o.Obstacle == migrate.ObstacleUnsettled:
-		return migrate.ReasonUnsettled
-	case o.Obstacle.IsFailure():
-		return migrate.ReasonUnreadable
-	}
-	return ""
-}
-
-// lacksDescription reports whether an asset is still to be described, by who can.
-func (p *Planner) lacksDescription(r state.Receipt) bool {
-	return r.Undescribed && (p.Describes || p.UsesMetadata())
-}
-
-// redescribe has an asset described anew if the source says something else of its object,
-// unless an approved plan knows nothing of that.
-func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
-	if failed := p.onlyFailed(); failed != nil && !failed.Covers(o) {
-		return nil
-	}
-	if s.LeftOut != "" || s.Memory == migrate.Unknown || p.Approval != nil && !approved {
-		return nil
-	}
-	if p.Rules.Sync != nil && p.Rules.Sync.DescribeAgain {
-		s.Redescribed = true
-		return nil
-	}
-	if differs == nil {
-		return nil
-	}
-	s.Redescribed, err = differs(o, r)
-	return err
-}
-
-// sameFingerprint compares the cheap signs of change; a side that does not know
-// a sign has no say.
-func sameFingerprint(o, was sources.Object, precision time.Duration) bool {
-	if o.Size != was.Size {
-		return false
-	}
-	if o.VersionTag != "" && was.VersionTag != "" && o.VersionTag != was.VersionTag {
-		return false
-	}
-	return o.Time.IsZero() || was.Time.IsZero() || o.Time.Sub(was.Time).Abs() < max(precision, 1)
 }

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"iter"
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/plan/safety"
+	"assetferry/state"
+)
+
+// DefaultDriftShare is the part of all assets that a sync compares with what it left: each
+// of them about once a month, if it runs each day.
+const DefaultDriftShare = 1.0 / 30
+
+// A Planner makes plans. It can read the destination and nothing more.
+type Planner struct {
+	collect.Collector
+	// Rules say what is taken and what is to be done with it.
+	Rules migrate.Rules
+	// Approval is the approved plan that is to be carried out, if there is one.
+	Approval *Approval
+	// SourceAddress is where the source is read; see PlanHead.
+	SourceAddress string
+	// Metadata is the checksum of the metadata table; see PlanHead.
+	Metadata string
+	// Unchanged, if it is set, is called with the receipts of objects that are as the state
+	// database remembers them. They are counted in the plan and not listed in it.
+	Unchanged func(state.Receipt)
+	// Describes says that what is applied describes assets, too.
+	Describes bool
+	// Guards are what a sync must not go beyond.
+	Guards safety.Guards
+	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
+	// it left although nothing happened to their objects.
+	DriftShare float64
+	// RetryParked has objects tried again that failed in many runs.
+	RetryParked bool
+	// Concurrency is how much is asked of the destination at once.
+	Concurrency int
+	// ResponseTimeout is how long the service may still work on what another source sent, since
+	// the process that sent it ended; see migrate.DefaultResponseTimeout.
+	ResponseTimeout time.Duration
+	// FormerAlive is when that process last gave a sign of life, zero if that is not
+	// known.
+	FormerAlive time.Time
+}
+
+// New returns a Planner with the default guards and waits.
+func New(d migrate.Deps, r migrate.Rules) *Planner {
+	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, ResponseTimeout: migrate.DefaultResponseTimeout,
+		Guards: safety.DefaultGuards(), DriftShare: DefaultDriftShare}
+}
+
+// Head returns what the plan of a run says besides its items.
+func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
+	return migrate.PlanHead{
+		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
+		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
+	}
+}
+
+// onlyFailed are the keys of objects that failed before, nil where all are taken.
+func (p *Planner) onlyFailed() *migrate.KeyList {
+	if p.Rules.Sync == nil {
+		return nil
+	}
+	return p.Rules.Sync.Failed
+}
+
+// An Approval is a plan that somebody approved. A planner that has one looks at source
+// and destination as for any plan, and then holds each decision against the approved
+// one. What the approved plan leaves alone stays alone, for the reason it had then; so
+// does what is not in it. What it acts on must be in every way as it was approved, or
+// it has drifted and is left alone as well. Filters and limits are not asked again,
+// nor which of several objects keeps its name: the approved plan has the answers, and
+// they stand even where an object that they were about is gone.
+type Approval struct {
+	Hash       string
+	Categories []migrate.NewCategory        // to be made
+	Items      iter.Seq2[state.Item, error] // in key order; read more than once
+}

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// situation is what is known of a listed object before anybody looks at the
+// destination. An approved plan may have an item of it.
+func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
+	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
+	switch {
+	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Covers(o):
+		s.LeftOut = migrate.ReasonNotFailed
+	case p.Approval == nil:
+		s.LeftOut = p.Rules.SkipReason(o, p.started)
+	case known && !acts(approved):
+		s.LeftOut = migrate.Reason(approved.Reason)
+	case known:
+	case m == migrate.Same: // then, too, or it would have an item; to describe it was not approved
+		s.Undescribed = false
+	default:
+		s.LeftOut = migrate.ReasonNotApproved
+	}
+	return s
+}
+
+// failed gives the reason why an object that is meant to be taken cannot be.
+func failed(o sources.Object) migrate.Reason {
+	switch {
+	case o.Obstacle == sources.Obstacle(migrate.ReasonMissing):
+		return migrate.ReasonMissing
+	case o.Obstacle.IsMiswritten():
+		return migrate.ReasonMiswritten
+	case o.Obstacle == migrate.ObstacleUnsettled:
+		return migrate.ReasonUnsettled
+	case o.Obstacle.IsFailure():
+		return migrate.ReasonUnreadable
+	}
+	return ""
+}
+
+// lacksDescription reports whether an asset is still to be described, by who can.
+func (p *Planner) lacksDescription(r state.Receipt) bool {
+	return r.Undescribed && (p.Describes || p.UsesMetadata())
+}
+
+// redescribe has an asset described anew if the source says something else of its object,
+// unless an approved plan knows nothing of that.
+func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
+	if failed := p.onlyFailed(); failed != nil && !failed.Covers(o) {
+		return nil
+	}
+	if s.LeftOut != "" || s.Memory == migrate.Unknown || p.Approval != nil && !approved {
+		return nil
+	}
+	if p.Rules.Sync != nil && p.Rules.Sync.DescribeAgain {
+		s.Redescribed = true
+		return nil
+	}
+	if differs == nil {
+		return nil
+	}
+	s.Redescribed, err = differs(o, r)
+	return err
+}
+
+// sameFingerprint compares the cheap signs of change; a side that does not know
+// a sign has no say.
+func sameFingerprint(o, was sources.Object, precision time.Duration) bool {
+	if o.Size != was.Size {
+		return false
+	}
+	if o.VersionTag != "" && was.VersionTag != "" && o.VersionTag != was.VersionTag {
+		return false
+	}
+	return o.Time.IsZero() || was.Time.IsZero() || o.Time.Sub(was.Time).Abs() < max(precision, 1)
+}
