@@ -79,34 +79,6 @@ func (a *approvals) failure() error {
 	return a.err
 }
 
-// stageVanished stages what an approved plan acts on and was passed in the listing, up
-// to a key or to its end. It may be in the folder that was listed last and not read.
-func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
-	for {
-		approved, found, err := w.history.approved.before(key)
-		if err != nil || !found {
-			return err
-		}
-		i := state.Item{Object: approved.Object}
-		i.Obstacle = migrate.ObstacleVanished
-		known, _, err := w.history.memory(i.Object)
-		switch {
-		case err != nil:
-			return err
-		case approved.Reason == string(migrate.ReasonMissing):
-			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
-		case !acts(approved), known == migrate.Same: // or it arrived before it went
-			continue
-		case w.unread.hides(i.Key):
-			i.Obstacle = sources.UnreadableDirectory
-		}
-		w.page.Cursor = i.Key
-		if err := w.add(ctx, i); err != nil {
-			return err
-		}
-	}
-}
-
 // refuse leaves alone what has drifted.
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Digest = "", nil

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"iter"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -61,4 +63,98 @@ func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
 		}
 		return migrate.Maybe, receipt, nil
 	}
+}
+
+// recollections are all that is remembered of what a listing may have. What is passed in it and not
+// listed is told to unlisted.
+type recollections struct {
+	*history
+	sidecars  *mergeCursor[state.Sidecar] // as they were listed last
+	aliases   *mergeCursor[state.Alias]   // the same
+	unsettled *mergeCursor[state.Failure] // that may have arrived all the same
+	outcomes  *mergeCursor[state.Item]    // of this run, from before it was listed again
+}
+
+// openRecollections begins where the run's listing stopped.
+func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollections {
+	pair, after := p.run.Pair.ID, p.run.Cursor
+	r := &recollections{history: p.openHistory(ctx, after, u.receipts(ctx))}
+	r.sidecars = newMergeCursor(p.Journal.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
+	r.sidecars.passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
+	r.aliases = newMergeCursor(p.Journal.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
+	r.aliases.passed = func(a state.Alias) error { return u.alias(ctx, a) }
+	r.unsettled = newMergeCursor(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
+	r.unsettled.passed = func(f state.Failure) error { return u.failure(ctx, f) }
+	r.outcomes = newMergeCursor(p.doneBefore(ctx, u.listing.decided), func(i state.Item) sources.Key { return i.Key })
+	r.outcomes.passed = u.outcome
+	return r
+}
+
+func (r *recollections) close() {
+	r.history.close()
+	r.sidecars.stop()
+	r.aliases.stop()
+	r.unsettled.stop()
+	r.outcomes.stop()
+}
+
+// A recollection is what is known of an object before it is listed.
+type recollection struct {
+	memory     migrate.Memory
+	receipt    state.Receipt
+	alias      state.Alias
+	shares     bool // it is an alias
+	wasDone    bool // by this run, before it was listed again
+	approved   state.Item
+	isApproved bool
+}
+
+// of finds what is remembered of the next object.
+func (r *recollections) of(o sources.Object) (is recollection, err error) {
+	if is.memory, is.receipt, err = r.memory(o); err != nil {
+		return is, err
+	}
+	if is.alias, is.shares, err = r.aliases.find(o.Key); err != nil {
+		return is, err
+	}
+	if _, _, err = r.unsettled.find(o.Key); err != nil { // one that is listed is decided as all else
+		return is, err
+	}
+	if _, is.wasDone, err = r.outcomes.find(o.Key); err != nil {
+		return is, err
+	}
+	is.approved, is.isApproved, err = r.approved.of(o.Key)
+	return is, err
+}
+
+// rest passes all that is left but the receipts.
+func (r *recollections) rest() error {
+	return errors.Join(r.sidecars.rest(), r.aliases.rest(), r.unsettled.rest(), r.outcomes.rest())
+}
+
+// unclear lists the objects after the cursor that were sent and of which nobody can tell
+// whether they arrived. To ask for them anew is how a person says that this is settled.
+func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
+	return func(yield func(state.Failure, error) bool) {
+		if !p.Rules.FollowsGone() || p.RetryParked {
+			return
+		}
+		for f, err := range p.Journal.Failures(ctx, p.run.Pair.ID, p.run.Cursor) {
+			if err == nil && !f.Unclear {
+				continue
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
+// doneBefore lists what a sync did before it was listed again. Whoever approved a plan wants no
+// other one, and all else but a sync brings only what is nep.
+func (p *planning) doneBefore(ctx context.Context, decided bool) iter.Seq2[state.Item, error] {
+	if decided || p.Rules.Sync == nil || p.Approval != nil {
+		return func(func(state.Item, error) bool) {}
+	}
+	return p.Journal.Items(ctx, p.run.Num, state.ItemDone)
 }

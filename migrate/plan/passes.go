@@ -84,7 +84,7 @@ func (p *planning) passes(h *handover) []pass {
 	)
 	return []pass{
 		{name: "list the source", writes: findings{theListing, theGone, thePlaces, stagedItems, absentItems, maybeItems, seemingItems, createItems, changeItems},
-			step: &walk{planning: p, decider: object, listing: h.listing, gone: h.gone}},
+			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, gone: h.gone}},
 		// What is an object, and what describes one.
 		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
 			step: &maybeSidecars{p, out, h.listing}},

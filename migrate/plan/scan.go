@@ -5,21 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 
-	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
 )
-
-const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
-
-// A listing is what a scan tells those that decide what it staged.
-type listing struct {
-	decided       bool  // all that is staged, while it was listed
-	judged        int64 // how much of that is decided
-	maybeSidecars bool  // something was listed that may describe another object
-}
 
 // A goneCount is how many objects are known to the state database and not listed.
 type goneCount struct{ objects int64 }
@@ -47,21 +39,10 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	if w.Rules.FilesFrom != nil {
 		w.unseen = maps.Clone(w.Rules.FilesFrom.Keys)
 	}
-	w.history = w.openHistory(ctx, w.run.Cursor, w.missedIn(ctx))
-	defer w.history.close()
-	w.failures = w.history.failures
-	w.sidecars = newMergeCursor(w.Journal.Sidecars(ctx, w.run.Pair.ID, w.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
-	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
-	defer w.sidecars.stop()
-	w.aliases = newMergeCursor(w.Journal.AllAliases(ctx, w.run.Pair.ID, w.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
-	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
-	defer w.aliases.stop()
-	w.unsettled = newMergeCursor(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
-	w.unsettled.passed = func(f state.Failure) error { return w.unsettledAt(ctx, f) }
-	defer w.unsettled.stop()
-	w.outcomes = newMergeCursor(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
-	w.outcomes.passed = w.goneSince
-	defer w.outcomes.stop()
+	w.unlisted = &unlisted{staging: w.staging}
+	w.known = w.openRecollections(ctx, w.unlisted)
+	defer w.known.close()
+	w.unlisted.known, w.failures = w.known, w.known.failures
 	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -75,25 +56,17 @@ func (w *walk) scan(ctx context.Context) (err error) {
 
 // A walk is a listing of the source that is being staged.
 type walk struct {
-	*planning
-	*decider
-	listing *listing
-	gone    *goneCount
+	*staging
+	gone *goneCount
 
-	history  *history
-	sentinel bool       // was listed
-	page     state.Page // to be staged next
-	chain    chain      // of objects that may have sidecars
+	known    *recollections
+	unlisted *unlisted
+	chain    chain // of objects that may have sidecars
+	sentinel bool  // was listed
 
 	unseen map[sources.Key]bool // named by the user, not listed so far
 	listed int64                // by this process
 	met    int64                // of these, those that the state database knows
-
-	sidecars  *mergeCursor[state.Sidecar] // as they were listed last
-	aliases   *mergeCursor[state.Alias]   // the same
-	unsettled *mergeCursor[state.Failure] // that may have arrived all the same
-	outcomes  *mergeCursor[state.Item]    // of this run, from before it was listed again
-	unread    hidden                      // folders that could not be read, and links that were not followed
 }
 
 // object takes an object of the listing.
@@ -102,13 +75,15 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if key <= w.page.Cursor && w.page.Cursor != "" {
 		return w.disorder(ctx, key)
 	}
-	if err := w.stageVanished(ctx, key); err != nil {
+	if err := w.unlisted.vanished(ctx, key); err != nil {
 		return err
 	}
-	r, err := w.recollect(o)
+	r, err := w.known.of(o) // before the cursor is at an object that is not staged
 	if err != nil {
 		return err
 	}
+	w.unlisted.unread.pass(o)
+	w.page.Cursor = key
 	delete(w.unseen, key)
 	w.seeSentinel(o)
 	if r.memory != migrate.Unknown {
@@ -130,42 +105,11 @@ func (w *walk) count() {
 	w.Watch.Progress(1, 0)
 }
 
-// A recollection is what is known of an object before it is listed.
-type recollection struct {
-	memory     migrate.Memory
-	receipt    state.Receipt
-	alias      state.Alias
-	shares     bool // it is an alias
-	wasDone    bool // by this run, before it was listed again
-	approved   state.Item
-	isApproved bool
-}
-
-// recollect finds what is known of the next object. Then the cursor is at that.
-func (w *walk) recollect(o sources.Object) (r recollection, err error) {
-	if r.memory, r.receipt, err = w.history.memory(o); err != nil {
-		return r, err
-	}
-	if r.alias, r.shares, err = w.aliases.find(o.Key); err != nil { // before the cursor is at an object that is not staged
-		return r, err
-	}
-	if _, _, err = w.unsettled.find(o.Key); err != nil { // one that is listed is decided as all else
-		return r, err
-	}
-	if _, r.wasDone, err = w.outcomes.find(o.Key); err != nil {
-		return r, err
-	}
-	w.unread.pass(o)
-	w.page.Cursor = o.Key
-	r.approved, r.isApproved, err = w.history.approved.of(o.Key)
-	return r, err
-}
-
 // decide stages an object, and what is decided about it, unless it is as the state database
 // remembers it.
 func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) error {
 	s := w.situation(o, r.memory, r.receipt, r.approved, r.isApproved)
-	if err := w.redescribe(&s, o, r.receipt, r.isApproved, w.history.redescribed); err != nil {
+	if err := w.redescribe(&s, o, r.receipt, r.isApproved, w.known.redescribed); err != nil {
 		return err
 	}
 	if r.wasDone {
@@ -180,48 +124,7 @@ func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) er
 	case action == state.Unchanged && r.memory == migrate.Same:
 		return w.countUnchanged(ctx, r.receipt)
 	}
-	i := state.Item{Object: o}
-	if w.listing.decided {
-		if err := w.judge(ctx, &i, s, r.receipt, r.approved); err != nil {
-			return err
-		}
-	}
-	return w.add(ctx, i)
-}
-
-// countUnchanged counts an object that is as its receipt says.
-func (w *walk) countUnchanged(ctx context.Context, r state.Receipt) error {
-	if w.Unchanged != nil {
-		w.Unchanged(r)
-	}
-	w.page.UnchangedBytes += r.Size
-	if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
-		return nil
-	}
-	return w.stage(ctx)
-}
-
-// add has an item staged.
-func (w *walk) add(ctx context.Context, i state.Item) error {
-	if w.page.Items = append(w.page.Items, i); len(w.page.Items) < migrate.PageSize {
-		return nil
-	}
-	return w.stage(ctx)
-}
-
-func (w *walk) stage(ctx context.Context) error {
-	err := w.Journal.Stage(ctx, w.run.Num, w.page)
-	faultpoint.Hit(faultpoint.Staged)
-	if w.listing.decided {
-		faultpoint.Hit(faultpoint.Decided)
-		for _, i := range w.page.Items {
-			if i.State != "" { // else it is counted once it is decided
-				w.listing.judged++
-			}
-		}
-	}
-	w.page = state.Page{Cursor: w.page.Cursor}
-	return err
+	return w.addIn(ctx, state.Item{Object: o}, s, r.receipt, r.approved)
 }
 
 // seeSentinel takes note of the object whose presence says that the source is whole.
@@ -245,19 +148,19 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
 		return w.notThere(ctx, err)
 	}
-	if err := w.history.receipts.rest(); err != nil {
+	if err := w.known.receipts.rest(); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
 		return w.notThere(ctx, err)
 	}
-	if err := errors.Join(w.sidecars.rest(), w.aliases.rest(), w.unsettled.rest(), w.outcomes.rest()); err != nil { // of a source that is there
+	if err := w.known.rest(); err != nil { // of a source that is there
 		return err
 	}
 	if err := w.stageMissing(ctx); err != nil {
 		return err
 	}
-	if err := w.stageVanished(ctx, ""); err != nil {
+	if err := w.unlisted.vanished(ctx, ""); err != nil {
 		return err
 	}
 	w.page.Done = true
@@ -273,19 +176,6 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 		err = errors.Join(err, w.Journal.NoteSync(ctx, w.run.Num, why.Error(), ""))
 	}
 	return err
-}
-
-// decidesAtOnce reports whether objects can be decided while they are listed. Then all of
-// them are listed in order by this process: what was staged before, and an outcome from a
-// former listing, have a part in the decisions, but only once they are decided anew.
-func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
-	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
-		return false, nil // what describes an object may be listed after it
-	}
-	for _, err := range p.Journal.Items(ctx, p.run.Num) {
-		return false, err
-	}
-	return true, nil
 }
 
 // disorder ends a listing in which a key comes after a greater one. What it has left
@@ -327,4 +217,65 @@ func (w *walk) stageMissing(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isAlias reports whether an object still is an alias, by all that its fingerprint says, and
+// nothing else is to be said of it.
+func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
+	s := w.situation(o, migrate.Same, state.Receipt{}, approved, isApproved)
+	switch {
+	case !sameFingerprint(o, a.Object, w.Source.Traits().Precision):
+		return false
+	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
+		return false
+	case w.trust(migrate.Same) != migrate.Same: // to be read again
+		return false
+	}
+	return s.LeftOut == "" && s.Failed == ""
+}
+
+// passAlias counts an object that is an alias and has not changed.
+func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
+	w.chain.pass(a.Key)
+	w.listed++
+	w.Watch.Progress(1, 0)
+	if a.Run == w.run.Num { // joined before the run was listed again: it counts as done
+		return nil
+	}
+	name, extension := migrate.SplitName(path.Base(string(a.Key)))
+	return w.countUnchanged(ctx, state.Receipt{Object: a.Object, Name: name, Extension: extension})
+}
+
+// sidecar takes an object of the listing that may describe another one, and reports whether
+// it does, or is told later.
+func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
+	owner, ok := metadata.OwnerOf(string(o.Key))
+	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
+		return false, nil
+	}
+	known, remembered, err := w.known.sidecars.find(o.Key)
+	if err != nil {
+		return false, err
+	}
+	i := state.Item{Object: o}
+	here := w.chain.has(string(o.Key), owner)
+	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
+	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
+	case same && !known.Pending:
+		w.isBack(known)
+		w.page.UnchangedBytes += o.Size
+		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
+			return true, nil
+		}
+		return true, w.stage(ctx)
+	case remembered, here:
+		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
+		if !same {
+			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
+		}
+	default:
+		i.Obstacle = maybeSidecar
+		w.listing.maybeSidecars = true
+	}
+	return true, w.add(ctx, i)
 }

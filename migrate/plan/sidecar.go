@@ -47,68 +47,6 @@ func (c *chain) has(sidecar string, o metadata.Owner) bool {
 		o.Begin != "" && slices.Contains(c.stems, o.Begin)
 }
 
-// sidecar takes an object of the listing that may describe another one, and reports whether
-// it does, or is told later.
-func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
-	owner, ok := metadata.OwnerOf(string(o.Key))
-	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
-		return false, nil
-	}
-	known, remembered, err := w.sidecars.find(o.Key)
-	if err != nil {
-		return false, err
-	}
-	i := state.Item{Object: o}
-	here := w.chain.has(string(o.Key), owner)
-	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
-	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
-	case same && !known.Pending:
-		w.isBack(known)
-		w.page.UnchangedBytes += o.Size
-		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
-			return true, nil
-		}
-		return true, w.stage(ctx)
-	case remembered, here:
-		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
-		if !same {
-			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
-		}
-	default:
-		i.Obstacle = maybeSidecar
-		w.listing.maybeSidecars = true
-	}
-	return true, w.add(ctx, i)
-}
-
-// isBack takes note of a sidecar that was missed and is there as it was. No asset was described
-// without it meanwhile: then it would have been forgotten.
-func (w *walk) isBack(c state.Sidecar) {
-	if c.Missed != 0 {
-		c.Missed = 0
-		w.page.Sidecars = append(w.page.Sidecars, c)
-	}
-}
-
-// lost takes note of a sidecar that is not listed any more. What it said stays, and it is known
-// still: a source that was not whole for a run has no assets described again.
-func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
-	follows := w.FollowsSidecars()
-	switch {
-	case w.unread.hides(c.Key), follows && c.Missed != 0:
-		return nil
-	case follows && !c.Pending:
-		c.Missed = w.run.Num
-		w.page.Sidecars = append(w.page.Sidecars, c)
-	default: // should it be back, it is as good as new
-		w.page.Lost = append(w.page.Lost, c.Key)
-	}
-	if len(w.page.Sidecars)+len(w.page.Lost) < migrate.PageSize {
-		return nil
-	}
-	return w.stage(ctx)
-}
-
 func asSidecar(i state.Item) state.Sidecar {
 	folded, _ := metadata.FoldSidecar(string(i.Key))
 	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}

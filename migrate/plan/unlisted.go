@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -30,28 +31,108 @@ func (h hidden) hides(key sources.Key) bool {
 	return slices.ContainsFunc(h, func(begin sources.Key) bool { return strings.HasPrefix(string(key), string(begin)) })
 }
 
-// missedIn gives what is to be told of objects that have arrived and are not listed; nil
-// where nothing follows from that.
-func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
-	if !w.Rules.FollowsGone() {
-		return nil
-	}
-	return func(r state.Receipt) error { return w.missed(ctx, r) }
+// unlisted are objects of which something is remembered, and which are passed in a listing that does
+// not have them.
+type unlisted struct {
+	*staging
+	known  *recollections
+	unread hidden // folders that could not be read, and links that were not followed
 }
 
-// missed stages an object that has arrived and is not listed. What is to become of its
-// asset is decided once all is listed.
-func (w *walk) missed(ctx context.Context, r state.Receipt) error {
-	i := state.Item{Object: r.Object}
-	i.Obstacle = migrate.ObstacleAbsent
-	if w.unread.hides(r.Key) {
+// addGone has an item staged of an object, with an obstacle unless the listing could not look for it.
+func (u *unlisted) addGone(ctx context.Context, o sources.Object, why sources.Obstacle, m migrate.Memory, r state.Receipt) error {
+	i := state.Item{Object: o}
+	i.Obstacle = why
+	if u.unread.hides(o.Key) {
 		i.Obstacle = migrate.ObstacleUnseen
 	}
-	if w.listing.decided {
-		if err := w.judge(ctx, &i, w.situation(i.Object, migrate.Same, r, state.Item{}, false), r, state.Item{}); err != nil {
+	return u.addIn(ctx, i, u.situation(i.Object, m, r, state.Item{}, false), r, state.Item{})
+}
+
+// receipts gives what is to be told of objects that have arrived; nil where nothing follows
+// from that. What is to become of their assets is decided once all is listed.
+func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
+	if !u.Rules.FollowsGone() {
+		return nil
+	}
+	return func(r state.Receipt) error {
+		u.page.Cursor = r.Key
+		return u.addGone(ctx, r.Object, migrate.ObstacleAbsent, migrate.Same, r)
+	}
+}
+
+// alias has an alias forgotten whose object is not listed any more. Nothing is lost with
+// it. Of one that the listing could not look for nothing is known.
+func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
+	if u.unread.hides(a.Key) {
+		return u.addGone(ctx, a.Object, migrate.ObstacleUnseen, migrate.Unknown, state.Receipt{})
+	}
+	if u.page.LostAliases = append(u.page.LostAliases, a.Key); len(u.page.LostAliases) < migrate.PageSize {
+		return nil
+	}
+	return u.stage(ctx)
+}
+
+// sidecar takes note of a sidecar that is not listed any more. What it said stays, and it is known
+// still: a source that was not whole for a run has no assets described again.
+func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
+	follows := u.FollowsSidecars()
+	switch {
+	case u.unread.hides(c.Key), follows && c.Missed != 0:
+		return nil
+	case follows && !c.Pending:
+		c.Missed = u.run.Num
+		u.page.Sidecars = append(u.page.Sidecars, c)
+	default: // should it be back, it is as good as new
+		u.page.Lost = append(u.page.Lost, c.Key)
+	}
+	if len(u.page.Sidecars)+len(u.page.Lost) < migrate.PageSize {
+		return nil
+	}
+	return u.stage(ctx)
+}
+
+// failure has people told of an object that is not listed any more while an asset may be
+// of it, with every run: nothing else would ever lead to that asset.
+func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
+	if _, err := u.Journal.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
+		return err // with a receipt it has an item of its own
+	}
+	return u.addGone(ctx, f.Object, migrate.ObstacleUnsettled, migrate.Unknown, state.Receipt{})
+}
+
+// outcome ends the listing if an object is gone since the run was done with it.
+func (u *unlisted) outcome(i state.Item) error {
+	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsGone() || u.unread.hides(i.Key) {
+		return nil // it was gone already, nothing is lost with it, or nothing follows from that
+	}
+	return &overtakenError{i.Key}
+}
+
+// vanished stages what an approved plan acts on and was passed in the listing, up
+// to a key or to its end. It may be in the folder that was listed last and not read.
+func (u *unlisted) vanished(ctx context.Context, key sources.Key) error {
+	for {
+		approved, found, err := u.known.approved.before(key)
+		if err != nil || !found {
+			return err
+		}
+		i := state.Item{Object: approved.Object}
+		i.Obstacle = migrate.ObstacleVanished
+		known, _, err := u.known.memory(i.Object)
+		switch {
+		case err != nil:
+			return err
+		case approved.Reason == string(migrate.ReasonMissing):
+			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
+		case !acts(approved), known == migrate.Same: // or it arrived before it went
+			continue
+		case u.unread.hides(i.Key):
+			i.Obstacle = sources.UnreadableDirectory
+		}
+		u.page.Cursor = i.Key
+		if err := u.add(ctx, i); err != nil {
 			return err
 		}
 	}
-	w.page.Cursor = r.Key
-	return w.add(ctx, i)
 }

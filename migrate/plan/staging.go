@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"context"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
+
+// A listing is what a scan tells those that decide what it staged.
+type listing struct {
+	decided       bool  // all that is staged, while it was listed
+	judged        int64 // how much of that is decided
+	maybeSidecars bool  // something was listed that may describe another object
+}
+
+// A staging writes what is listed to the state database, a page at a time, with what is decided about
+// it if that can be told by then.
+type staging struct {
+	*planning
+	*decider
+	listing *listing
+	page    state.Page // to be staged next
+}
+
+// addIn has an item staged, and decides it in its situation if that can be told by now.
+func (g *staging) addIn(ctx context.Context, i state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) error {
+	if g.listing.decided {
+		if err := g.judge(ctx, &i, s, receipt, approved); err != nil {
+			return err
+		}
+	}
+	return g.add(ctx, i)
+}
+
+// add has an item staged.
+func (g *staging) add(ctx context.Context, i state.Item) error {
+	if g.page.Items = append(g.page.Items, i); len(g.page.Items) < migrate.PageSize {
+		return nil
+	}
+	return g.stage(ctx)
+}
+
+// countUnchanged counts an object that is as its receipt says.
+func (g *staging) countUnchanged(ctx context.Context, r state.Receipt) error {
+	if g.Unchanged != nil {
+		g.Unchanged(r)
+	}
+	g.page.UnchangedBytes += r.Size
+	if g.page.Unchanged++; g.page.Unchanged < unchangedPage {
+		return nil
+	}
+	return g.stage(ctx)
+}
+
+func (g *staging) stage(ctx context.Context) error {
+	err := g.Journal.Stage(ctx, g.run.Num, g.page)
+	faultpoint.Hit(faultpoint.Staged)
+	if g.listing.decided {
+		faultpoint.Hit(faultpoint.Decided)
+		for _, i := range g.page.Items {
+			if i.State != "" { // else it is counted once it is decided
+				g.listing.judged++
+			}
+		}
+	}
+	g.page = state.Page{Cursor: g.page.Cursor}
+	return err
+}
+
+// decidesAtOnce reports whether objects can be decided while they are listed. Then all of
+// them are listed in order by this process: what was staged before, and an outcome from a
+// former listing, have a part in the decisions, but only once they are decided anew.
+func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
+	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
+		return false, nil // what describes an object may be listed after it
+	}
+	for _, err := range p.Journal.Items(ctx, p.run.Num) {
+		return false, err
+	}
+	return true, nil
+}
+
+// isBack takes note of a sidecar that was missed and is there as it was. No asset was described
+// without it meanwhile: then it would have been forgotten.
+func (g *staging) isBack(c state.Sidecar) {
+	if c.Missed != 0 {
+		c.Missed = 0
+		g.page.Sidecars = append(g.page.Sidecars, c)
+	}
+}
