@@ -96,3 +96,9 @@ func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
 	}
 	return n
 }
+
+// isSuccessor reports whether a pass has decided that an item is the object of another key, of
+// which there is no item any more. What people did to its asset may have its say since.
+func isSuccessor(i state.Item) bool {
+	return i.Action != "" && !i.Joins() && i.Origin != "" && i.Origin != i.Key
+}

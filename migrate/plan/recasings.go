@@ -52,9 +52,3 @@ func (r *recasings) do(ctx context.Context) error {
 	}
 	return r.flush(ctx)
 }
-
-// isSuccessor reports whether a pass has decided that an item is the object of another key, of
-// which there is no item any more. What people did to its asset may have its say since.
-func isSuccessor(i state.Item) bool {
-	return i.Action != "" && !i.Joins() && i.Origin != "" && i.Origin != i.Key
-}

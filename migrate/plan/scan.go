@@ -42,7 +42,7 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	w.unlisted = &unlisted{staging: w.staging}
 	w.known = w.openRecollections(ctx, w.unlisted)
 	defer w.known.close()
-	w.unlisted.known, w.failures = w.known, w.known.failures
+	w.failures = w.known.failures
 	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -75,7 +75,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if key <= w.page.Cursor && w.page.Cursor != "" {
 		return w.disorder(ctx, key)
 	}
-	if err := w.unlisted.vanished(ctx, key); err != nil {
+	if err := w.stageVanished(ctx, key); err != nil {
 		return err
 	}
 	r, err := w.known.of(o) // before the cursor is at an object that is not staged
@@ -160,7 +160,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.stageMissing(ctx); err != nil {
 		return err
 	}
-	if err := w.unlisted.vanished(ctx, ""); err != nil {
+	if err := w.stageVanished(ctx, ""); err != nil {
 		return err
 	}
 	w.page.Done = true
@@ -278,4 +278,32 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		w.listing.maybeSidecars = true
 	}
 	return true, w.add(ctx, i)
+}
+
+// stageVanished stages what an approved plan acts on and was passed in the listing, up
+// to a key or to its end. It may be in the folder that was listed last and not read.
+func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
+	for {
+		approved, found, err := w.known.approved.before(key)
+		if err != nil || !found {
+			return err
+		}
+		i := state.Item{Object: approved.Object}
+		i.Obstacle = migrate.ObstacleVanished
+		known, _, err := w.known.memory(i.Object)
+		switch {
+		case err != nil:
+			return err
+		case approved.Reason == string(migrate.ReasonMissing):
+			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
+		case !acts(approved), known == migrate.Same: // or it arrived before it went
+			continue
+		case w.unlisted.unread.hides(i.Key):
+			i.Obstacle = sources.UnreadableDirectory
+		}
+		w.page.Cursor = i.Key
+		if err := w.add(ctx, i); err != nil {
+			return err
+		}
+	}
 }

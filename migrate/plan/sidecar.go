@@ -14,9 +14,6 @@ import (
 	"assetferry/state"
 )
 
-// maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
-const maybeSidecar sources.Obstacle = "may describe another object"
-
 // A chain knows of the objects that were listed so far those which a sidecar may describe
 // that is listed next: in the order of keys, all that comes between an object and its
 // sidecar begins with what both begin with. So there are never more of them than a key has

@@ -8,6 +8,9 @@ import (
 	"assetferry/state"
 )
 
+// maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
+const maybeSidecar sources.Obstacle = "may describe another object"
+
 // situation is what is known of a listed object before anybody looks at the
 // destination. An approved plan may have an item of it.
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {

@@ -35,7 +35,6 @@ func (h hidden) hides(key sources.Key) bool {
 // not have them.
 type unlisted struct {
 	*staging
-	known  *recollections
 	unread hidden // folders that could not be read, and links that were not followed
 }
 
@@ -107,32 +106,4 @@ func (u *unlisted) outcome(i state.Item) error {
 		return nil // it was gone already, nothing is lost with it, or nothing follows from that
 	}
 	return &overtakenError{i.Key}
-}
-
-// vanished stages what an approved plan acts on and was passed in the listing, up
-// to a key or to its end. It may be in the folder that was listed last and not read.
-func (u *unlisted) vanished(ctx context.Context, key sources.Key) error {
-	for {
-		approved, found, err := u.known.approved.before(key)
-		if err != nil || !found {
-			return err
-		}
-		i := state.Item{Object: approved.Object}
-		i.Obstacle = migrate.ObstacleVanished
-		known, _, err := u.known.memory(i.Object)
-		switch {
-		case err != nil:
-			return err
-		case approved.Reason == string(migrate.ReasonMissing):
-			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
-		case !acts(approved), known == migrate.Same: // or it arrived before it went
-			continue
-		case u.unread.hides(i.Key):
-			i.Obstacle = sources.UnreadableDirectory
-		}
-		u.page.Cursor = i.Key
-		if err := u.add(ctx, i); err != nil {
-			return err
-		}
-	}
 }

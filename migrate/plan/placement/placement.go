@@ -19,8 +19,6 @@ import (
 	"assetferry/sources"
 )
 
-const maxExtensions = 100 // of a category
-
 // otherFiles is the category made for extensions that no category allows.
 const otherFiles = "Other files"
 
@@ -324,3 +322,25 @@ func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
 
 // WantNone forgets what was to be made.
 func (p *Placer) WantNone() { p.wanted = nil }
+
+// exposes reports whether an object would be seen by everybody who has its address, and is
+// not at the source.
+func (p *Placer) exposes(dir, category string) bool {
+	from, ok := p.kept.of(dir)
+	return ok && from.Private && !p.isPrivate(category, false)
+}
+
+// isPrivate reports whether a category is private that is there, or is to be made; one that
+// is to be made is where that is wished.
+func (p *Placer) isPrivate(category string, wished bool) bool {
+	if name, isNew := migrate.WantedCategory(category); isNew {
+		if wished && !p.fixed {
+			return true
+		}
+		if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
+			return p.wanted[i].Private
+		}
+		return p.kept.called(name).Private
+	}
+	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && c.Private })
+}

@@ -6,10 +6,11 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/sources"
 )
+
+const maxExtensions = 100 // of a category
 
 // kept are the categories of the source, where it tells of them.
 type kept []sources.Category
@@ -46,26 +47,4 @@ func (k kept) called(name string) (like migrate.NewCategory) {
 		}
 	}
 	return like
-}
-
-// exposes reports whether an object would be seen by everybody who has its address, and is
-// not at the source.
-func (p *Placer) exposes(dir, category string) bool {
-	from, ok := p.kept.of(dir)
-	return ok && from.Private && !p.isPrivate(category, false)
-}
-
-// isPrivate reports whether a category is private that is there, or is to be made; one that
-// is to be made is where that is wished.
-func (p *Placer) isPrivate(category string, wished bool) bool {
-	if name, isNew := migrate.WantedCategory(category); isNew {
-		if wished && !p.fixed {
-			return true
-		}
-		if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
-			return p.wanted[i].Private
-		}
-		return p.kept.called(name).Private
-	}
-	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && c.Private })
 }
