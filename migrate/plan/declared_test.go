@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
@@ -47,35 +45,25 @@ type library struct {
 
 func newLibrary(tb testing.TB) *library {
 	tb.Helper()
-	made := sandbox.NewCredentials()
-	server, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}})
-	must(tb, err)
-	checked, err := openapitest.Check(server)
-	must(tb, err)
-	listener := httptest.NewUnstartedServer(checked)
-	conns := sandboxtest.KeepConnections(listener)
-	listener.Start()
-	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
+	service := sandboxtest.Run(tb, sandbox.Options{})
+	tokens, err := token.NewMinter(token.NewSecret(string(service.Environment.AccessKey)), token.Claims{Environment: service.Environment.ID})
 	must(tb, err)
 	wire := assets.NewTransport(nil)
 	l := &library{TB: tb, source: &memory.Source{}}
-	l.client, err = assets.New(assets.Options{BaseURL: listener.URL, Tokens: tokens, Transport: wire, Retry: retry.Policy{Attempts: 1}})
+	l.client, err = assets.New(assets.Options{BaseURL: service.URL, Tokens: tokens, Transport: wire, Retry: retry.Policy{Attempts: 1}})
 	must(tb, err)
 	l.store, err = state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"))
 	must(tb, err)
 	l.rest = func() {
 		l.client.CloseIdleConnections()
 		wire.CloseIdleConnections()
-		conns.Rest(tb)
+		service.Connections.Rest(tb)
 	}
 	tb.Cleanup(func() {
 		l.rest()
-		listener.Close()
-		must(tb, server.Close())
 		must(tb, l.store.Close())
-		must(tb, checked.Err())
 	})
-	l.pair, err = l.store.Pair(tb.Context(), "memory", "environment", listener.URL)
+	l.pair, err = l.store.Pair(tb.Context(), "memory", "environment", service.URL)
 	must(tb, err)
 	l.images, err = l.client.CreateCategory(tb.Context(), assets.NewCategory{Name: "Images of all", Extensions: []string{"jpg"}})
 	must(tb, err)

@@ -25,6 +25,7 @@ func Environment() sandbox.Environment {
 type Running struct {
 	Server      *sandbox.Server
 	Checker     *openapitest.Checker
+	Connections *Connections
 	URL         string
 	Environment sandbox.Environment // the first
 }
@@ -48,7 +49,9 @@ func Run(tb testing.TB, o sandbox.Options) Running {
 		tb.Fatal(err)
 	}
 	c := openapitest.Around(tb, s)
-	h := httptest.NewServer(c)
+	h := httptest.NewUnstartedServer(c)
+	conns := KeepConnections(h)
+	h.Start()
 	tb.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()
@@ -56,7 +59,7 @@ func Run(tb testing.TB, o sandbox.Options) Running {
 			tb.Errorf("close sandbox: %v", err)
 		}
 	})
-	return Running{s, c, h.URL, o.Environments[0]}
+	return Running{s, c, conns, h.URL, o.Environments[0]}
 }
 
 // Claims are those of a valid token of a role, to be changed at will. Workspaces
