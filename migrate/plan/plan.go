@@ -2,8 +2,12 @@
 // the source, asks the state database and the destination, and ends with the hash of the plan.
 //
 // A plan is made in passes, each of which is a type in a file of its own: passes.go lists them in their
-// order, with what each reads and writes. A decider decides about one object (decider.go), and
-// decisions write what was decided (planning.go).
+// order, with what each reads and writes. The first lists the source (scan.go) beside what is
+// remembered of it (history.go). A decider decides about one object (decider.go), and decisions write
+// what was decided (planning.go).
+//
+// What passes ask and no pass decides is below: where an object goes (placement), which objects are
+// identical (identical), and what a sync must not do (safety).
 //
 // Its Planner holds only what can read the destination: this package does not import what writes
 // there, so that a dry run cannot write even by mistake.
