@@ -15,7 +15,7 @@ import (
 
 // A Fate is what became of an object, and nothing else of it.
 type Fate struct {
-	Key    string
+	Key    sources.Key
 	Size   int64
 	Action Action
 	State  ItemState
@@ -23,9 +23,9 @@ type Fate struct {
 
 // Fates lists the items of a run in key order.
 func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
-			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
+			return f, rows.Scan((*string)(&f.Key), &f.Size, &f.Action, &f.State)
 		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
@@ -59,7 +59,7 @@ type Account struct {
 	Class    string // of Error
 	Error    string
 	Attempts int
-	Origin   string // the key under which it had arrived, if it is moved
+	Origin   sources.Key // the key under which it had arrived, if it is moved
 }
 
 // What a receipt says, and otherwise an item.
@@ -71,13 +71,13 @@ const (
 )
 
 func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
-	err = rows.Scan(&a.Key, &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
+	err = rows.Scan((*string)(&a.Key), &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
 		&a.Folder, &a.Class, &a.Error, &a.Attempts, &a.Origin)
 	return a, base, err
 }
 
 func (a *Account) complete(b base) {
-	a.Name, a.Category = baseName(a.Key), b.category
+	a.Name, a.Category = baseName(string(a.Key)), b.category
 	if a.Held {
 		a.URL = b.url(a.Asset)
 	}
@@ -87,7 +87,7 @@ func (a *Account) complete(b base) {
 // with the asset that carries its object now.
 func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
 	where, args := inStates(states)
-	return paged(s.r, "", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
 		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.origin
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
@@ -104,17 +104,17 @@ const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXIS
 // Unlisted lists the receipts from before a run of objects that it has no item of, in key
 // order, as unchanged.
 func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
 		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
 			f := Fate{Action: Unchanged, State: ItemSkipped}
-			return f, rows.Scan(&f.Key, &f.Size)
+			return f, rows.Scan((*string)(&f.Key), &f.Size)
 		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
 
 // UnlistedAccounts lists the same objects as Unlisted.
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
-	return paged(s.r, "", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
 		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
 			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})

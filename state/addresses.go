@@ -6,14 +6,16 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+
+	"assetferry/sources"
 )
 
 // An Address is where an object is found at the destination, and something that it is known
 // by.
 type Address struct {
 	Known    KnownBy
-	As       string // the key that it goes or went by, or the address that it had
-	Key      string // of the receipt
+	As       string      // the key that it goes or went by, or the address that it had
+	Key      sources.Key // of the receipt
 	Size     int64
 	Asset    string
 	Category string
@@ -23,7 +25,7 @@ type Address struct {
 	Verified bool
 	// TakenBy is the key of another object that goes by As now, or went by it; only of
 	// those that are listed.
-	TakenBy string
+	TakenBy sources.Key
 	images  sql.NullString // packed
 }
 
@@ -83,7 +85,7 @@ func (a Address) compare(b Address) int {
 // place is the key that an address is listed with.
 func (a Address) place() string {
 	if a.Known == ByGivenAddress {
-		return a.Key
+		return string(a.Key)
 	}
 	return a.As
 }
@@ -109,8 +111,8 @@ func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, s
 // keys are most of what is listed, and each column costs.
 func (l addressList) keys(ctx context.Context) iter.Seq2[Address, error] {
 	scan := func(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
-		err = rows.Scan(&a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
-		a.As = a.Key
+		err = rows.Scan(&a.As, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
+		a.Key = sources.Key(a.As)
 		return a, base, err
 	}
 	return l.byKey(ctx, scan, `SELECT `+addressColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
@@ -158,13 +160,13 @@ func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
 
 // AddressByKey finds the object that goes by a key, or else the one that went by it, or else
 // the one whose asset it shares; ErrNotFound if there is none.
-func (s *Store) AddressByKey(ctx context.Context, pair int64, key string) (Address, error) {
+func (s *Store) AddressByKey(ctx context.Context, pair int64, key sources.Key) (Address, error) {
 	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT * FROM (
 		SELECT 0, ?2, `+addressColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
 		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
 		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.digest = k.digest WHERE k.pair = ?1 AND k.key = ?2
 		) ORDER BY 1 LIMIT 1`, pair, key)
-	return First(all, err, "address of "+key)
+	return First(all, err, "address of "+string(key))
 }
 
 // AddressByGiven finds the object that had an address, as its source says; ErrNotFound if

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"assetferry/sources"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,7 +53,7 @@ func TestAddressesOfAllKinds(t *testing.T) {
 	if other := collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num+1)); len(other) > 0 {
 		t.Errorf("of another run: %v", other)
 	}
-	for key, want := range map[string]string{"a": "a 1 b ", "b": "b 0 b ", "c": "c 1 b ", "d": "d 0 d ", "e": "e 2 d "} {
+	for key, want := range map[sources.Key]string{"a": "a 1 b ", "b": "b 0 b ", "c": "c 1 b ", "d": "d 0 d ", "e": "e 2 d "} {
 		if a, err := j.AddressByKey(t.Context(), j.pair.ID, key); err != nil || shown(a) != want || a.URL == "" {
 			t.Errorf("%s: got %+v (%v), want %s", key, a, err, want)
 		}

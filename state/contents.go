@@ -4,19 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+
+	"assetferry/sources"
 )
 
 // A Content is the content of an object that may be equal to that of another. Its digest
 // is of as much of it as was read so far.
 type Content struct {
-	Key    string
+	Key    sources.Key
 	Size   int64
 	Digest []byte
 }
 
 // An EqualGroup are objects whose content is equal, two of which are named.
 type EqualGroup struct {
-	First, Last string
+	First, Last sources.Key
 	Objects     int64
 	Size        int64 // of each
 }
@@ -51,7 +53,7 @@ func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err erro
 
 // Contents lists the contents of a run that are noted, in key order.
 func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, error] {
-	return paged(s.r, "", func(c Content) string { return c.Key }, func(after string) ([]Content, error) {
+	return paged(s.r, "", func(c Content) sources.Key { return c.Key }, func(after sources.Key) ([]Content, error) {
 		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
 			return c, rows.Scan(&c.Key, &c.Size, &c.Digest)
 		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)

@@ -65,15 +65,15 @@ func (s *Store) DifferencesOf(ctx context.Context, verification int64, asset str
 
 // KeyOfAsset finds the object of a pair that an asset stands for; ErrNotFound if there is
 // none.
-func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (string, error) {
-	all, err := query(ctx, s.r, "find object of asset", scanText, `SELECT key FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
+func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (sources.Key, error) {
+	all, err := query(ctx, s.r, "find object of asset", scanKey, `SELECT key FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
 	return First(all, err, "object of asset "+asset)
 }
 
 // KeysEnding lists a few keys of a pair that end in a slash and a name, or are the name,
 // case aside. It reads all keys.
-func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit int) ([]string, error) {
-	return query(ctx, s.r, "look for keys", scanText, `SELECT DISTINCT key FROM (
+func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit int) ([]sources.Key, error) {
+	return query(ctx, s.r, "look for keys", scanKey, `SELECT DISTINCT key FROM (
 			SELECT key FROM receipts WHERE pair = ?1
 			UNION ALL SELECT key FROM items WHERE run = (SELECT max(num) FROM runs WHERE pair = ?1))
 		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
@@ -100,7 +100,7 @@ func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan
 // An Earlier is an asset as it was before a run changed it.
 type Earlier struct {
 	Run    Run
-	Key    string // that its object went by
+	Key    sources.Key // that its object went by
 	Size   int64
 	Digest []byte // of its content
 	Asset  string
@@ -130,11 +130,11 @@ func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Ear
 
 // MovedTo finds the key under which an object that went by another one was last brought to
 // go, and the run that did it; ErrNotFound if none did, or if that is too long ago.
-func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to, run string, err error) {
+func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to sources.Key, run string, err error) {
 	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
 		return m, rows.Scan(&m[0], &m[1])
 	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
 		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
 	m, err := First(all, err, "move of "+string(key))
-	return m[0], m[1], err
+	return sources.Key(m[0]), m[1], err
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"assetferry/sources"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -45,7 +47,7 @@ func TestExplainObject(t *testing.T) {
 	if _, err := j.KeyOfAsset(ctx, pair+1, "asset of folder/good.jpg"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("by the asset of another pair: %v", err)
 	}
-	for name, want := range map[string][]string{
+	for name, want := range map[string][]sources.Key{
 		"good.jpg":       {"folder/good.jpg", "other/GOOD.jpg"},
 		"bad.jpg":        {"folder/bad.jpg"},
 		"folder/bad.jpg": {"folder/bad.jpg"},

@@ -46,9 +46,10 @@ const formerNames = `json_object(
 // parameter, ?2, gives their keys. What later runs made of the same keys stays.
 func renameBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) error {
 	type names struct {
-		Keys, Aliases, Given []string
-		Owner                *string
-		from, to             string
+		Keys, Aliases []sources.Key
+		Given         []string
+		Owner         *sources.Key
+		from, to      sources.Key
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT receipt ->> '$.key', key, receipt ->> '$.names'`+ofUndone+` AND key IN (`+keys+`) AND receipt ->> '$.names' IS NOT NULL`, pair, parameter, undo)
 	if err != nil {
@@ -65,20 +66,20 @@ func renameBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, 
 	for _, n := range moved {
 		back := renaming{tx, pair, n.from, n.to}
 		if err := errors.Join(
-			back.do(ctx, `DELETE FROM former_keys WHERE pair = ?1 AND key = ?4 AND owner = ?3`, n.from),
-			back.do(ctx, `UPDATE former_keys SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Keys...),
-			back.do(ctx, `UPDATE aliases SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Aliases...),
-			back.do(ctx, `UPDATE OR REPLACE given_addresses SET key = ?2 WHERE pair = ?1 AND key = ?3 AND address = ?4`, n.Given...),
+			bringBack(ctx, back, `DELETE FROM former_keys WHERE pair = ?1 AND key = ?4 AND owner = ?3`, n.from),
+			bringBack(ctx, back, `UPDATE former_keys SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Keys...),
+			bringBack(ctx, back, `UPDATE aliases SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Aliases...),
+			bringBack(ctx, back, `UPDATE OR REPLACE given_addresses SET key = ?2 WHERE pair = ?1 AND key = ?3 AND address = ?4`, n.Given...),
 		); err != nil {
 			return err
 		}
 		for _, key := range n.Keys {
 			if key == n.to { // which it went by before, and lost as a former one
-				err = back.do(ctx, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?4, ?2)`, key)
+				err = bringBack(ctx, back, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?4, ?2)`, key)
 			}
 		}
 		if err == nil && n.Owner != nil {
-			err = back.do(ctx, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?2, ?4)`, *n.Owner)
+			err = bringBack(ctx, back, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?2, ?4)`, *n.Owner)
 		}
 		if err != nil {
 			return err
@@ -91,37 +92,30 @@ func renameBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, 
 type renaming struct {
 	tx       *sql.Tx
 	pair     int64
-	from, to string // before the run, and by it
+	from, to sources.Key // before the run, and by it
 }
 
-// do executes a statement for each of some texts, which are ?4.
-func (r renaming) do(ctx context.Context, statement string, texts ...string) error {
-	for _, text := range texts {
-		if _, err := r.tx.ExecContext(ctx, statement, r.pair, r.from, r.to, text); err != nil {
+// bringBack executes a statement for each of some keys or addresses, which are ?4.
+func bringBack[T ~string](ctx context.Context, r renaming, statement string, each ...T) error {
+	for _, one := range each {
+		if _, err := r.tx.ExecContext(ctx, statement, r.pair, r.from, r.to, one); err != nil {
 			return fmt.Errorf("bring back former keys: %w", err)
 		}
 	}
 	return nil
 }
 
-// FormerOwner finds the key that an object goes by which went by another one, wherever the
-// moves themselves are forgotten; ErrNotFound if none did.
-func (s *Store) FormerOwner(ctx context.Context, pair int64, key string) (string, error) {
-	all, err := query(ctx, s.r, "find former key", scanText, `SELECT owner FROM former_keys WHERE pair = ? AND key = ?`, pair, key)
-	return First(all, err, "former key "+key)
-}
-
 // FormerKeys lists the keys that an object went by, in key order.
-func (s *Store) FormerKeys(ctx context.Context, pair int64, owner string) ([]string, error) {
-	return query(ctx, s.r, "list former keys", scanText, `SELECT key FROM former_keys WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
+func (s *Store) FormerKeys(ctx context.Context, pair int64, owner sources.Key) ([]sources.Key, error) {
+	return query(ctx, s.r, "list former keys", scanKey, `SELECT key FROM former_keys WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
 }
 
 // Aliases lists the keys of objects that share the asset of another one, in key order.
-func (s *Store) Aliases(ctx context.Context, pair int64, owner string) ([]string, error) {
-	return query(ctx, s.r, "list aliases", scanText, `SELECT a.key`+ofLiving+`WHERE a.pair = ? AND a.owner = ? ORDER BY a.key`, pair, owner)
+func (s *Store) Aliases(ctx context.Context, pair int64, owner sources.Key) ([]sources.Key, error) {
+	return query(ctx, s.r, "list aliases", scanKey, `SELECT a.key`+ofLiving+`WHERE a.pair = ? AND a.owner = ? ORDER BY a.key`, pair, owner)
 }
 
 // GivenAddresses lists the addresses that an object had, as its source says.
-func (s *Store) GivenAddresses(ctx context.Context, pair int64, key string) ([]string, error) {
+func (s *Store) GivenAddresses(ctx context.Context, pair int64, key sources.Key) ([]string, error) {
 	return query(ctx, s.r, "list given addresses", scanText, `SELECT address FROM given_addresses WHERE pair = ? AND key = ? ORDER BY address`, pair, key)
 }

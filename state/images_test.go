@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/sources"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -108,7 +110,7 @@ func TestAddresses(t *testing.T) {
 	must(t, j.record(done("c.pdf")))
 
 	address := func(key string) Address {
-		return Address{As: key, Key: key, Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
+		return Address{As: key, Key: sources.Key(key), Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
 	}
 	a := address("a.jpg")
 	a.URL, a.Verified = photoURL, true

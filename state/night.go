@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"iter"
 	"time"
+
+	"assetferry/sources"
 )
 
 // FinishedBefore lists the finished runs of a pair before one of its runs, but for undos, the
@@ -31,7 +33,7 @@ type Missed struct {
 // Missed lists what a run did not find, its items with an obstacle, in key order, beside
 // what an earlier run did not find; 0 is no run.
 func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string) iter.Seq2[Missed, error] {
-	return paged(s.r, "", func(m Missed) string { return m.Key }, func(after string) ([]Missed, error) {
+	return paged(s.r, "", func(m Missed) sources.Key { return m.Key }, func(after sources.Key) ([]Missed, error) {
 		return query(ctx, s.r, "list what is gone", func(rows *sql.Rows) (m Missed, err error) {
 			var since int64
 			err = rows.Scan(&m.Key, &m.Size, &m.Action, &m.State, &m.Reason, &since, &m.Again)
@@ -78,7 +80,7 @@ func (s *Store) Lasting(ctx context.Context, run Run, limit int) ([]Lasting, err
 // one, or were there as they should be by then, in key order. What was moved is read once: no
 // index tells where it was.
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
 		return query(ctx, s.r, "list what has recovered", func(rows *sql.Rows) (f Fate, err error) {
 			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
 		}, `SELECT b.key, coalesce(i.size, b.size), coalesce(i.action, 'unchanged'), coalesce(i.state, 'skipped')

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"assetferry/sources"
 )
 
 // What syncs did to an object can be told afterwards: where it was moved, what was there
@@ -45,11 +47,11 @@ func TestTracesOfSyncs(t *testing.T) {
 	if err != nil || st.Orphans != (ReceiptSum{1, 10}) || !st.OrphansSince.Equal(c.run.ListedAt) || st.Failing != 0 {
 		t.Errorf("standing: %+v (%v)", st, err)
 	}
-	var back []string
+	var back []sources.Key
 	for _, f := range collect(t, c.Recovered(ctx, c.run, c.runs[0].Num)) {
 		back = append(back, f.Key)
 	}
-	if !slices.Equal(back, []string{"failing"}) {
+	if !slices.Equal(back, []sources.Key{"failing"}) {
 		t.Errorf("recovered: %v", back)
 	}
 	if before, err := c.FinishedBefore(ctx, c.run, 9); err != nil || len(before) != 1 || before[0].Num != c.runs[0].Num {

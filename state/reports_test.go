@@ -37,7 +37,7 @@ func TestDifferences(t *testing.T) {
 	var want []Difference
 	for n := range PageSize + 1 {
 		for _, field := range []string{"name", "size"} {
-			want = append(want, Difference{Key: fmt.Sprintf("a %06d", n), Asset: fmt.Sprint(n), Field: field, What: "differs"})
+			want = append(want, Difference{Key: sources.Key(fmt.Sprintf("a %06d", n)), Asset: fmt.Sprint(n), Field: field, What: "differs"})
 		}
 	}
 	v.Differences = int64(len(want))

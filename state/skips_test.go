@@ -3,6 +3,8 @@ package state
 import (
 	"slices"
 	"testing"
+
+	"assetferry/sources"
 )
 
 // TestNewSkipsOfEachReason asks for several reasons: the last of them counts like the others.
@@ -16,11 +18,11 @@ func TestNewSkipsOfEachReason(t *testing.T) {
 		items = append(items, i)
 	}
 	must(t, j.Decided(t.Context(), j.run.Num, items))
-	var keys []string
+	var keys []sources.Key
 	for _, k := range collect(t, j.NewSkips(t.Context(), j.run, []string{"because of b", "because of a", "because of c"})) {
 		keys = append(keys, k.Key)
 	}
-	if !slices.Equal(keys, []string{"a", "b", "c"}) {
+	if !slices.Equal(keys, []sources.Key{"a", "b", "c"}) {
 		t.Errorf("got %v", keys)
 	}
 }

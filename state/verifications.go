@@ -7,6 +7,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A Verification is what one call of verify found.
@@ -27,7 +29,7 @@ const everyContent = "content"
 
 // A Difference is one thing that is not at the destination as its receipt says.
 type Difference struct {
-	Key   string
+	Key   sources.Key
 	Asset string
 	Field string // what differs, such as size or content
 	What  string // for people
@@ -116,7 +118,7 @@ func scanVerification(rows *sql.Rows) (v Verification, err error) {
 // Differences lists what a verification found, in key order. Only those of the last
 // one of a pair are kept.
 func (s *Store) Differences(ctx context.Context, verification int64) iter.Seq2[Difference, error] {
-	return paged(s.r, "", func(d Difference) string { return d.Field + " " + d.Key }, func(after string) ([]Difference, error) {
+	return paged(s.r, "", func(d Difference) string { return d.Field + " " + string(d.Key) }, func(after string) ([]Difference, error) {
 		field, key, _ := strings.Cut(after, " ") // a field is one word
 		return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences WHERE verification = ? AND (key, field) > (?, ?)
 			ORDER BY key, field LIMIT ?`, verification, key, field, PageSize)

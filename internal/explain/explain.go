@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/mapping"
 	"assetferry/internal/oldurl"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -51,7 +52,7 @@ type Next struct{ Why, Command string }
 // An UnknownKeyError is that nothing is known of an object.
 type UnknownKeyError struct {
 	Asked   string
-	Similar []string
+	Similar []sources.Key
 }
 
 func (e *UnknownKeyError) Error() string {
@@ -63,7 +64,7 @@ func (e *UnknownKeyError) Hint() string {
 	if len(e.Similar) == 0 {
 		return "a key is relative to SOURCE, as plan --verbose shows it; an object that never was anything but unchanged or left out has no record"
 	}
-	similar := slices.Compact(slices.Sorted(slices.Values(e.Similar)))
+	similar := texts(slices.Compact(slices.Sorted(slices.Values(e.Similar))))
 	for n, s := range similar {
 		similar[n] = fmt.Sprintf("%q", s)
 	}
@@ -81,8 +82,8 @@ func (e *Explainer) Find(ctx context.Context, asked string) iter.Seq2[History, e
 		for _, p := range pairs {
 			h, err := e.find(ctx, p, asked)
 			if err == nil && h.isEmpty() {
-				var similar []string
-				similar, err = e.Store.KeysEnding(ctx, p.ID, path.Base(h.key), suggestedKeys)
+				var similar []sources.Key
+				similar, err = e.Store.KeysEnding(ctx, p.ID, path.Base(string(h.key)), suggestedKeys)
 				if unknown.Similar = append(unknown.Similar, similar...); err == nil {
 					continue
 				}
@@ -102,7 +103,7 @@ func (e *Explainer) Find(ctx context.Context, asked string) iter.Seq2[History, e
 // find finds what a pair knows; an empty history with the key that was looked for if it is
 // nothing.
 func (e *Explainer) find(ctx context.Context, p state.Pair, asked string) (History, error) {
-	key := keyWithin(p.Source, asked)
+	key := sources.Key(keyWithin(p.Source, asked))
 	if byAsset, err := e.Store.KeyOfAsset(ctx, p.ID, asked); err == nil {
 		key = byAsset
 	} else if !errors.Is(err, state.ErrNotFound) {
@@ -110,7 +111,7 @@ func (e *Explainer) find(ctx context.Context, p state.Pair, asked string) (Histo
 	}
 	h, err := e.load(ctx, p, key)
 	if err == nil && h.isEmpty() { // a key that looks like a path into the source
-		h, err = e.load(ctx, p, asked)
+		h, err = e.load(ctx, p, sources.Key(asked))
 	}
 	if err == nil && h.receipt == nil {
 		h, err = e.followed(ctx, h)

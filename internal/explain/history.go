@@ -14,7 +14,7 @@ import (
 // A History is what the journal knows of an object.
 type History struct {
 	pair        state.Pair
-	key         string
+	key         sources.Key
 	receipt     *state.Receipt
 	sharesWith  *sources.Key // the key of the object whose asset it has; nil if it has one of its own, or none
 	arrival     state.Arrival
@@ -30,8 +30,8 @@ type History struct {
 	orphan      *state.Orphan // nil unless it is gone from the source
 	trashedFrom time.Time     // of an orphan in quarantine
 	earlier     []state.Earlier
-	movedTo     string // the key that it goes by now
-	movedIn     string // the run that moved it
+	movedTo     sources.Key // the key that it goes by now
+	movedIn     string      // the run that moved it
 
 	names   names
 	sidecar *sidecar // nil if it is none
@@ -53,19 +53,19 @@ func orNil[T any](v T, err error) (*T, error) {
 	return &v, err
 }
 
-func (e *Explainer) load(ctx context.Context, p state.Pair, key string) (h History, err error) {
+func (e *Explainer) load(ctx context.Context, p state.Pair, key sources.Key) (h History, err error) {
 	h = History{pair: p, key: key, attempts: map[int64][]state.Attempt{}}
-	if h.receipt, err = orNil(e.Store.Receipt(ctx, p.ID, sources.Key(key))); err != nil {
+	if h.receipt, err = orNil(e.Store.Receipt(ctx, p.ID, key)); err != nil {
 		return h, err
 	}
-	if h.failure, err = orNil(e.Store.Failure(ctx, p.ID, sources.Key(key))); err != nil {
+	if h.failure, err = orNil(e.Store.Failure(ctx, p.ID, key)); err != nil {
 		return h, err
 	}
-	if h.stages, err = e.Store.Stages(ctx, p.ID, sources.Key(key)); err != nil {
+	if h.stages, err = e.Store.Stages(ctx, p.ID, key); err != nil {
 		return h, err
 	}
 	for _, s := range h.stages {
-		if h.attempts[s.Run.Num], err = e.Store.Attempts(ctx, s.Run.Num, sources.Key(key)); err != nil {
+		if h.attempts[s.Run.Num], err = e.Store.Attempts(ctx, s.Run.Num, key); err != nil {
 			return h, err
 		}
 	}
@@ -79,7 +79,7 @@ func (e *Explainer) load(ctx context.Context, p state.Pair, key string) (h Histo
 		if h.sidecar, err = e.loadSidecar(ctx, p, key); err != nil {
 			return h, err
 		}
-		h.sharesWith, err = orNil(e.Store.AliasOwner(ctx, p.ID, sources.Key(key)))
+		h.sharesWith, err = orNil(e.Store.AliasOwner(ctx, p.ID, key))
 		return h, err
 	}
 	return h, errors.Join(e.loadPlace(ctx, &h), e.loadProof(ctx, &h), e.loadNames(ctx, &h))
@@ -87,7 +87,7 @@ func (e *Explainer) load(ctx context.Context, p state.Pair, key string) (h Histo
 
 // loadSyncs finds out what syncs did to an object, and whether it is gone.
 func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
-	if h.orphan, err = orNil(e.Store.Orphan(ctx, h.pair.ID, sources.Key(h.key))); err != nil {
+	if h.orphan, err = orNil(e.Store.Orphan(ctx, h.pair.ID, h.key)); err != nil {
 		return err
 	}
 	if h.orphan != nil {
@@ -95,10 +95,10 @@ func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
 			return err
 		}
 	}
-	if h.earlier, err = e.Store.Earlier(ctx, h.pair.ID, sources.Key(h.key)); err != nil {
+	if h.earlier, err = e.Store.Earlier(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
-	h.movedTo, h.movedIn, err = e.Store.MovedTo(ctx, h.pair.ID, sources.Key(h.key))
+	h.movedTo, h.movedIn, err = e.Store.MovedTo(ctx, h.pair.ID, h.key)
 	if errors.Is(err, state.ErrNotFound) {
 		err = nil
 	}
@@ -124,15 +124,15 @@ func (e *Explainer) loadPlace(ctx context.Context, h *History) error {
 			h.folder = *path
 		}
 	}
-	if h.description, err = orNil(e.Store.Description(ctx, h.pair.ID, sources.Key(h.key))); err != nil {
+	if h.description, err = orNil(e.Store.Description(ctx, h.pair.ID, h.key)); err != nil {
 		return err
 	}
-	h.described, err = e.Store.DescribedAs(ctx, h.pair.ID, sources.Key(h.key))
+	h.described, err = e.Store.DescribedAs(ctx, h.pair.ID, h.key)
 	return err
 }
 
 func (e *Explainer) loadProof(ctx context.Context, h *History) (err error) {
-	if h.arrival, err = e.Store.ArrivalOf(ctx, h.pair.ID, sources.Key(h.key)); err != nil || h.arrival.Listed.ID == 0 {
+	if h.arrival, err = e.Store.ArrivalOf(ctx, h.pair.ID, h.key); err != nil || h.arrival.Listed.ID == 0 {
 		return err
 	}
 	if h.differences, err = e.Store.DifferencesOf(ctx, h.arrival.Listed.ID, h.receipt.Asset); err != nil {

@@ -9,12 +9,13 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/oldurl"
 	"assetferry/internal/redirect"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
 // names are what an object is known by besides its key.
 type names struct {
-	former, aliases []string // keys
+	former, aliases []sources.Key
 	addresses       []oldurl.Old
 }
 
@@ -37,15 +38,15 @@ func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 	if err != nil {
 		return h, err
 	}
-	var key string
-	if config.IsAddress(h.key) {
-		found, err := m.Finder().Find(ctx, h.key)
+	var key sources.Key
+	if asked := string(h.key); config.IsAddress(asked) {
+		found, err := m.Finder().Find(ctx, asked)
 		if errors.Is(err, oldurl.ErrUnknown) {
 			return h, nil
 		} else if err != nil {
 			return h, err
 		}
-		key = found.Key
+		key = sources.Key(found.Key)
 	} else {
 		at, err := e.Store.AddressByKey(ctx, h.pair.ID, h.key)
 		if errors.Is(err, state.ErrNotFound) {
@@ -56,7 +57,7 @@ func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 		key = at.Key
 	}
 	now, err := e.load(ctx, h.pair, key)
-	if now.by = h.key; !h.isEmpty() {
+	if now.by = string(h.key); !h.isEmpty() {
 		now.was = &h
 	}
 	return now, err
@@ -87,7 +88,7 @@ func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	for _, group := range []struct {
 		all  []string
 		kind oldurl.Kind
-	}{{[]string{h.key}, oldurl.Current}, {n.former, oldurl.Former}, {n.aliases, oldurl.Alias}, {given, oldurl.Given}} {
+	}{{[]string{string(h.key)}, oldurl.Current}, {texts(n.former), oldurl.Former}, {texts(n.aliases), oldurl.Alias}, {given, oldurl.Given}} {
 		for _, as := range group.all {
 			if err := n.add(ctx, m, *h, as, group.kind); err != nil {
 				return err
@@ -97,12 +98,21 @@ func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	return nil
 }
 
+// texts are keys as they are shown, and looked for among old addresses.
+func texts(keys []sources.Key) []string {
+	all := make([]string, len(keys))
+	for n, key := range keys {
+		all[n] = string(key)
+	}
+	return all
+}
+
 // add adds the old addresses that an object has because of something it is known by.
 func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, kind oldurl.Kind) error {
-	o := oldurl.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
+	o := oldurl.Object{Key: string(h.key), Kind: kind, URL: h.receipt.URL}
 	if kind != oldurl.Given {
 		found, err := m.ByKey(ctx, as)
-		if err != nil || found.Key != h.key { // another one has it
+		if err != nil || found.Key != o.Key { // another one has it
 			return err
 		}
 		o.Images = found.Images
@@ -124,10 +134,10 @@ func (p *Page) addNames(h History) {
 		p.line("Was", fmt.Sprintf("%s, which leads here", h.by))
 	}
 	if len(h.names.former) > 0 {
-		p.line("Went by", strings.Join(h.names.former, ", "))
+		p.line("Went by", strings.Join(texts(h.names.former), ", "))
 	}
 	if len(h.names.aliases) > 0 {
-		p.line("Also as", strings.Join(h.names.aliases, ", "))
+		p.line("Also as", strings.Join(texts(h.names.aliases), ", "))
 	}
 	title := "Old address"
 	for n, old := range h.names.addresses {

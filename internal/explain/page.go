@@ -44,7 +44,7 @@ func (e *Explainer) Pages(h History) (pages []*Page) {
 	if h.was != nil {
 		pages = e.Pages(*h.was)
 	}
-	p := &Page{Key: h.key, mapping: e.Mapping}
+	p := &Page{Key: string(h.key), mapping: e.Mapping}
 	p.add(h)
 	return append(pages, p)
 }
@@ -107,7 +107,7 @@ func (p *Page) addEarlier(h History, run state.Run) {
 			continue
 		}
 		if was.Key != h.key {
-			p.line("", "before, its key was "+was.Key)
+			p.line("", "before, its key was "+string(was.Key))
 		}
 		p.line("", fmt.Sprintf("before, its asset was %s with %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Digest)))
 	}
@@ -184,7 +184,7 @@ func (p *Page) addProof(h History) {
 	}
 	for _, d := range h.differences {
 		p.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, at(listed.At), d.What))
-		p.event("check", event.Check{Key: h.key, AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
+		p.event("check", event.Check{Key: string(h.key), AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
 	}
 }
 
@@ -218,7 +218,7 @@ func (p *Page) addStage(h History, s state.Stage) {
 	for _, t := range h.attempts[s.Run.Num] {
 		p.line("", fmt.Sprintf("attempt %d, %s, %s: %s", t.Number, t.At.Local().Format(time.DateTime), t.Class, t.Error))
 	}
-	line := event.Item{Key: h.key, Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
+	line := event.Item{Key: string(h.key), Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
 		Run: s.Run.ID, Reason: i.Reason, Attempts: i.Attempts}
 	if h.receipt != nil && h.receipt.Asset == i.Asset {
 		line.URL = h.receipt.URL

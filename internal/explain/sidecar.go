@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -22,8 +23,8 @@ type sidecar struct {
 
 // loadSidecar finds out whether a key is that of a sidecar, and what it describes; nil if
 // it is none.
-func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key string) (*sidecar, error) {
-	folded, ok := metadata.FoldSidecar(key)
+func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key sources.Key) (*sidecar, error) {
+	folded, ok := metadata.FoldSidecar(string(key))
 	if !ok {
 		return nil, nil
 	}
@@ -31,7 +32,7 @@ func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key string) (
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(all, func(c state.Sidecar) bool { return string(c.Key) == key })
+	at := slices.IndexFunc(all, func(c state.Sidecar) bool { return c.Key == key })
 	if at < 0 {
 		return nil, nil
 	}
@@ -40,7 +41,7 @@ func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key string) (
 	if err != nil || len(runs) == 0 {
 		return s, err
 	}
-	owner, _ := metadata.OwnerOf(key)
+	owner, _ := metadata.OwnerOf(string(key))
 	var begins []string
 	if owner.Begin != "" {
 		begins = []string{owner.Begin}
@@ -53,7 +54,7 @@ func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key string) (
 		if !owner.Describes(string(o.Key)) {
 			continue
 		}
-		h, err := e.load(ctx, p, string(o.Key))
+		h, err := e.load(ctx, p, o.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +75,7 @@ func (p *Page) addSidecar(of History) {
 	}
 	p.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
 	for _, h := range s.owners {
-		p.line("Describes", h.key)
+		p.line("Describes", string(h.key))
 		if why := notTaken(h, string(s.Key)); why != "" {
 			p.line("", why)
 			continue

@@ -119,7 +119,7 @@ func (p *Probe) heads(ctx context.Context, run int64) error {
 			continue
 		}
 		g := glance{item: i}
-		if g.alike, err = sharesSize(string(i.Key)); err != nil {
+		if g.alike, err = sharesSize(i.Key); err != nil {
 			return err
 		}
 		if page = append(page, g); len(page) < probePage {
@@ -134,10 +134,10 @@ func (p *Probe) heads(ctx context.Context, run int64) error {
 }
 
 // inOrder gives a function that tells of keys in order whether they are among contents.
-func inOrder(all iter.Seq2[state.Content, error]) (has func(key string) (bool, error), stop func()) {
+func inOrder(all iter.Seq2[state.Content, error]) (has func(key sources.Key) (bool, error), stop func()) {
 	next, stop := iter.Pull2(all)
 	c, err, more := next()
-	return func(key string) (bool, error) {
+	return func(key sources.Key) (bool, error) {
 		for more && err == nil && c.Key < key {
 			c, err, more = next()
 		}
@@ -159,7 +159,7 @@ func (p *Probe) headPage(ctx context.Context, run int64, page []glance) error {
 		g := &page[n]
 		p.note(g)
 		if g.alike {
-			digests = append(digests, state.Content{Key: string(g.item.Key), Size: g.item.Size, Digest: g.digest})
+			digests = append(digests, state.Content{Key: g.item.Key, Size: g.item.Size, Digest: g.digest})
 		}
 	}
 	if len(digests) == 0 {
@@ -271,7 +271,7 @@ func equal(e state.Equals) []Finding {
 	}
 	f := (&sum{definition: equalContent, objects: e.Groups, bytes: e.Spare}).finding()
 	for _, g := range e.Some {
-		f.Examples = append(f.Examples, ui.Count(g.Objects)+" times "+ui.Bytes(g.Size)+": "+g.First+" = "+g.Last)
+		f.Examples = append(f.Examples, ui.Count(g.Objects)+" times "+ui.Bytes(g.Size)+": "+string(g.First)+" = "+string(g.Last))
 	}
 	return []Finding{f}
 }

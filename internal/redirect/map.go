@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assetferry/internal/oldurl"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -74,7 +75,7 @@ func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 
 // ByKey finds an object for the finder, as do the next two.
 func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
-	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, key))
+	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
 // ByAddress finds an object by an address that it had.
@@ -93,7 +94,7 @@ func (m *Map) objectOf(at state.Address, err error) (oldurl.Object, error) {
 	}
 	kind := [...]oldurl.Kind{state.ByKey: oldurl.Current, state.ByFormerKey: oldurl.Former, state.ByAlias: oldurl.Alias,
 		state.ByGivenAddress: oldurl.Given}[at.Known]
-	return oldurl.Object{Key: at.Key, Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
+	return oldurl.Object{Key: string(at.Key), Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
 }
 
 // An Entry is an object with its addresses, or the reason why they must not be written.
@@ -125,7 +126,7 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 // by.
 func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
-	row := Row{Key: at.Key, AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
+	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
 	if m.Images {
 		var err error
 		if row.Images, err = at.Images(); err != nil {
@@ -137,7 +138,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entr
 		as = oldurl.WithoutHost(as)
 	}
 	for old, err := range m.finder.List(ctx, as, o) {
-		l := Entry{row, o.Left, cmp.Or(at.TakenBy, old.TakenBy)}
+		l := Entry{row, o.Left, cmp.Or(string(at.TakenBy), old.TakenBy)}
 		l.Old, l.New, l.Kind, l.Width = old.Address, old.New, old.Kind, old.Width
 		if l.Width > 0 {
 			l.Images = nil

@@ -61,7 +61,7 @@ func (c *counts) walk(ctx context.Context) error {
 			return err
 		}
 		c.listed.add(f.Size)
-		c.items.add(f.Key, f.Size)
+		c.items.add(string(f.Key), f.Size)
 	}
 	for i, err := range c.l.journal.Remarkable(ctx, c.l.run.Num) {
 		if err != nil {
@@ -74,7 +74,7 @@ func (c *counts) walk(ctx context.Context) error {
 			return err
 		}
 		c.maybe.add(f.Size)
-		c.unchanged.add(f.Key, f.Size)
+		c.unchanged.add(string(f.Key), f.Size)
 	}
 	return errors.Join(c.countNewSkips(ctx), c.sumReceipts(ctx))
 }
@@ -137,7 +137,7 @@ func (c *counts) countNewSkips(ctx context.Context) error {
 		if o.New++; o.New == 1 {
 			o.Examples = nil
 		}
-		o.Examples = appendUpTo(shownExamples, o.Examples, s.Key)
+		o.Examples = appendUpTo(shownExamples, o.Examples, string(s.Key))
 	}
 	return nil
 }

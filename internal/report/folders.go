@@ -56,7 +56,7 @@ func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 				return
 			}
 			sum := loose
-			if name := FolderOf(f.Key); name != "" {
+			if name := FolderOf(string(f.Key)); name != "" {
 				if !inside.enter(name, yield) {
 					return
 				}

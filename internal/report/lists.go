@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -38,7 +39,7 @@ func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
 	if !l.hasUnlisted() {
 		return items
 	}
-	return merge(func(f state.Fate) string { return f.Key }, items, l.journal.Unlisted(ctx, l.run))
+	return merge(func(f state.Fate) sources.Key { return f.Key }, items, l.journal.Unlisted(ctx, l.run))
 }
 
 // accounts walks through the objects of the run in key order: those in the given states of
@@ -48,7 +49,7 @@ func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Se
 	if !l.hasUnlisted() || len(states) > 0 && !slices.Contains(states, state.ItemSkipped) {
 		return items
 	}
-	return merge(func(a state.Account) string { return a.Key }, items, l.journal.UnlistedAccounts(ctx, l.run))
+	return merge(func(a state.Account) sources.Key { return a.Key }, items, l.journal.UnlistedAccounts(ctx, l.run))
 }
 
 // hasUnlisted reports whether there are unchanged objects that the journal tells and has no
@@ -56,7 +57,7 @@ func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Se
 func (l *lists) hasUnlisted() bool { return l.told && l.run.Unchanged > 0 }
 
 // merge makes one walk in key order of two that are.
-func merge[T any](key func(T) string, one, other iter.Seq2[T, error]) iter.Seq2[T, error] {
+func merge[T any](key func(T) sources.Key, one, other iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next, stop := iter.Pull2(other)
 		defer stop()
@@ -92,7 +93,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 		defer stop()
 		differs, failed, more := next()
 		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
-			for more && failed == nil && string(differs.Key) < a.Key {
+			for more && failed == nil && differs.Key < a.Key {
 				differs, failed, more = next()
 			}
 			if err = errors.Join(err, failed); err != nil {
@@ -100,7 +101,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 				return
 			}
 			line := l.line(a)
-			if more && string(differs.Key) == a.Key {
+			if more && differs.Key == a.Key {
 				line.AssetName = differs.Filename()
 			}
 			if c.takes(line) && !yield(line, nil) {
@@ -114,7 +115,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 func (l *lists) line(a state.Account) Line {
 	return Line{
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
-		Key:    a.Key, Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
+		Key:    string(a.Key), Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
 		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
 		Class: a.Class, Error: a.Error, Attempts: a.Attempts, Origin: formerKey(a.Action, a.Origin),
 	}
@@ -122,11 +123,11 @@ func (l *lists) line(a state.Account) Line {
 
 // formerKey is the key that an object went by before, by the origin of its item. That of one
 // that shares the asset of another object is the key of the other one.
-func formerKey(a state.Action, origin string) string {
+func formerKey(a state.Action, origin sources.Key) string {
 	if a == state.Adopt {
 		return ""
 	}
-	return origin
+	return string(origin)
 }
 
 // category is the name of a category, or its id where that is not known.

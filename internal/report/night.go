@@ -307,7 +307,7 @@ func (n *nightReader) changes(ctx context.Context, tallies []state.Tally, nameOf
 			return nil, err
 		}
 		for _, i := range items {
-			c.First = append(c.First, Changed{string(i.Key), formerKey(i.Action, string(i.Origin))})
+			c.First = append(c.First, Changed{string(i.Key), formerKey(i.Action, i.Origin)})
 		}
 		slices.SortFunc(c.First, func(a, b Changed) int { return cmp.Compare(a.Key, b.Key) })
 		c.First = c.First[:min(len(c.First), shownChanges)]
@@ -349,7 +349,7 @@ func (n *nightReader) gone(ctx context.Context) error {
 }
 
 func (n *nightReader) goneObject(m state.Missed) GoneObject {
-	o := GoneObject{Key: m.Key, New: !m.Again, State: Told(m.Action, m.State), Reason: m.Reason}
+	o := GoneObject{Key: string(m.Key), New: !m.Again, State: Told(m.Action, m.State), Reason: m.Reason}
 	since := m.Since
 	if since.IsZero() && o.New {
 		since = n.run.ListedAt
@@ -375,7 +375,7 @@ func (n *nightReader) recovered(ctx context.Context) error {
 			return err
 		}
 		c.add(f.Size)
-		c.First = appendUpTo(shownChanges, c.First, Changed{Key: f.Key})
+		c.First = appendUpTo(shownChanges, c.First, Changed{Key: string(f.Key)})
 	}
 	n.night.Recovered = c
 	return nil
@@ -385,7 +385,7 @@ func (n *nightReader) failing(ctx context.Context) error {
 	n.night.Failing.First = []FailingObject{}
 	all, err := n.journal.Lasting(ctx, n.run, shownChanges)
 	for _, l := range all {
-		o := FailingObject{Key: l.Key, State: Told(l.Action, l.State), Runs: l.Runs, Error: l.Error}
+		o := FailingObject{Key: string(l.Key), State: Told(l.Action, l.State), Runs: l.Runs, Error: l.Error}
 		if !l.Since.IsZero() {
 			o.Since = &l.Since
 		}

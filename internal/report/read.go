@@ -193,7 +193,7 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 		if len(p.First) == shownDifferences {
 			break
 		}
-		p.First = append(p.First, Difference{Key: d.Key, AssetID: d.Asset, Field: d.Field, What: d.What})
+		p.First = append(p.First, Difference{Key: string(d.Key), AssetID: d.Asset, Field: d.Field, What: d.What})
 	}
 	return nil
 }

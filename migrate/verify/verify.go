@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -226,7 +227,7 @@ func (c *comparison) found(d migrate.Difference) {
 	defer c.mu.Unlock()
 	if !d.Note {
 		c.result.Differences++
-		c.differences = append(c.differences, state.Difference{Key: d.Key, Asset: d.Asset, Field: d.Field, What: d.What})
+		c.differences = append(c.differences, state.Difference{Key: sources.Key(d.Key), Asset: d.Asset, Field: d.Field, What: d.What})
 	}
 	c.Watch.Found(d)
 }

@@ -107,12 +107,12 @@ func (w *world) wantAllThere() {
 		if o.Obstacle != "" {
 			continue
 		}
-		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, string(o.Key))
+		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, o.Key)
 		if err != nil {
 			w.Errorf("%s leads nowhere: %v", o.Key, err)
 			continue
 		}
-		if a.Key == string(o.Key) {
+		if a.Key == o.Key {
 			continue
 		}
 		asset, err := w.other.Asset(w.Context(), a.Asset)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/sources"
+
 	inject "assetferry/internal/test/faults"
 	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
@@ -24,12 +26,12 @@ func (w *world) leadTo(keys ...string) map[string]string {
 	w.Helper()
 	owners := map[string]string{}
 	for _, key := range keys {
-		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, key)
+		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, sources.Key(key))
 		if errors.Is(err, state.ErrNotFound) {
 			continue
 		}
 		must(w, err)
-		owners[key] = a.Key
+		owners[key] = string(a.Key)
 	}
 	return owners
 }

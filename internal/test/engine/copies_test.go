@@ -214,7 +214,7 @@ func (h *hoard) check(plan migrate.Plan) {
 			}
 		}
 		delete(h.led, key)
-		a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, key)
+		a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, o.Key)
 		if err != nil {
 			h.Errorf("%s leads nowhere, and nothing is told: %v", key, err)
 			continue
@@ -222,7 +222,7 @@ func (h *hoard) check(plan migrate.Plan) {
 		asset, err := h.other.Asset(h.Context(), a.Asset)
 		if err != nil {
 			h.Errorf("%s leads to nothing by %s, and nothing is told: %v", key, a.Key, err)
-		} else if got, want := h.content(asset), h.contentOf(key); got != want && (a.Key != key || got != edited) {
+		} else if got, want := h.content(asset), h.contentOf(key); got != want && (a.Key != o.Key || got != edited) {
 			h.Errorf("%s leads to %q by %s, and is %q", key, got, a.Key, want)
 		} else if got == want {
 			h.led[key] = lead{asset.ID, got}
@@ -237,7 +237,7 @@ func (h *hoard) checkKept(key string) {
 	if !known {
 		return
 	}
-	a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, key)
+	a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, sources.Key(key))
 	if err != nil {
 		h.Errorf("%s leads nowhere any more: %v", key, err)
 		return
