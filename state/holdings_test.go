@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+
+	"assetferry/internal/test/holdings"
 )
 
 // Every column of the schema is of one kind of data, and every column that is named is there.
@@ -21,17 +23,17 @@ func TestHoldings(t *testing.T) {
 	for _, c := range columns {
 		there[c[0]+"."+c[1]] = true
 		kinds := 0
-		for _, h := range Holdings() {
-			if h.Holds(c[0], c[1]) {
+		for _, h := range holdings.Kinds() {
+			if h.Has(c[0], c[1]) {
 				kinds++
 			}
 		}
 		if kinds != 1 {
-			t.Errorf("%s.%s is of %d kinds of data, want one: see Holdings", c[0], c[1], kinds)
+			t.Errorf("%s.%s is of %d kinds of data, want one: see internal/test/holdings", c[0], c[1], kinds)
 		}
 	}
-	for _, h := range Holdings() {
-		for table, names := range h.columns {
+	for _, h := range holdings.Kinds() {
+		for table, names := range h.Columns {
 			for _, name := range names {
 				if !there[table+"."+name] {
 					t.Errorf("there is no %s", fmt.Sprint(table, ".", name))

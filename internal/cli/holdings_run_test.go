@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
-	"assetferry/state"
+	"assetferry/internal/test/holdings"
 )
 
 // tellTales are words that runs come across, with what the help calls them.
@@ -58,6 +58,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kinds := holdings.Kinds()
 	columns := columnsWith(t, filepath.Join(dir, "st", "x.db"))
 	for word, kind := range tellTales() {
 		in := columns[word]
@@ -69,8 +70,8 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 			if table == "former" { // what a receipt and an asset were, with all of it
 				continue
 			}
-			i := slices.IndexFunc(state.Holdings(), func(h state.Holding) bool { return h.Holds(table, name) })
-			if i < 0 || !strings.HasPrefix(state.Holdings()[i].Text, kind) {
+			i := slices.IndexFunc(kinds, func(k holdings.Kind) bool { return k.Has(table, name) })
+			if i < 0 || !strings.HasPrefix(kinds[i].Text, kind) {
 				t.Errorf("%s is in %s, which is not of the kind %q", word, column, kind)
 			}
 		}

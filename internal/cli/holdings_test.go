@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/state"
+	"assetferry/internal/test/holdings"
 )
 
 // topicWords is the text of a help topic with all white space alike.
@@ -28,7 +28,7 @@ func topicWords(t *testing.T, name string) string {
 func TestHelpNamesWhatTheStateHolds(t *testing.T) {
 	for _, topic := range []string{"security", "journal"} {
 		text := strings.ToLower(topicWords(t, topic))
-		for _, h := range state.Holdings() {
+		for _, h := range holdings.Kinds() {
 			if !strings.Contains(text, strings.ToLower(h.Text)) {
 				t.Errorf("help %s does not say %q", topic, h.Text)
 			}

@@ -132,9 +132,12 @@ func (l *library) engine() *enrich.Engine {
 
 func (l *library) counts() map[enrichment.State]int64 {
 	l.Helper()
-	counts, err := l.store.Count(l.Context(), destination)
-	must(l, err)
-	return counts[enrichment.KindDescribe]
+	counts := map[enrichment.State]int64{}
+	for c, err := range l.store.Enrichments(l.Context(), destination, enrichment.Filter{Kind: enrichment.KindDescribe}) {
+		must(l, err)
+		counts[c.Enrichment.State]++
+	}
+	return counts
 }
 
 // TestServices describes, writes, reviews, translates and takes back against both stand-ins.

@@ -1,7 +1,6 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"assetferry/state"
 )
 
 // A Question is about to be asked of the AI content service.

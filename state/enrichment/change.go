@@ -1,13 +1,14 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
+
+	"assetferry/state"
 )
 
 // A ChangeState says how far it has come with a change of an asset.

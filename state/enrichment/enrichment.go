@@ -5,7 +5,6 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"bytes"
 	"context"
 	"database/sql"
@@ -16,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assetferry/state"
 )
 
 // A Store keeps enrichments in a state database.
@@ -156,26 +157,6 @@ func (s *Store) page(ctx context.Context, where string, args []any) ([]Enrichabl
 		FROM enrichments e JOIN enrichment_runs r ON r.num = e.run
 		LEFT JOIN surveyed s ON s.destination = e.destination AND s.asset = e.asset
 		LEFT JOIN decorative d ON d.destination = e.destination AND d.asset = e.asset `+where+` AND e.num > ? ORDER BY e.num LIMIT ?`, args...)
-}
-
-// Count counts the enrichments of a destination by kind and state.
-func (s *Store) Count(ctx context.Context, destination string) (map[Kind]map[State]int64, error) {
-	type count struct {
-		kind  Kind
-		state State
-		n     int64
-	}
-	counts, err := state.Query(ctx, s.state, "count proposals", func(rows *sql.Rows) (c count, err error) {
-		return c, rows.Scan(&c.kind, &c.state, &c.n)
-	}, `SELECT kind, state, count(*) FROM enrichments WHERE destination = ? GROUP BY kind, state`, destination)
-	all := map[Kind]map[State]int64{}
-	for _, c := range counts {
-		if all[c.kind] == nil {
-			all[c.kind] = map[State]int64{}
-		}
-		all[c.kind][c.state] = c.n
-	}
-	return all, err
 }
 
 func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]Enrichment, error) {

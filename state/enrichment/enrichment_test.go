@@ -1,7 +1,6 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"assetferry/state"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -157,9 +158,9 @@ func TestEnrichment(t *testing.T) {
 	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != Undone {
 		t.Errorf("got %+v (%v)", got, err)
 	}
-	counts, err := s.Count(t.Context(), library)
-	if err != nil || counts[KindDescribe][Undone] != 1 {
-		t.Errorf("counted %v (%v)", counts, err)
+	undone := collect(t, s.Enrichments(t.Context(), library, Filter{States: []State{Undone}, Kind: KindDescribe}))
+	if len(undone) != 1 {
+		t.Errorf("undone are %+v", undone)
 	}
 }
 

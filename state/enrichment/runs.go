@@ -1,10 +1,11 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"context"
 	"database/sql"
 	"time"
+
+	"assetferry/state"
 )
 
 // A Run is one invocation of a command that asks the AI content service, or that

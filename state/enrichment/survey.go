@@ -1,7 +1,6 @@
 package enrichment
 
 import (
-	"assetferry/state"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -9,6 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"assetferry/state"
 )
 
 // A Surveyed is an asset of a destination as it was listed last.

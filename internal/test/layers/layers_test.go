@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"internal/probe":               {"internal/assets", "internal/profile"},
 	"internal/enrich/proposals":    {"internal/metadata", "internal/rows", "internal/ui"},
 	"internal/oldurl/oldurltest":   {}, // for tests
-	"internal/redirect":            {"migrate/verify", "internal/oldurl", "internal/rows", "migrate", "state", "internal/assets"},
+	"internal/redirect":            {"migrate/verify", "internal/oldurl", "internal/rows", "migrate", "sources", "state", "internal/assets"},
 	"internal/rewrite":             {"internal/event", "internal/hint", "internal/oldurl", "internal/redirect", "internal/rows", "internal/ui"},
 	"internal/demo":                {"internal/hint", "internal/sandbox", "internal/ui"},
 	"internal/wizard":              {"internal/config", "internal/ui"},

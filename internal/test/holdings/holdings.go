@@ -1,28 +1,25 @@
-package state
+// Package holdings says of every column of the state database which kind of data it holds, in the words
+// of the help, for the tests that compare the help and the schema with it.
+package holdings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// A Holding is a kind of data that a state database holds, in the words of the help, and the
-// columns that hold it. What the help says of personal data is compared with these, and a
-// test fails for a column that is in none or in two.
-type Holding struct {
+// A Kind is a kind of data and the columns that hold it.
+type Kind struct {
 	Text    string              // how the help names it; empty for what tells of nobody
-	columns map[string][]string // by table
+	Columns map[string][]string // by table
 }
 
-// Holds reports whether a column holds this kind of data.
-func (h Holding) Holds(table, column string) bool {
-	for _, c := range h.columns[table] {
-		if c == column {
-			return true
-		}
-	}
-	return false
-}
+// Has reports whether a column holds this kind of data.
+func (k Kind) Has(table, column string) bool { return slices.Contains(k.Columns[table], column) }
 
-// Holdings are all kinds of data in a state database.
-func Holdings() []Holding {
-	return []Holding{
+// Kinds are all kinds of data in a state database. A test of package state fails for a column that is
+// in none or in two.
+func Kinds() []Kind {
+	return []Kind{
 		{"names of files, folders and categories, the path of the source, and the flags that runs were begun with", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
