@@ -22,19 +22,48 @@ type Alias struct {
 // ofLiving joins the aliases that count with the receipts of their owners.
 const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.digest = a.digest `
 
-const aliasColumns = `a.key, a.size, a.time, a.version_tag, a.content_type, a.owner, a.run`
+// An aliasRow is an alias as its columns are.
+type aliasRow struct {
+	Alias
+	changed int64
+}
 
-func scanAlias(rows *sql.Rows) (a Alias, err error) {
-	var changed int64
-	err = rows.Scan(&a.Key, &a.Size, &changed, &a.VersionTag, (*textOrNull)(&a.ContentType), &a.Owner, &a.Run)
-	a.Time = fromNanos(changed)
-	return a, err
+// aliasTable is what is read of an alias a. It is written from the item of its object, see aliasFromItem.
+var aliasTable = Columns[aliasRow]{
+	{Name: "key", Read: "a.key", Into: func(r *aliasRow) any { return &r.Key }},
+	{Name: "size", Read: "a.size", Into: func(r *aliasRow) any { return &r.Size }},
+	{Name: "time", Read: "a.time", Into: func(r *aliasRow) any { return &r.changed }},
+	{Name: "version_tag", Read: "a.version_tag", Into: func(r *aliasRow) any { return &r.VersionTag }},
+	{Name: "content_type", Read: "a.content_type", Into: func(r *aliasRow) any { return (*textOrNull)(&r.ContentType) }},
+	{Name: "owner", Read: "a.owner", Into: func(r *aliasRow) any { return &r.Owner }},
+	{Name: "run", Read: "a.run", Into: func(r *aliasRow) any { return &r.Run }},
+}
+
+// What statements write and read of aliases.
+var (
+	// aliasFromItem is what an alias has of the item i of its object, and of the receipt r of its owner.
+	aliasFromItem = aliasTable.From(map[string]string{
+		"key": "i.key", "size": "i.size", "time": "i.time", "version_tag": "i.version_tag", "content_type": "i.content_type", "owner": "r.key", "run": "i.run",
+	}, "")
+	aliasColumns = aliasTable.Reads()
+)
+
+// scanAliases gives what scans the rows of one query, into one row that is used again for each of them.
+func scanAliases() func(*sql.Rows) (Alias, error) {
+	var r aliasRow
+	targets := aliasTable.Targets(&r)
+	return func(rows *sql.Rows) (Alias, error) {
+		err := rows.Scan(targets...)
+		a := r.Alias
+		a.Time = fromNanos(r.changed)
+		return a, err
+	}
 }
 
 // AllAliases lists the aliases of a pair in key order, those with keys after the given one.
 func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, after, func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
-		return query(ctx, s.r, "list aliases", scanAlias,
+		return query(ctx, s.r, "list aliases", scanAliases(),
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, PageSize)
 	})
 }
@@ -42,7 +71,7 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 // AliasesOf lists those of one owner, with keys after the given one.
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
-		return query(ctx, s.r, "list aliases", scanAlias,
+		return query(ctx, s.r, "list aliases", scanAliases(),
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, PageSize)
 	})
 }
@@ -113,8 +142,8 @@ func (i Item) Joins() bool { return i.Action == Adopt && i.Origin != "" }
 // content that the plan found. Else its item has failed, and no blame stays: the next run
 // looks again.
 func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
-	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, key, size, time, version_tag, content_type, owner, run, digest)
-		SELECT ?1, i.key, i.size, i.time, i.version_tag, i.content_type, r.key, i.run, r.digest FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
+	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, digest, `+aliasTable.Names()+`)
+		SELECT ?1, r.digest, `+aliasFromItem+` FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
 		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
 			AND CASE WHEN i.digest IS NULL THEN i.version_tag <> '' AND r.version_tag = i.version_tag ELSE r.digest = i.digest END
 			AND NOT EXISTS (SELECT 1 FROM receipts own WHERE own.pair = ?1 AND own.key = i.key)

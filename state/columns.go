@@ -45,6 +45,11 @@ func (c Columns[T]) Sets() string {
 	return c.join(func(c Column[T]) string { return c.Name + " = ?" })
 }
 
+// Excluded is how an UPSERT sets the columns to what it could not insert.
+func (c Columns[T]) Excluded() string {
+	return c.join(func(c Column[T]) string { return c.Name + " = excluded." + c.Name })
+}
+
 // Reads is how a SELECT names the columns.
 func (c Columns[T]) Reads() string {
 	return c.join(func(c Column[T]) string {

@@ -105,13 +105,7 @@ func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
 	if err := supersedePlans(ctx, tx, r.Pair.ID, r.StartedAt); err != nil {
 		return err
 	}
-	var undoes any
-	if r.Undoes != 0 {
-		undoes = r.Undoes
-	}
-	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, undoes, started_at, listed_at, started_by)
-		VALUES (?, ?, ?, 'scanning', ?, ?, ?, ?, ?)`, r.ID, r.Pair.ID, r.Command, string(r.Rules), undoes,
-		r.StartedAt.UnixMilli(), r.ListedAt.UnixMilli(), r.StartedBy)
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+begunColumns.Names()+`) VALUES (`+begunColumns.Marks()+`)`, begunColumns.Values(nil, &runRow{Run: *r})...)
 	if err != nil {
 		return err
 	}
@@ -258,29 +252,75 @@ func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 		now.UnixMilli(), run)
 }
 
-const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
-	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, coalesce(r.undoes, 0), r.started_at, r.listed_at,
-	coalesce(r.finished_at, 0), r.started_by, r.approved_by, r.approval_stated_by, r.approval_key, coalesce(r.approved_at, 0), r.stopped,
-	coalesce(r.pruned_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
+// A runRow is a run with its pair as their columns are.
+type runRow struct {
+	Run
+	rules, categories                                 string
+	startedAt, listedAt, finishedAt, approved, pruned int64 // 0: not so far
+}
 
-func scanRun(rows *sql.Rows) (r Run, err error) {
-	var rules, categories string
-	var started, listed, finished, approved, pruned int64
-	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
-		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
-		&r.Undoes, &started, &listed, &finished, &r.StartedBy, &r.Approver.Name, &r.Approver.StatedBy, &r.Approver.Key, &approved, &r.Stopped, &pruned)
-	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
-	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
-	if finished != 0 {
-		r.FinishedAt = fromMillis(finished)
+// runTable is what is read of a run r and its pair p, and what is written when it begins.
+var runTable = Columns[runRow]{
+	{Name: "num", Read: "r.num", Into: func(r *runRow) any { return &r.Num }},
+	{Name: "id", Read: "r.id", Value: func(r *runRow) any { return r.ID }, Into: func(r *runRow) any { return &r.ID }},
+	{Name: "pair", Read: "p.id", Value: func(r *runRow) any { return r.Pair.ID }, Into: func(r *runRow) any { return &r.Pair.ID }},
+	{Name: "source", Read: "p.source", Into: func(r *runRow) any { return &r.Pair.Source }},
+	{Name: "destination", Read: "p.destination", Into: func(r *runRow) any { return &r.Pair.Destination }},
+	{Name: "address", Read: "p.address", Into: func(r *runRow) any { return &r.Pair.Address }},
+	{Name: "rehearsal", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
+	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
+	{Name: "state", Read: "r.state", Value: func(r *runRow) any { return string(r.State) }, Into: func(r *runRow) any { return &r.State }},
+	{Name: "rules", Read: "r.rules", Value: func(r *runRow) any { return string(r.Rules) }, Into: func(r *runRow) any { return &r.rules }},
+	{Name: "cursor", Read: "r.cursor", Into: func(r *runRow) any { return &r.Cursor }},
+	{Name: "scanned", Read: "r.scanned", Into: func(r *runRow) any { return &r.Scanned }},
+	{Name: "unchanged", Read: "r.unchanged", Into: func(r *runRow) any { return &r.Unchanged }},
+	{Name: "unchanged_bytes", Read: "r.unchanged_bytes", Into: func(r *runRow) any { return &r.UnchangedBytes }},
+	{Name: "categories", Read: "r.categories", Into: func(r *runRow) any { return &r.categories }},
+	{Name: "plan_hash", Read: "r.plan_hash", Into: func(r *runRow) any { return &r.PlanHash }},
+	{Name: "stale", Read: "r.stale", Into: func(r *runRow) any { return &r.Stale }},
+	{Name: "undoes", Read: "coalesce(r.undoes, 0)", Value: func(r *runRow) any { return unlessZero(r.Undoes) }, Into: func(r *runRow) any { return &r.Undoes }},
+	{Name: "started_at", Read: "r.started_at", Value: func(r *runRow) any { return r.StartedAt.UnixMilli() }, Into: func(r *runRow) any { return &r.startedAt }},
+	{Name: "listed_at", Read: "r.listed_at", Value: func(r *runRow) any { return r.ListedAt.UnixMilli() }, Into: func(r *runRow) any { return &r.listedAt }},
+	{Name: "finished_at", Read: "coalesce(r.finished_at, 0)", Into: func(r *runRow) any { return &r.finishedAt }},
+	{Name: "started_by", Read: "r.started_by", Value: func(r *runRow) any { return r.StartedBy }, Into: func(r *runRow) any { return &r.StartedBy }},
+	{Name: "approved_by", Read: "r.approved_by", Into: func(r *runRow) any { return &r.Approver.Name }},
+	{Name: "approval_stated_by", Read: "r.approval_stated_by", Into: func(r *runRow) any { return &r.Approver.StatedBy }},
+	{Name: "approval_key", Read: "r.approval_key", Into: func(r *runRow) any { return &r.Approver.Key }},
+	{Name: "approved_at", Read: "coalesce(r.approved_at, 0)", Into: func(r *runRow) any { return &r.approved }},
+	{Name: "stopped", Read: "r.stopped", Into: func(r *runRow) any { return &r.Stopped }},
+	{Name: "pruned_at", Read: "coalesce(r.pruned_at, 0)", Into: func(r *runRow) any { return &r.pruned }},
+}
+
+// What statements write and read of runs.
+var (
+	begunColumns = runTable.Only("id", "pair", "command", "state", "rules", "undoes", "started_at", "listed_at", "started_by")
+	runColumns   = runTable.Reads() + ` FROM runs r JOIN pairs p ON p.id = r.pair`
+)
+
+func scanRun(rows *sql.Rows) (Run, error) {
+	var row runRow
+	err := rows.Scan(runTable.Targets(&row)...)
+	r := row.Run
+	r.Rules, r.Categories = json.RawMessage(row.rules), json.RawMessage(row.categories)
+	r.StartedAt, r.ListedAt = fromMillis(row.startedAt), fromMillis(row.listedAt)
+	if row.finishedAt != 0 {
+		r.FinishedAt = fromMillis(row.finishedAt)
 	}
-	if approved != 0 {
-		r.ApprovedAt = fromMillis(approved)
+	if row.approved != 0 {
+		r.ApprovedAt = fromMillis(row.approved)
 	}
-	if pruned != 0 {
-		r.PrunedAt = fromMillis(pruned)
+	if row.pruned != 0 {
+		r.PrunedAt = fromMillis(row.pruned)
 	}
 	return r, err
+}
+
+// unlessZero is a number as the journal keeps it, nothing if there is none.
+func unlessZero(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // Run finds a run by its id; ErrNotFound if there is none.

@@ -46,15 +46,15 @@ func (c Sidecar) standing() int64 {
 // saveSidecars takes down what a page of a listing says of sidecars.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []sources.Key) error {
 	if len(listed) > 0 {
-		save, err := tx.PrepareContext(ctx, `INSERT INTO sidecars (pair, key, folded, size, time, version_tag, pending)
-			VALUES ((SELECT pair FROM runs WHERE num = ?), ?, ?, ?, ?, ?, ?) ON CONFLICT (pair, key) DO UPDATE SET size = excluded.size,
-			time = excluded.time, version_tag = excluded.version_tag, pending = excluded.pending`)
+		save, err := tx.PrepareContext(ctx, insertSidecar)
 		if err != nil {
 			return err
 		}
 		defer save.Close()
+		args := make([]any, 0, 1+len(sidecarTable))
 		for _, s := range listed {
-			if _, err := save.ExecContext(ctx, run, s.Key, s.Folded, s.Size, nanos(s.Time), s.VersionTag, s.standing()); err != nil {
+			args = sidecarTable.Values(append(args[:0], run), &sidecarRow{Sidecar: s})
+			if _, err := save.ExecContext(ctx, args...); err != nil {
 				return fmt.Errorf("save sidecar %s: %w", s.Key, err)
 			}
 		}
@@ -74,18 +74,48 @@ func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) erro
 	})
 }
 
-const sidecarColumns = `key, folded, size, time, version_tag, pending`
+// A sidecarRow is a sidecar as its columns are.
+type sidecarRow struct {
+	Sidecar
+	changed, pending int64 // read
+}
+
+// sidecarTable is what a sidecar is written and read by, but for its pair.
+var sidecarTable = Columns[sidecarRow]{
+	{Name: "key", Value: func(r *sidecarRow) any { return r.Key }, Into: func(r *sidecarRow) any { return &r.Key }},
+	{Name: "folded", Value: func(r *sidecarRow) any { return r.Folded }, Into: func(r *sidecarRow) any { return &r.Folded }},
+	{Name: "size", Value: func(r *sidecarRow) any { return r.Size }, Into: func(r *sidecarRow) any { return &r.Size }},
+	{Name: "time", Value: func(r *sidecarRow) any { return nanos(r.Time) }, Into: func(r *sidecarRow) any { return &r.changed }},
+	{Name: "version_tag", Value: func(r *sidecarRow) any { return r.VersionTag }, Into: func(r *sidecarRow) any { return &r.VersionTag }},
+	{Name: "pending", Value: func(r *sidecarRow) any { return r.standing() }, Into: func(r *sidecarRow) any { return &r.pending }},
+}
+
+// What statements write and read of sidecars.
+var (
+	insertSidecar = `INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES ((SELECT pair FROM runs WHERE num = ?), ` + sidecarTable.Marks() + `)
+		ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()
+	sidecarColumns = sidecarTable.Reads()
+)
 
 // ofUse chooses the sidecars by which an asset may still have to be described. The index is by
 // its first part.
 const ofUse = `pending <> 0 AND pending >= -2`
 
-func scanSidecar(rows *sql.Rows) (c Sidecar, err error) {
-	var changed, pending int64
-	err = rows.Scan(&c.Key, &c.Folded, &c.Size, &changed, &c.VersionTag, &pending)
-	c.Time = fromNanos(changed)
+// scanSidecars gives what scans the rows of one query, into one row that is used again for each of them.
+func scanSidecars() func(*sql.Rows) (Sidecar, error) {
+	var r sidecarRow
+	targets := sidecarTable.Targets(&r)
+	return func(rows *sql.Rows) (Sidecar, error) {
+		err := rows.Scan(targets...)
+		return r.sidecar(), err
+	}
+}
+
+func (r *sidecarRow) sidecar() Sidecar {
+	c, pending := r.Sidecar, r.pending
+	c.Time = fromNanos(r.changed)
 	c.Pending, c.Claimed, c.Unread, c.Missed = pending != 0 && pending >= unread, max(pending, 0), pending == unread, max(unread-pending, 0)
-	return c, err
+	return c
 }
 
 // Sidecars lists the sidecars of a pair in key order, those with keys after the given one.
@@ -100,7 +130,7 @@ func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidec
 
 func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, condition string) iter.Seq2[Sidecar, error] {
 	return paged(s.r, after, func(c Sidecar) sources.Key { return c.Key }, func(after sources.Key) ([]Sidecar, error) {
-		return query(ctx, s.r, "list sidecars", scanSidecar,
+		return query(ctx, s.r, "list sidecars", scanSidecars(),
 			`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND key > ?`+condition+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
@@ -111,7 +141,7 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "find sidecars", scanSidecar,
+	return query(ctx, s.r, "find sidecars", scanSidecars(),
 		`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND folded IN (SELECT value FROM json_each(?)) ORDER BY key`, pair, string(these))
 }
 
