@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"assetferry/state"
@@ -39,20 +38,21 @@ func (s *Store) Ask(ctx context.Context, run Run, asked []Question) (nums []int6
 	return nums, err
 }
 
+// insertAsked has what was proposed before forgotten.
+var insertAsked = `INSERT INTO enrichments (` + askedColumns.Names() + `) VALUES (` + askedColumns.Marks() + `)
+	ON CONFLICT (destination, asset, kind, language) DO UPDATE SET ` + askedColumns.Only("state", "run", "size", "width", "height", "blur", "description", "tags",
+	"attribute", "value", "model", "updated_at").Excluded() + `, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '',
+	flagged = '', attempts = CASE WHEN state IN ('failed', 'planned') THEN attempts ELSE 0 END + 1
+	WHERE state NOT IN ('asking', 'applying') RETURNING num`
+
 func (s *Store) ask(ctx context.Context, tx *sql.Tx, run Run, a Question) (num int64, err error) {
-	tags, err := packList(a.Basis.Tags)
-	if err != nil {
+	now := s.state.Now().UnixMilli()
+	row := enrichmentRow{run: run.Num, updated: now, Enrichment: Enrichment{Destination: run.Destination, Asset: a.Asset, Kind: a.Kind,
+		Language: a.Language, State: Asking, Basis: a.Basis, Proposal: Proposal{Model: run.Model}, Attempts: 1}}
+	if row.tags, err = packList(a.Basis.Tags); err != nil {
 		return 0, err
 	}
-	b, now := a.Basis, s.state.Now().UnixMilli()
-	err = tx.QueryRowContext(ctx, `INSERT INTO enrichments (destination, asset, kind, language, state, run, size, width, height, blur, description, tags,
-		attribute, value, model, attempts, updated_at) VALUES (?, ?, ?, ?, 'asking', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
-		ON CONFLICT (destination, asset, kind, language) DO UPDATE SET state = 'asking', run = excluded.run, size = excluded.size,
-		width = excluded.width, height = excluded.height, blur = excluded.blur, description = excluded.description, tags = excluded.tags,
-		attribute = excluded.attribute, value = excluded.value, model = excluded.model, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '', flagged = '',
-		attempts = CASE WHEN state IN ('failed', 'planned') THEN attempts ELSE 0 END + 1, updated_at = excluded.updated_at
-		WHERE state NOT IN ('asking', 'applying') RETURNING num`, run.Destination, a.Asset, string(a.Kind), a.Language, run.Num,
-		b.Size, b.Width, b.Height, b.Blur, b.Description, tags, b.Attribute, b.Value, run.Model, now).Scan(&num)
+	err = tx.QueryRowContext(ctx, insertAsked, askedColumns.Values(nil, &row)...).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, state.ErrConflict
 	} else if err != nil || a.Conversation == "" {
@@ -89,21 +89,19 @@ func (s *Store) Answer(ctx context.Context, run int64, answers []Answer) error {
 }
 
 func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) error {
-	p, tags := Proposal{}, any(nil)
-	text := any(nil)
+	row := enrichmentRow{updated: s.state.Now().UnixMilli(), Enrichment: Enrichment{State: a.State, Class: a.Class, Error: a.Error, Flagged: a.Flagged}}
 	if a.Proposal != nil {
-		p, text = *a.Proposal, a.Proposal.Text
-		packed, err := packList(p.Tags)
+		tags, err := packList(a.Proposal.Tags)
 		if err != nil {
 			return err
 		}
-		tags = packed
+		row.Proposal, row.text, row.proposedTags = *a.Proposal, a.Proposal.Text, tags
 	}
+	row.Proposal.Model = a.Model
 	// What was not asked after all was no attempt.
-	if err := state.One(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, decorative = ?, note = ?, model = ?,
-		calls = calls + ?, bytes = bytes + ?, attempts = attempts - ?, class = ?, error = ?, flagged = ?, updated_at = ? WHERE num = ? AND state = 'asking'`,
-		string(a.State), text, tags, p.Decorative, p.Note, a.Model, a.Calls, a.Bytes, a.State == Planned && a.Calls == 0, a.Class, a.Error,
-		strings.Join(a.Flagged, ","), s.state.Now().UnixMilli(), a.Num); err != nil {
+	if err := state.One(ctx, tx, `UPDATE enrichments SET `+answeredColumns.Sets()+`, calls = calls + ?, bytes = bytes + ?, attempts = attempts - ?
+		WHERE num = ? AND state = 'asking'`,
+		append(answeredColumns.Values(nil, &row), a.Calls, a.Bytes, a.State == Planned && a.Calls == 0, a.Num)...); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE enrichment_runs SET calls = calls + ?, bytes = bytes + ? WHERE num = ?`, a.Calls, a.Bytes, run); err != nil {
@@ -145,9 +143,9 @@ type Conversation struct {
 func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Conversation, error] {
 	return state.Paged(s.state, "", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
 		return state.Query(ctx, s.state, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
-			var e scannedEnrichment
+			var e enrichmentRow
 			var at int64
-			if err := rows.Scan(append([]any{&c.ID, &c.Spent, &at}, e.targets()...)...); err != nil {
+			if err := rows.Scan(append([]any{&c.ID, &c.Spent, &at}, enrichmentTable.Targets(&e)...)...); err != nil {
 				return c, err
 			}
 			c.At = time.UnixMilli(at).UTC()

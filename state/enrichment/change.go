@@ -139,9 +139,9 @@ func (s *Store) changes(ctx context.Context, where string, args ...any) iter.Seq
 	}
 	all := state.Paged(s.state, place{}, func(c row) place { return c.at }, func(after place) ([]row, error) {
 		return state.Query(ctx, s.state, "list changes", func(rows *sql.Rows) (c row, err error) {
-			var e scannedEnrichment
+			var e enrichmentRow
 			var before, changed string
-			if err := rows.Scan(append([]any{&c.at.run, &c.at.num, &c.Run, &c.State, &before, &changed, &c.Error}, e.targets()...)...); err != nil {
+			if err := rows.Scan(append([]any{&c.at.run, &c.at.num, &c.Run, &c.State, &before, &changed, &c.Error}, enrichmentTable.Targets(&e)...)...); err != nil {
 				return c, err
 			}
 			c.Enrichment, err = e.enrichment()

@@ -143,17 +143,14 @@ func (f Filter) condition(destination string) (where string, args []any) {
 
 func (s *Store) page(ctx context.Context, where string, args []any) ([]Enrichable, error) {
 	return state.Query(ctx, s.state, "list proposals", func(rows *sql.Rows) (c Enrichable, err error) {
-		var e scannedEnrichment
-		if err := scanSurveyed(rows, &c.Surveyed, e.targets()...); err != nil {
+		var e enrichmentRow
+		if c.Surveyed, err = scanSurveyed(rows, enrichmentTable.Targets(&e)...); err != nil {
 			return c, err
 		}
 		found, err := e.enrichment()
 		c.Asset, c.Enrichment = found.Asset, &found
 		return c, err
-	}, `SELECT coalesce(s.asset, ''), coalesce(s.category, ''), coalesce(s.category_name, ''), coalesce(s.private, 0), coalesce(s.folder, ''), coalesce(s.folder_id, ''),
-		coalesce(s.name, ''), coalesce(s.extension, ''), coalesce(s.size, 0), coalesce(s.width, 0), coalesce(s.height, 0), coalesce(s.blur, ''),
-		coalesce(s.description, ''), coalesce(s.tags, '[]'), coalesce(s.attributes, '{}'), coalesce(s.modified, 0), coalesce(s.url, ''),
-		coalesce(s.image, ''), coalesce(s.findings, ''), coalesce(s.language, ''), d.asset IS NOT NULL, `+enrichmentColumns+`
+	}, `SELECT `+surveyedOrNone+`, `+enrichmentColumns+`
 		FROM enrichments e JOIN enrichment_runs r ON r.num = e.run
 		LEFT JOIN surveyed s ON s.destination = e.destination AND s.asset = e.asset
 		LEFT JOIN decorative d ON d.destination = e.destination AND d.asset = e.asset `+where+` AND e.num > ? ORDER BY e.num LIMIT ?`, args...)
@@ -161,47 +158,81 @@ func (s *Store) page(ctx context.Context, where string, args []any) ([]Enrichabl
 
 func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]Enrichment, error) {
 	return state.Query(ctx, s.state, "find proposals", func(rows *sql.Rows) (Enrichment, error) {
-		var e scannedEnrichment
-		if err := rows.Scan(e.targets()...); err != nil {
+		var e enrichmentRow
+		if err := rows.Scan(enrichmentTable.Targets(&e)...); err != nil {
 			return Enrichment{}, err
 		}
 		return e.enrichment()
 	}, `SELECT `+enrichmentColumns+` FROM enrichments e JOIN enrichment_runs r ON r.num = e.run `+where, args...)
 }
 
-// enrichmentColumns has no NULL, not even where there is no enrichment.
-const enrichmentColumns = `coalesce(e.num, 0), coalesce(e.destination, ''), coalesce(e.asset, ''), coalesce(e.kind, ''), coalesce(e.language, ''),
-	coalesce(e.state, ''), coalesce(r.id, ''), coalesce(r.contexts, '[]'), coalesce(e.size, 0), coalesce(e.width, 0), coalesce(e.height, 0), coalesce(e.blur, ''),
-	coalesce(e.description, ''), coalesce(e.tags, '[]'), coalesce(e.attribute, ''), coalesce(e.value, ''), coalesce(e.text, ''), coalesce(e.proposed_tags, '[]'),
-	coalesce(e.decorative, 0), coalesce(e.edited, 0), coalesce(e.note, ''), coalesce(e.model, ''), coalesce(e.calls, 0), coalesce(e.bytes, 0),
-	coalesce(e.attempts, 0), coalesce(e.class, ''), coalesce(e.error, ''), coalesce(e.flagged, ''), coalesce(e.updated_at, 0)`
-
-// A scannedEnrichment is an enrichment as its columns are.
-type scannedEnrichment struct {
-	e                       Enrichment
-	contexts                string
-	tags, proposed, flagged string
-	updated                 int64
+// An enrichmentRow is an enrichment as its columns are.
+type enrichmentRow struct {
+	Enrichment
+	run                int64 // written
+	text, proposedTags any   // written; nil if nothing is proposed
+	proposed           string
+	contexts           string
+	tags, flagged      string
+	updated            int64
 }
 
-func (x *scannedEnrichment) targets() []any {
-	e, b, p := &x.e, &x.e.Basis, &x.e.Proposal
-	return []any{&e.Num, &e.Destination, &e.Asset, &e.Kind, &e.Language, &e.State, &e.Run, &x.contexts, &b.Size, &b.Width, &b.Height, &b.Blur,
-		&b.Description, &x.tags, &b.Attribute, &b.Value, &p.Text, &x.proposed, &p.Decorative, &e.Edited, &p.Note, &p.Model, &e.Calls, &e.Bytes,
-		&e.Attempts, &e.Class, &e.Error, &x.flagged, &x.updated}
+// enrichmentTable is what is written of an enrichment e, and read of it and the run r that asked last. No
+// column is read as NULL, not even where there is no enrichment.
+var enrichmentTable = state.Columns[enrichmentRow]{
+	{Name: "num", Read: `coalesce(e.num, 0)`, Into: func(r *enrichmentRow) any { return &r.Num }},
+	{Name: "destination", Read: `coalesce(e.destination, '')`, Value: func(r *enrichmentRow) any { return r.Destination }, Into: func(r *enrichmentRow) any { return &r.Destination }},
+	{Name: "asset", Read: `coalesce(e.asset, '')`, Value: func(r *enrichmentRow) any { return r.Asset }, Into: func(r *enrichmentRow) any { return &r.Asset }},
+	{Name: "kind", Read: `coalesce(e.kind, '')`, Value: func(r *enrichmentRow) any { return string(r.Kind) }, Into: func(r *enrichmentRow) any { return &r.Kind }},
+	{Name: "language", Read: `coalesce(e.language, '')`, Value: func(r *enrichmentRow) any { return r.Language }, Into: func(r *enrichmentRow) any { return &r.Language }},
+	{Name: "state", Read: `coalesce(e.state, '')`, Value: func(r *enrichmentRow) any { return string(r.State) }, Into: func(r *enrichmentRow) any { return &r.State }},
+	{Name: "run", Read: `coalesce(r.id, '')`, Value: func(r *enrichmentRow) any { return r.run }, Into: func(r *enrichmentRow) any { return &r.Run }},
+	{Name: "contexts", Read: `coalesce(r.contexts, '[]')`, Into: func(r *enrichmentRow) any { return &r.contexts }},
+	{Name: "size", Read: `coalesce(e.size, 0)`, Value: func(r *enrichmentRow) any { return r.Basis.Size }, Into: func(r *enrichmentRow) any { return &r.Basis.Size }},
+	{Name: "width", Read: `coalesce(e.width, 0)`, Value: func(r *enrichmentRow) any { return r.Basis.Width }, Into: func(r *enrichmentRow) any { return &r.Basis.Width }},
+	{Name: "height", Read: `coalesce(e.height, 0)`, Value: func(r *enrichmentRow) any { return r.Basis.Height }, Into: func(r *enrichmentRow) any { return &r.Basis.Height }},
+	{Name: "blur", Read: `coalesce(e.blur, '')`, Value: func(r *enrichmentRow) any { return r.Basis.Blur }, Into: func(r *enrichmentRow) any { return &r.Basis.Blur }},
+	{Name: "description", Read: `coalesce(e.description, '')`, Value: func(r *enrichmentRow) any { return r.Basis.Description }, Into: func(r *enrichmentRow) any { return &r.Basis.Description }},
+	{Name: "tags", Read: `coalesce(e.tags, '[]')`, Value: func(r *enrichmentRow) any { return r.tags }, Into: func(r *enrichmentRow) any { return &r.tags }},
+	{Name: "attribute", Read: `coalesce(e.attribute, '')`, Value: func(r *enrichmentRow) any { return r.Basis.Attribute }, Into: func(r *enrichmentRow) any { return &r.Basis.Attribute }},
+	{Name: "value", Read: `coalesce(e.value, '')`, Value: func(r *enrichmentRow) any { return r.Basis.Value }, Into: func(r *enrichmentRow) any { return &r.Basis.Value }},
+	{Name: "text", Read: `coalesce(e.text, '')`, Value: func(r *enrichmentRow) any { return r.text }, Into: func(r *enrichmentRow) any { return &r.Proposal.Text }},
+	{Name: "proposed_tags", Read: `coalesce(e.proposed_tags, '[]')`, Value: func(r *enrichmentRow) any { return r.proposedTags }, Into: func(r *enrichmentRow) any { return &r.proposed }},
+	{Name: "decorative", Read: `coalesce(e.decorative, 0)`, Value: func(r *enrichmentRow) any { return r.Proposal.Decorative }, Into: func(r *enrichmentRow) any { return &r.Proposal.Decorative }},
+	{Name: "edited", Read: `coalesce(e.edited, 0)`, Into: func(r *enrichmentRow) any { return &r.Edited }},
+	{Name: "note", Read: `coalesce(e.note, '')`, Value: func(r *enrichmentRow) any { return r.Proposal.Note }, Into: func(r *enrichmentRow) any { return &r.Proposal.Note }},
+	{Name: "model", Read: `coalesce(e.model, '')`, Value: func(r *enrichmentRow) any { return r.Proposal.Model }, Into: func(r *enrichmentRow) any { return &r.Proposal.Model }},
+	{Name: "calls", Read: `coalesce(e.calls, 0)`, Into: func(r *enrichmentRow) any { return &r.Calls }},
+	{Name: "bytes", Read: `coalesce(e.bytes, 0)`, Into: func(r *enrichmentRow) any { return &r.Bytes }},
+	{Name: "attempts", Read: `coalesce(e.attempts, 0)`, Value: func(r *enrichmentRow) any { return r.Attempts }, Into: func(r *enrichmentRow) any { return &r.Attempts }},
+	{Name: "class", Read: `coalesce(e.class, '')`, Value: func(r *enrichmentRow) any { return r.Class }, Into: func(r *enrichmentRow) any { return &r.Class }},
+	{Name: "error", Read: `coalesce(e.error, '')`, Value: func(r *enrichmentRow) any { return r.Error }, Into: func(r *enrichmentRow) any { return &r.Error }},
+	{Name: "flagged", Read: `coalesce(e.flagged, '')`, Value: func(r *enrichmentRow) any { return strings.Join(r.Flagged, ",") }, Into: func(r *enrichmentRow) any { return &r.flagged }},
+	{Name: "updated_at", Read: `coalesce(e.updated_at, 0)`, Value: func(r *enrichmentRow) any { return r.updated }, Into: func(r *enrichmentRow) any { return &r.updated }},
 }
 
-func (x *scannedEnrichment) enrichment() (Enrichment, error) {
+// What statements write and read of enrichments.
+var (
+	askedColumns = enrichmentTable.Only("destination", "asset", "kind", "language", "state", "run", "size", "width", "height", "blur", "description",
+		"tags", "attribute", "value", "model", "attempts", "updated_at")
+	answeredColumns = enrichmentTable.Only("state", "text", "proposed_tags", "decorative", "note", "model", "class", "error", "flagged", "updated_at")
+
+	enrichmentColumns = enrichmentTable.Reads()
+)
+
+func (x *enrichmentRow) enrichment() (Enrichment, error) {
+	e := &x.Enrichment
 	if x.flagged != "" {
-		x.e.Flagged = strings.Split(x.flagged, ",")
+		e.Flagged = strings.Split(x.flagged, ",")
 	}
-	x.e.Updated = time.UnixMilli(x.updated).UTC()
+	e.Updated = time.UnixMilli(x.updated).UTC()
 	if x.contexts != noContexts {
-		if err := unpack(x.contexts, &x.e.Contexts); err != nil {
-			return x.e, err
+		if err := unpack(x.contexts, &e.Contexts); err != nil {
+			return *e, err
 		}
 	}
-	return x.e, errors.Join(unpack(x.tags, &x.e.Basis.Tags), unpack(x.proposed, &x.e.Proposal.Tags))
+	err := errors.Join(unpack(x.tags, &e.Basis.Tags), unpack(x.proposed, &e.Proposal.Tags))
+	return *e, err
 }
 
 // unpack reads what the journal has as JSON. Numbers stay as they are written: they are

@@ -30,17 +30,17 @@ type Run struct {
 const noContexts = "[]"
 
 // BeginRun begins a run and gives it its number and id.
-func (s *Store) BeginRun(ctx context.Context, r Run) (Run, error) {
+func (s *Store) BeginRun(ctx context.Context, r Run) (_ Run, err error) {
 	r.StartedAt = s.state.Now().UTC().Truncate(time.Millisecond)
 	r.ID = state.NewRunID(r.StartedAt)
-	contexts, err := packList(r.Contexts)
-	if err != nil {
+	row := runRow{Run: r}
+	if row.contexts, err = packList(r.Contexts); err != nil {
 		return r, err
 	}
 	err = s.state.Write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (id, destination, command, service, model, contexts, undoes, started_at)
-			VALUES (?, ?, ?, ?, ?, ?, (SELECT num FROM enrichment_runs WHERE id = ?), ?) RETURNING num`,
-			r.ID, r.Destination, r.Command, r.Service, r.Model, contexts, r.Undoes, r.StartedAt.UnixMilli()).Scan(&r.Num)
+		return tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (`+begunColumns.Names()+`, undoes)
+			VALUES (`+begunColumns.Marks()+`, (SELECT num FROM enrichment_runs WHERE id = ?)) RETURNING num`,
+			append(begunColumns.Values(nil, &row), r.Undoes)...).Scan(&r.Num)
 	})
 	return r, err
 }
@@ -67,24 +67,55 @@ func (s *Store) Runs(ctx context.Context, destination string, limit int) ([]Run,
 }
 
 func (s *Store) runs(ctx context.Context, where string, args ...any) ([]Run, error) {
-	return state.Query(ctx, s.state, "list runs", func(rows *sql.Rows) (r Run, err error) {
-		var started, finished int64
-		var credits sql.Null[float64]
-		var contexts string
-		err = rows.Scan(&r.Num, &r.ID, &r.Destination, &r.Command, &r.Service, &r.Model, &contexts, &r.Undoes, &started, &finished, &r.Calls, &credits, &r.Bytes)
-		r.StartedAt = time.UnixMilli(started).UTC()
-		if finished != 0 {
-			r.FinishedAt = time.UnixMilli(finished).UTC()
+	return state.Query(ctx, s.state, "list runs", func(rows *sql.Rows) (Run, error) {
+		var r runRow
+		if err := rows.Scan(runTable.Targets(&r)...); err != nil {
+			return r.Run, err
 		}
-		if credits.Valid {
-			r.Credits = &credits.V
-		}
-		if err == nil && contexts != noContexts {
-			err = unpack(contexts, &r.Contexts)
-		}
-		return r, err
-	}, `SELECT r.num, r.id, r.destination, r.command, r.service, r.model, r.contexts, coalesce(u.id, ''), r.started_at, coalesce(r.finished_at, 0),
-		r.calls, r.credits, r.bytes FROM enrichment_runs r LEFT JOIN enrichment_runs u ON u.num = r.undoes `+where, args...)
+		return r.run()
+	}, `SELECT `+runTable.Reads()+` FROM enrichment_runs r LEFT JOIN enrichment_runs u ON u.num = r.undoes `+where, args...)
+}
+
+// A runRow is a run as its columns are.
+type runRow struct {
+	Run
+	contexts          string
+	started, finished int64 // read; 0: not so far
+	credits           sql.Null[float64]
+}
+
+// runTable is what is read of a run r and the run u that it takes back, and what is written when it begins.
+var runTable = state.Columns[runRow]{
+	{Name: "num", Read: "r.num", Into: func(r *runRow) any { return &r.Num }},
+	{Name: "id", Read: "r.id", Value: func(r *runRow) any { return r.ID }, Into: func(r *runRow) any { return &r.ID }},
+	{Name: "destination", Read: "r.destination", Value: func(r *runRow) any { return r.Destination }, Into: func(r *runRow) any { return &r.Destination }},
+	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
+	{Name: "service", Read: "r.service", Value: func(r *runRow) any { return r.Service }, Into: func(r *runRow) any { return &r.Service }},
+	{Name: "model", Read: "r.model", Value: func(r *runRow) any { return r.Model }, Into: func(r *runRow) any { return &r.Model }},
+	{Name: "contexts", Read: "r.contexts", Value: func(r *runRow) any { return r.contexts }, Into: func(r *runRow) any { return &r.contexts }},
+	{Name: "undoes", Read: "coalesce(u.id, '')", Into: func(r *runRow) any { return &r.Undoes }},
+	{Name: "started_at", Read: "r.started_at", Value: func(r *runRow) any { return r.StartedAt.UnixMilli() }, Into: func(r *runRow) any { return &r.started }},
+	{Name: "finished_at", Read: "coalesce(r.finished_at, 0)", Into: func(r *runRow) any { return &r.finished }},
+	{Name: "calls", Read: "r.calls", Into: func(r *runRow) any { return &r.Calls }},
+	{Name: "credits", Read: "r.credits", Into: func(r *runRow) any { return &r.credits }},
+	{Name: "bytes", Read: "r.bytes", Into: func(r *runRow) any { return &r.Bytes }},
+}
+
+var begunColumns = runTable.Only("id", "destination", "command", "service", "model", "contexts", "started_at")
+
+func (r *runRow) run() (Run, error) {
+	r.StartedAt = time.UnixMilli(r.started).UTC()
+	if r.finished != 0 {
+		r.FinishedAt = time.UnixMilli(r.finished).UTC()
+	}
+	if r.credits.Valid {
+		r.Credits = &r.credits.V
+	}
+	if r.contexts == noContexts {
+		return r.Run, nil
+	}
+	err := unpack(r.contexts, &r.Contexts)
+	return r.Run, err
 }
 
 // A Cost is what former calls to a service cost.

@@ -1,12 +1,14 @@
 package enrichment
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"assetferry/state"
@@ -67,21 +69,19 @@ func (s *Store) SaveSurveyed(ctx context.Context, destination string, survey int
 		if err := state.One(ctx, tx, `UPDATE surveys SET at = at WHERE destination = ? AND survey = ?`, destination, survey); err != nil {
 			return err
 		}
-		stmt, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO surveyed (destination, survey, asset, category, category_name, private, folder,
-			folder_id, name, extension, size, width, height, blur, description, tags, attributes, modified, url, image, findings, language)
-			VALUES `+state.List(22))
+		stmt, err := tx.PrepareContext(ctx, insertSurveyed)
 		if err != nil {
 			return err
 		}
 		defer stmt.Close()
+		args := make([]any, 0, 2+len(surveyedTable))
 		for _, a := range page {
-			tags, attributes, err := a.packed()
-			if err != nil {
+			row := surveyedRow{Surveyed: a}
+			if err := row.pack(); err != nil {
 				return fmt.Errorf("%s: %w", a.Asset, err)
 			}
-			if _, err := stmt.ExecContext(ctx, destination, survey, a.Asset, a.Category, a.CategoryName, a.Private, a.Folder,
-				a.FolderID, a.Name, a.Extension, a.Size, a.Width, a.Height, a.Blur, a.Description, tags, attributes, a.Modified.UnixMilli(),
-				a.URL, a.Image, a.Findings, a.Language); err != nil {
+			args = surveyedTable.Values(append(args[:0], destination, survey), &row)
+			if _, err := stmt.ExecContext(ctx, args...); err != nil {
 				return fmt.Errorf("%s: %w", a.Asset, err)
 			}
 		}
@@ -89,15 +89,87 @@ func (s *Store) SaveSurveyed(ctx context.Context, destination string, survey int
 	})
 }
 
-func (a Surveyed) packed() (tags, attributes string, err error) {
-	if tags, err = packList(a.Tags); err != nil {
-		return "", "", err
+// A surveyedRow is an asset as its columns are.
+type surveyedRow struct {
+	Surveyed
+	tags, attributes string
+	modified         int64 // read
+}
+
+// pack makes the columns of what an asset has as lists.
+func (r *surveyedRow) pack() (err error) {
+	if r.tags, err = packList(r.Tags); err != nil {
+		return err
 	}
-	packed, err := json.Marshal(a.Attributes)
-	if a.Attributes == nil {
+	packed, err := json.Marshal(r.Attributes)
+	if r.Attributes == nil {
 		packed = []byte("{}")
 	}
-	return tags, string(packed), err
+	r.attributes = string(packed)
+	return err
+}
+
+// surveyed is the reverse.
+func (r *surveyedRow) surveyed() (Surveyed, error) {
+	r.Modified = time.UnixMilli(r.modified).UTC()
+	err := errors.Join(unpack(r.tags, &r.Tags), unpack(r.attributes, &r.Attributes))
+	return r.Surveyed, err
+}
+
+// surveyedTable is what an asset s is written and read by, but for its destination and the listing.
+var surveyedTable = state.Columns[surveyedRow]{
+	{Name: "asset", Read: "s.asset", Value: func(r *surveyedRow) any { return r.Asset }, Into: func(r *surveyedRow) any { return &r.Asset }},
+	{Name: "category", Read: "s.category", Value: func(r *surveyedRow) any { return r.Category }, Into: func(r *surveyedRow) any { return &r.Category }},
+	{Name: "category_name", Read: "s.category_name", Value: func(r *surveyedRow) any { return r.CategoryName }, Into: func(r *surveyedRow) any { return &r.CategoryName }},
+	{Name: "private", Read: "s.private", Value: func(r *surveyedRow) any { return r.Private }, Into: func(r *surveyedRow) any { return &r.Private }},
+	{Name: "folder", Read: "s.folder", Value: func(r *surveyedRow) any { return r.Folder }, Into: func(r *surveyedRow) any { return &r.Folder }},
+	{Name: "folder_id", Read: "s.folder_id", Value: func(r *surveyedRow) any { return r.FolderID }, Into: func(r *surveyedRow) any { return &r.FolderID }},
+	{Name: "name", Read: "s.name", Value: func(r *surveyedRow) any { return r.Name }, Into: func(r *surveyedRow) any { return &r.Name }},
+	{Name: "extension", Read: "s.extension", Value: func(r *surveyedRow) any { return r.Extension }, Into: func(r *surveyedRow) any { return &r.Extension }},
+	{Name: "size", Read: "s.size", Value: func(r *surveyedRow) any { return r.Size }, Into: func(r *surveyedRow) any { return &r.Size }},
+	{Name: "width", Read: "s.width", Value: func(r *surveyedRow) any { return r.Width }, Into: func(r *surveyedRow) any { return &r.Width }},
+	{Name: "height", Read: "s.height", Value: func(r *surveyedRow) any { return r.Height }, Into: func(r *surveyedRow) any { return &r.Height }},
+	{Name: "blur", Read: "s.blur", Value: func(r *surveyedRow) any { return r.Blur }, Into: func(r *surveyedRow) any { return &r.Blur }},
+	{Name: "description", Read: "s.description", Value: func(r *surveyedRow) any { return r.Description }, Into: func(r *surveyedRow) any { return &r.Description }},
+	{Name: "tags", Read: "s.tags", Value: func(r *surveyedRow) any { return r.tags }, Into: func(r *surveyedRow) any { return &r.tags }},
+	{Name: "attributes", Read: "s.attributes", Value: func(r *surveyedRow) any { return r.attributes }, Into: func(r *surveyedRow) any { return &r.attributes }},
+	{Name: "modified", Read: "s.modified", Value: func(r *surveyedRow) any { return r.Modified.UnixMilli() }, Into: func(r *surveyedRow) any { return &r.modified }},
+	{Name: "url", Read: "s.url", Value: func(r *surveyedRow) any { return r.URL }, Into: func(r *surveyedRow) any { return &r.URL }},
+	{Name: "image", Read: "s.image", Value: func(r *surveyedRow) any { return r.Image }, Into: func(r *surveyedRow) any { return &r.Image }},
+	{Name: "findings", Read: "s.findings", Value: func(r *surveyedRow) any { return r.Findings }, Into: func(r *surveyedRow) any { return &r.Findings }},
+	{Name: "language", Read: "s.language", Value: func(r *surveyedRow) any { return r.Language }, Into: func(r *surveyedRow) any { return &r.Language }},
+}
+
+// What statements write and read of assets that were listed.
+var (
+	insertSurveyed = `INSERT OR REPLACE INTO surveyed (destination, survey, ` + surveyedTable.Names() + `) VALUES (?, ?, ` + surveyedTable.Marks() + `)`
+	surveyedRead   = append(slices.Clone(surveyedTable), state.Column[surveyedRow]{
+		Name: "decorative", Read: `d.asset IS NOT NULL`, Into: func(r *surveyedRow) any { return &r.Decorative }})
+	surveyedColumns = surveyedRead.Reads()
+	// surveyedOrNone has no NULL, not even where there is no such asset any more.
+	surveyedOrNone = orNone(surveyedRead, map[string]string{"tags": `'[]'`, "attributes": `'{}'`,
+		"private": "0", "size": "0", "width": "0", "height": "0", "modified": "0"}).Reads()
+)
+
+const surveyedTables = `surveyed s LEFT JOIN decorative d ON d.destination = s.destination AND d.asset = s.asset`
+
+// orNone reads each of some columns of a row that may not be there: as given, or else as an empty text.
+func orNone[T any](columns state.Columns[T], none map[string]string) state.Columns[T] {
+	columns = slices.Clone(columns)
+	for n := range columns {
+		c := &columns[n]
+		c.Read = `coalesce(` + c.Read + `, ` + cmp.Or(none[c.Name], `''`) + `)`
+	}
+	return columns
+}
+
+// scanSurveyed scans an asset, followed by what more there is.
+func scanSurveyed(rows *sql.Rows, more ...any) (Surveyed, error) {
+	var r surveyedRow
+	if err := rows.Scan(surveyedRead.Targets(&r, more...)...); err != nil {
+		return r.Surveyed, err
+	}
+	return r.surveyed()
 }
 
 // packList makes a JSON array of texts; an empty one of none.
@@ -135,9 +207,7 @@ func (s *Store) LastSurvey(ctx context.Context, destination string) (Survey, err
 // Surveyed lists the assets of a destination by their ids.
 func (s *Store) Surveyed(ctx context.Context, destination string) iter.Seq2[Surveyed, error] {
 	return state.Paged(s.state, "", func(a Surveyed) string { return a.Asset }, func(after string) ([]Surveyed, error) {
-		return state.Query(ctx, s.state, "list survey", func(rows *sql.Rows) (a Surveyed, err error) {
-			return a, scanSurveyed(rows, &a)
-		}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`,
+		return state.Query(ctx, s.state, "list survey", scanOneSurveyed, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`,
 			destination, after, state.PageSize)
 	})
 }
@@ -145,9 +215,7 @@ func (s *Store) Surveyed(ctx context.Context, destination string) iter.Seq2[Surv
 // SurveyedAsset finds one asset of a destination as it was listed last; ErrNotFound if it is not
 // among those.
 func (s *Store) SurveyedAsset(ctx context.Context, destination, asset string) (Surveyed, error) {
-	found, err := state.Query(ctx, s.state, "find asset", func(rows *sql.Rows) (a Surveyed, err error) {
-		return a, scanSurveyed(rows, &a)
-	}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset = ?`, destination, asset)
+	found, err := state.Query(ctx, s.state, "find asset", scanOneSurveyed, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset = ?`, destination, asset)
 	return state.First(found, err, "asset "+asset)
 }
 
@@ -185,27 +253,12 @@ func markDecorative(ctx context.Context, tx *sql.Tx, destination, asset string, 
 	return err
 }
 
-const (
-	surveyedColumns = `s.asset, s.category, s.category_name, s.private, s.folder, s.folder_id, s.name, s.extension, s.size, s.width, s.height, s.blur,
-		s.description, s.tags, s.attributes, s.modified, s.url, s.image, s.findings, s.language, d.asset IS NOT NULL`
-	surveyedTables = `surveyed s LEFT JOIN decorative d ON d.destination = s.destination AND d.asset = s.asset`
-)
-
-func scanSurveyed(rows *sql.Rows, a *Surveyed, more ...any) error {
-	var tags, attributes string
-	var modified int64
-	if err := rows.Scan(append([]any{&a.Asset, &a.Category, &a.CategoryName, &a.Private, &a.Folder, &a.FolderID, &a.Name, &a.Extension, &a.Size,
-		&a.Width, &a.Height, &a.Blur, &a.Description, &tags, &attributes, &modified, &a.URL, &a.Image, &a.Findings, &a.Language, &a.Decorative}, more...)...); err != nil {
-		return err
-	}
-	a.Modified = time.UnixMilli(modified).UTC()
-	return errors.Join(unpack(tags, &a.Tags), unpack(attributes, &a.Attributes))
-}
+func scanOneSurveyed(rows *sql.Rows) (Surveyed, error) { return scanSurveyed(rows) }
 
 func scanEnrichable(rows *sql.Rows) (c Enrichable, err error) {
 	var there bool
-	var e scannedEnrichment
-	if err := scanSurveyed(rows, &c.Surveyed, append([]any{&there}, e.targets()...)...); err != nil || !there {
+	var e enrichmentRow
+	if c.Surveyed, err = scanSurveyed(rows, append([]any{&there}, enrichmentTable.Targets(&e)...)...); err != nil || !there {
 		return c, err
 	}
 	found, err := e.enrichment()
