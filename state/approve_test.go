@@ -1,10 +1,11 @@
 package state
 
 import (
-	"assetferry/state/ownership"
 	"errors"
 	"testing"
 	"time"
+
+	"assetferry/state/ownership"
 )
 
 // A run has the hash of its plan from its first moment to its last, and no other plan takes

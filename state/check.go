@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 
+	"assetferry/state/pagesums"
+
 	"assetferry/internal/filelock"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
@@ -81,7 +83,7 @@ func (s *Store) checkPages() ([]string, error) {
 	} else if err != nil {
 		return nil, disk.OpenError(s.path, err)
 	}
-	err = comparePages(s.path)
+	err = pagesums.Compare(s.path)
 	if err := lock.Release(); err != nil {
 		return nil, err
 	}

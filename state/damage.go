@@ -1,12 +1,13 @@
 package state
 
 import (
-	"assetferry/state/disk"
 	"context"
 	"database/sql"
 	"errors"
 	"os"
 	"strings"
+
+	"assetferry/state/disk"
 )
 
 // quickCheckLimit is the size from which a journal is not read as a whole just to

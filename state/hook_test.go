@@ -1,12 +1,13 @@
 package state
 
 import (
-	"assetferry/sources"
 	"context"
 	"database/sql"
 	"errors"
 	"slices"
 	"testing"
+
+	"assetferry/sources"
 )
 
 var errHook = errors.New("a fault made by a test")

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"assetferry/state/ownership"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"assetferry/state/ownership"
 
 	"assetferry/sources"
 )

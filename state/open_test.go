@@ -1,8 +1,6 @@
 package state
 
 import (
-	"assetferry/state/disk"
-	"assetferry/state/ownership"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -15,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
+	"assetferry/state/pagesums"
 
 	"assetferry/sources"
 )
@@ -110,7 +112,7 @@ func madeWith(version int) func(t *testing.T, path string) {
 // would tell of it.
 func execute(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	must(t, dropSums(path))
+	must(t, pagesums.Drop(path))
 	db := raw(t, path)
 	for _, stmt := range statements {
 		_, err := db.ExecContext(t.Context(), stmt)

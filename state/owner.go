@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"assetferry/state/pagesums"
+
 	"assetferry/internal/filelock"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
@@ -59,7 +61,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	}
 	steps := []func() error{note, own}
 	if takeover { // the mark and the sums tell of what is wrong until that is seen to
-		steps = []func() error{own, func() error { return dropSums(s.path) }, note}
+		steps = []func() error{own, func() error { return pagesums.Drop(s.path) }, note}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"assetferry/state/disk"
-	"assetferry/state/ownership"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // TestLockRace has eight rivals open, write and close a journal fifty times each:

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"assetferry/state/ownership"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -10,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assetferry/state/ownership"
 
 	"assetferry/sources"
 )

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"assetferry/state/disk"
-	"assetferry/state/ownership"
 	"bytes"
 	"context"
 	"database/sql"
@@ -13,6 +11,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
+	"assetferry/state/pagesums"
 )
 
 // applicationID marks a SQLite file as one of ours ("ASTF").
@@ -35,8 +37,8 @@ var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
 func probe(ctx context.Context, path string) error {
 	err := inspect(ctx, path)
 	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
-		if wasOurs(path) {
-			return disk.OpenError(path, comparePages(path))
+		if pagesums.OnlyFirstDiffers(path) {
+			return disk.OpenError(path, pagesums.Compare(path))
 		}
 	}
 	return err

@@ -1,13 +1,14 @@
 package state
 
 import (
-	"assetferry/state/disk"
-	"assetferry/state/ownership"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // onNetwork opens journals as if everything were served by another machine.

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/state/pagesums"
+
 	"assetferry/internal/clock"
 	"assetferry/internal/counts"
 	"assetferry/internal/filelock"
@@ -113,7 +115,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 		return nil, disk.OpenError(path, err)
 	}
 	if !fresh && !takeover {
-		if damage := comparePages(path); damage != nil {
+		if damage := pagesums.Compare(path); damage != nil {
 			return nil, s.refuse(ctx, damage)
 		}
 	}
@@ -138,7 +140,7 @@ func (s *Store) prepareFile() (fresh bool, err error) {
 	if err != nil || !fresh {
 		return fresh, err
 	}
-	return true, errors.Join(s.mark.Forget(), dropSums(s.path), disk.Remove(s.path+disk.WALSuffix), disk.MakeFile(s.path))
+	return true, errors.Join(s.mark.Forget(), pagesums.Drop(s.path), disk.Remove(s.path+disk.WALSuffix), disk.MakeFile(s.path))
 }
 
 // isFresh reports whether there is no journal at a path, or an empty file.
@@ -185,7 +187,7 @@ func (s *Store) Close() error {
 		errs = append(errs, s.giveUp())
 	}
 	if s.w != nil {
-		errs = append(errs, s.keepSums())
+		errs = append(errs, pagesums.RecordOrDrop(s.path))
 	}
 	if s.r.DB != nil {
 		errs = append(errs, s.r.Close())

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"migrate/plan/safety":          {"migrate", "sources", "state", "internal/flagname", "internal/header"},
 	"migrate/undo":                 {"migrate", "migrate/apply", "migrate/collect", "migrate/inventory", "sources", "state", "internal/assets", "internal/clock", "internal/faultpoint", "internal/metadata", "internal/retry"},
 	"migrate/verify":               {"migrate", "migrate/inventory", "sources", "state", "internal/assets", "internal/retry"},
-	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership"},
+	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership", "state/pagesums"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"internal/schedule":            {"migrate", "state", "internal/config", "internal/hint", "internal/shell", "internal/ui"},
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private"},
 	"state/enrichment":             {"state"},
+	"state/pagesums":               {"state/disk"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it

@@ -1,13 +1,14 @@
-package state
+package pagesums
 
 import (
-	"assetferry/state/disk"
 	"bufio"
 	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+
+	"assetferry/state/disk"
 )
 
 // A walPages is what a write-ahead log holds of a database: the checksum of the latest

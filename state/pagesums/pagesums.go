@@ -1,9 +1,16 @@
-package state
+// Package pagesums keeps checksums of the pages of a state database in a file beside it, and compares them.
+//
+// SQLite keeps none, so a bit that flips in a value is another value to it: an object that was sent has
+// another key, and is sent again. Whoever opens the database for writing compares its pages with their sums
+// first, which takes a tenth of a second for a million objects. The pages in the write-ahead log are left to
+// the checksums that it has itself.
+//
+// A page sum is on the disk before a checkpoint writes its page into the database, and only the owner makes
+// checkpoints. Until the checkpoint is complete, the page is in the log, where no sum is needed. So a kill or
+// a power cut leaves no page that differs from its sum.
+package pagesums
 
 import (
-	"assetferry/state/disk"
-	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,19 +18,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-)
 
-// SQLite keeps no checksums of the pages of a database, so a bit that flips in a value
-// is another value to it: an object that was sent has another key, and is sent again.
-// The file of page sums has a checksum of each page instead, and whoever opens the
-// journal for writing compares the pages with them first, which takes a tenth of a second
-// for a million objects. The pages in the write-ahead log are left to the checksums that
-// it has itself.
-//
-// A page sum is on the disk before a checkpoint writes its page into the database,
-// and only the owner makes checkpoints. Until the checkpoint is complete, the page is in
-// the log, where no sum is needed. So a kill or a power cut leaves no page that
-// differs from its sum.
+	"assetferry/state/disk"
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -60,9 +57,9 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	return f, int(size), nil
 }
 
-// comparePages compares the pages of the journal at path with their sums. It gives
+// Compare compares the pages of the journal at path with their sums. It gives
 // ErrDamaged if one differs. Nobody may write to the journal meanwhile.
-func comparePages(path string) error {
+func Compare(path string) error {
 	wrong, first, err := wrongPages(path)
 	switch {
 	case errors.Is(err, errNoSums):
@@ -85,9 +82,9 @@ func otherPages(wrong int, first uint32) error {
 	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, disk.ErrOtherPages)
 }
 
-// wasOurs reports whether a file that does not seem to be a journal is one with a header
+// OnlyFirstDiffers reports whether a file that does not seem to be a journal is one with a header
 // that is damaged: all else is as it was written.
-func wasOurs(path string) bool {
+func OnlyFirstDiffers(path string) bool {
 	wrong, first, err := wrongPages(path)
 	return err == nil && wrong == 1 && first == 1
 }
@@ -156,83 +153,28 @@ func eachPage(path string, pageSize int, do func(number uint32, page []byte)) er
 	}
 }
 
-// checkpointFrames is how many pages the write-ahead log has before they are moved into
-// the database, if no reader is in the way: 16 MB.
-const checkpointFrames = 4000
-
-// LogRoom is how many bytes the write-ahead log takes beside the journal at most: what a
-// checkpoint moves at once, the pause before the next one if readers use the log, and the
-// transaction that makes it due. It is more only where one reader stays for seconds.
-const LogRoom = 20_000_000
-
-// checkpointIfLarge moves the write-ahead log into the database when it is large. What
-// fails is left to the next attempt, and to the next write: this one is done. The log is
-// begun anew if no reader uses it at that instant. Where readers do, the next attempt waits
-// for those that are there, for which there are five seconds: many that overlap would
-// otherwise never let go of it. One that stays longer makes attempts rarer, because each
-// reads all of the log.
-func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
-	var busy, frames, moved int
-	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {
-		return
-	}
-	if frames < s.frames { // it was begun anew
-		s.due = 0
-	}
-	s.frames = frames
-	if frames < max(checkpointFrames, s.due) {
-		return
-	}
-	mode, pause := "PASSIVE", checkpointFrames/16
-	if s.due > 0 {
-		mode, pause = "RESTART", frames/2
-	}
-	s.due = frames + pause
-	_ = s.moveLog(ctx, c, mode)
-}
-
-// checkpoint moves all of the write-ahead log into the database, and leaves the log
-// empty unless a reader is in the way.
-func (s *Store) checkpoint(ctx context.Context) error {
-	c, err := s.w.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return s.moveLog(ctx, c, "TRUNCATE")
-}
-
-// moveLog moves the write-ahead log into the database, after the sums of its pages.
-func (s *Store) moveLog(ctx context.Context, c *sql.Conn, mode string) error {
-	if err := s.recordSums(); err != nil {
-		return err
-	}
-	_, err := c.ExecContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`)
-	return err
-}
-
-// keepSums sees to it that the page sums are right when the last connection is closed,
+// RecordOrDrop sees to it that the page sums are right when the last connection is closed,
 // which moves what is left in the log. Where they cannot be written there are none.
-func (s *Store) keepSums() error {
-	if s.recordSums() == nil {
+func RecordOrDrop(path string) error {
+	if Record(path) == nil {
 		return nil
 	}
-	return dropSums(s.path)
+	return Drop(path)
 }
 
-// recordSums writes the sums of the pages in the write-ahead log, and returns when they
+// Record writes the sums of the pages in the write-ahead log, and returns when they
 // have reached the disk.
-func (s *Store) recordSums() error {
-	logged, err := readWAL(s.path)
+func Record(path string) error {
+	logged, err := readWAL(path)
 	if err != nil || logged.size == 0 {
 		return err
 	}
-	f, pageSize, err := openSums(s.path, os.O_RDWR)
+	f, pageSize, err := openSums(path, os.O_RDWR)
 	if err == nil && pageSize != logged.pageSize {
 		err = errors.Join(disk.ErrBadSums, f.Close())
 	}
 	if errors.Is(err, errNoSums) || errors.Is(err, disk.ErrBadSums) {
-		return makeSums(s.path, logged)
+		return makeSums(path, logged)
 	} else if err != nil {
 		return err
 	}
@@ -294,5 +236,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// dropSums removes the page sums, where they do not tell of the journal at path.
-func dropSums(path string) error { return disk.Remove(path + disk.SumsSuffix) }
+// Drop removes the page sums, where they do not tell of the journal at path.
+func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

@@ -1,0 +1,63 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+
+	"assetferry/state/pagesums"
+)
+
+// checkpointFrames is how many pages the write-ahead log has before they are moved into
+// the database, if no reader is in the way: 16 MB.
+const checkpointFrames = 4000
+
+// LogRoom is how many bytes the write-ahead log takes beside the journal at most: what a
+// checkpoint moves at once, the pause before the next one if readers use the log, and the
+// transaction that makes it due. It is more only where one reader stays for seconds.
+const LogRoom = 20_000_000
+
+// checkpointIfLarge moves the write-ahead log into the database when it is large. What
+// fails is left to the next attempt, and to the next write: this one is done. The log is
+// begun anew if no reader uses it at that instant. Where readers do, the next attempt waits
+// for those that are there, for which there are five seconds: many that overlap would
+// otherwise never let go of it. One that stays longer makes attempts rarer, because each
+// reads all of the log.
+func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
+	var busy, frames, moved int
+	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {
+		return
+	}
+	if frames < s.frames { // it was begun anew
+		s.due = 0
+	}
+	s.frames = frames
+	if frames < max(checkpointFrames, s.due) {
+		return
+	}
+	mode, pause := "PASSIVE", checkpointFrames/16
+	if s.due > 0 {
+		mode, pause = "RESTART", frames/2
+	}
+	s.due = frames + pause
+	_ = s.moveLog(ctx, c, mode)
+}
+
+// checkpoint moves all of the write-ahead log into the database, and leaves the log
+// empty unless a reader is in the way.
+func (s *Store) checkpoint(ctx context.Context) error {
+	c, err := s.w.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return s.moveLog(ctx, c, "TRUNCATE")
+}
+
+// moveLog moves the write-ahead log into the database, after the sums of its pages.
+func (s *Store) moveLog(ctx context.Context, c *sql.Conn, mode string) error {
+	if err := pagesums.Record(s.path); err != nil {
+		return err
+	}
+	_, err := c.ExecContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`)
+	return err
+}

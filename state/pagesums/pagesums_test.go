@@ -1,0 +1,16 @@
+package pagesums
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestOtherPages(t *testing.T) {
+	if got := otherPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages are not as they were written, the first is page 7: ") {
+		t.Errorf("got %q", got)
+	}
+}
