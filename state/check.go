@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"assetferry/state/pagesums"
+	"strings"
 
 	"assetferry/internal/filelock"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
+	"assetferry/state/pagesums"
 )
 
 // shownRows is how many keys a check names of those that are wrong alike.
@@ -44,6 +44,42 @@ var laws = []struct{ broken, query string }{
 		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
 	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
+}
+
+// quickCheckLimit is the size from which a journal is not read as a whole just to
+// open it: that would take more than a second.
+const quickCheckLimit = 256 << 20
+
+// quickCheck reads the journal to see whether it is whole, unless it is large.
+func (s *Store) quickCheck(ctx context.Context) error {
+	info, err := os.Stat(s.path)
+	if err != nil || info.Size() > quickCheckLimit {
+		return err
+	}
+	problems, err := pragmaCheck(ctx, reader{DB: s.w, hook: s.hook}, `PRAGMA quick_check(1)`)
+	if err != nil {
+		return wrap("check", err)
+	}
+	if len(problems) > 0 {
+		return wrap("check", &disk.Error{Kind: disk.ErrDamaged, Err: errors.New(problems[0])})
+	}
+	return nil
+}
+
+// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong, in
+// rows of one or several lines.
+func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []string, err error) {
+	rows, err := query(ctx, r, "check", func(rows *sql.Rows) (row string, err error) {
+		return row, rows.Scan(&row)
+	}, pragma)
+	for _, row := range rows {
+		for line := range strings.Lines(row) {
+			if line = strings.TrimSpace(line); line != "ok" && !strings.HasPrefix(line, "***") { // a heading
+				problems = append(problems, line)
+			}
+		}
+	}
+	return problems, err
 }
 
 // checkMark compares the journal with the mark in its lock file, which is never

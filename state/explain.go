@@ -50,13 +50,6 @@ func (s *Store) Attempts(ctx context.Context, run int64, key sources.Key) ([]Att
 	}, `SELECT attempt, at, class, error FROM attempts WHERE run = ? AND key = ? ORDER BY rowid`, run, key)
 }
 
-// Failure finds what is known of an object that failed in the last runs; ErrNotFound if
-// it did not.
-func (s *Store) Failure(ctx context.Context, pair int64, key sources.Key) (Failure, error) {
-	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
-	return First(all, err, "failure of "+string(key))
-}
-
 // DifferencesOf lists what a verification found about an asset.
 func (s *Store) DifferencesOf(ctx context.Context, verification int64, asset string) ([]Difference, error) {
 	return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences
@@ -77,24 +70,6 @@ func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit i
 			SELECT key FROM receipts WHERE pair = ?1
 			UNION ALL SELECT key FROM items WHERE run = (SELECT max(num) FROM runs WHERE pair = ?1))
 		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
-}
-
-// PathOfFolder finds the path of a folder within its category; ErrNotFound if the journal
-// does not know the folder.
-func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
-	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
-		destination, category, id)
-	return First(all, err, "folder "+id)
-}
-
-func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
-
-func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*string)(&k)) }
-
-// Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
-func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
-	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
-	return First(all, err, "orphan "+string(key))
 }
 
 // An Earlier is an asset as it was before a run changed it.

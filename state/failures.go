@@ -26,7 +26,7 @@ func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, wh
 }
 
 // blameWaiting counts the items of a run that wait as failed, each time: the run does
-// not wait for them any longer, and what fails night after night must be parked some
+// not wait for them any longer, and what fails run after run must be parked some
 // day.
 func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
 	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'waiting'`, false, nil, run)
@@ -68,4 +68,21 @@ func scanFailure(rows *sql.Rows) (f Failure, err error) {
 		f.Since = fromMillis(since)
 	}
 	return f, err
+}
+
+// LeftBehind counts the objects that did not come through in the runs of a pair from one
+// on, and that no run since has brought. Later runs may not have looked at them.
+func (s *Store) LeftBehind(ctx context.Context, pair, from int64) (n int64, err error) {
+	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key) FROM runs r JOIN items i ON i.run = r.num
+		WHERE r.pair = ?1 AND r.num >= ?2 AND r.command NOT IN ('plan', 'undo')
+		AND i.state IN ('failed', 'parked', 'conflict', 'changed', 'waiting', 'in_doubt')
+		AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)`, pair, from).Scan(&n)
+	return n, err
+}
+
+// Failure finds what is known of an object that failed in the last runs; ErrNotFound if
+// it did not.
+func (s *Store) Failure(ctx context.Context, pair int64, key sources.Key) (Failure, error) {
+	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
+	return First(all, err, "failure of "+string(key))
 }

@@ -24,6 +24,32 @@ func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Recei
 	})
 }
 
+// A Collision is an item that wants a place which another item wants too, or which a
+// receipt of the pair holds.
+type Collision struct {
+	Item
+	Held   bool        // by a receipt
+	Holder sources.Key // the first key of such a receipt
+}
+
+// Collisions lists the collisions of a run, ordered by place and key. Receipts have no
+// index of their places: to read all of them, if a run wants any, takes a twentieth of
+// what a plan reads of them anyway, and each entry of an index would take 60 bytes.
+func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
+	const wanting = `run = ?1 AND (action IN ('create', 'adopt', 'move') OR action = 'replace' AND origin NOT IN ('', key))`
+	return query(ctx, s.r, "find collisions", scanCollision, `WITH held (place, holder) AS MATERIALIZED (
+			SELECT slot, min(key) FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot FROM items WHERE `+wanting+`)
+			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> '' AND action NOT IN ('adopt', 'conflict', 'skip')) GROUP BY slot)
+		SELECT `+itemColumns+`, holder IS NOT NULL, coalesce(holder, '') FROM items LEFT JOIN held ON place = slot WHERE `+wanting+`
+			AND (slot IN (SELECT slot FROM items WHERE `+wanting+` GROUP BY slot HAVING count(*) > 1) OR holder IS NOT NULL)
+		ORDER BY slot, key`, run, pair)
+}
+
+func scanCollision(rows *sql.Rows) (c Collision, err error) {
+	c.Item, err = scanItemAnd(rows, &c.Held, &c.Holder)
+	return c, err
+}
+
 // TakenPlaces finds out which of some places receipts of a pair hold, or items of a run want.
 // It reads all receipts once; see Collisions.
 func (s *Store) TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error) {

@@ -15,64 +15,54 @@ import (
 	"assetferry/sources"
 )
 
+// An Outcome ends an attempt at an item, with a receipt if it is done or sent. An
+// item that was sent keeps its asset and needs no other receipt.
+type Outcome struct {
+	Key     sources.Key
+	State   ItemState // one to which onRecord leads
+	Class   string
+	Error   string
+	DueAt   time.Time // of a waiting item
+	Receipt *Receipt
+	// Undescribed says that an item that was sent is done without a description.
+	Undescribed bool
+	// Misnamed says that an item which failed lacks nothing but its name.
+	Misnamed bool
+	// Unclear says that an item which failed was sent, and may have arrived.
+	Unclear bool
+	// TakenBack says that the asset of an item that is done is not at the destination
+	// any more, so that there is no receipt of it either; or in an undo that it is as before
+	// the run that is undone, and so is its receipt.
+	TakenBack bool
+	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
+	// object has none so far.
+	InsteadOf sources.Key
+	// Described is what the source says of the object of an item that is done, as JSON, if
+	// its asset was brought in line with that; empty otherwise.
+	Described string
+	// Found is what was found of it, by origin, as JSON; empty if nothing was.
+	Found string
+	// Fields are the fields of that, also those that are not kept.
+	Fields []FoundField
+	// Addresses are those that the object had, as was found.
+	Addresses []string
+	// Joins is the key of the object whose asset an item that is done shares: there is no
+	// receipt of it then, but an alias.
+	Joins sources.Key
+	// Modified is when the service says that the asset of an item that was sent before, or
+	// is taken back, was changed last; see Receipt.
+	Modified time.Time
+}
+
+// lacksDescription reports whether the asset of an item is there without a description.
+func (o Outcome) lacksDescription() bool { return o.State != ItemDone && !o.Misnamed }
+
 // Record stores outcomes of items that are being sent, were sent, or are in doubt. An
 // asset that stands for another object already makes its item a failed one; outcomes
 // says so then.
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
 	_, err := s.Advance(ctx, run, pair, outcomes, Next{})
 	return err
-}
-
-// A Next says which planned items to take: so many after a key. Time is that of the
-// server.
-type Next struct {
-	After sources.Key
-	N     int
-	Time  time.Time
-	Of    Kind
-}
-
-// A Kind is of items that are carried out in the same way.
-type Kind int
-
-// The kinds: all; those that are carried out one by one; those that are moved, and those
-// that are trashed, many with a request; those that share the asset of another object.
-const (
-	AnyKind Kind = iota
-	OneByOne
-	Moves
-	Trashes
-	Joins
-)
-
-// Has reports whether an item is of the kind.
-func (k Kind) Has(i Item) bool {
-	switch k {
-	case OneByOne:
-		return i.Action != Move && i.Action != Trash && !i.Joins()
-	case Moves:
-		return i.Action == Move
-	case Trashes:
-		return i.Action == Trash
-	case Joins:
-		return i.Joins()
-	}
-	return true
-}
-
-// condition chooses the items of a kind in SQL.
-func (k Kind) condition() string {
-	switch k {
-	case OneByOne:
-		return ` AND action <> 'move' AND action <> 'trash' AND (action <> 'adopt' OR origin = '')`
-	case Moves:
-		return ` AND action = 'move'`
-	case Trashes:
-		return ` AND action = 'trash'`
-	case Joins:
-		return ` AND action = 'adopt' AND origin <> ''`
-	}
-	return ""
 }
 
 // Advance is Record, and Take if any items are wanted, in one transaction. To wait for the

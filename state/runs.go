@@ -5,14 +5,11 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"assetferry/state/ownership"
-
 	"assetferry/sources"
+	"assetferry/state/ownership"
 )
 
 // A RunState says how far a run has come.
@@ -28,15 +25,6 @@ const (
 	Finished   RunState = "finished"
 	Superseded RunState = "superseded"
 )
-
-// A Pair is a source and a destination that belong together.
-type Pair struct {
-	ID          int64
-	Source      string
-	Destination string
-	Address     string  // where the destination was last reached; only noted
-	Purpose     Purpose // see SavePurpose; only read
-}
 
 // A Run is one plan and its carrying out, over as many invocations as that takes.
 type Run struct {
@@ -66,24 +54,6 @@ type Run struct {
 
 // Open reports whether the run can be continued.
 func (r Run) Open() bool { return r.State != Finished && r.State != Superseded }
-
-// Pair finds or makes the pair and notes the address of its destination.
-func (s *Store) Pair(ctx context.Context, source, destination, address string) (Pair, error) {
-	p := Pair{Source: source, Destination: destination, Address: address}
-	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, address) VALUES (?, ?, ?)
-			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id, `+purposeColumn,
-			source, destination, address).Scan(&p.ID, &p.Purpose)
-	})
-	return p, err
-}
-
-// Pairs lists every pair that the journal knows.
-func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
-	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
-		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address, &p.Purpose)
-	}, `SELECT id, source, destination, address, `+purposeColumn+` FROM pairs ORDER BY id`)
-}
 
 // Begin starts a run. Earlier runs of the pair that only planned give way to it
 // and lose their items.
@@ -359,65 +329,35 @@ func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
 	return First(runs, err, "unfinished run")
 }
 
-func First[T any](all []T, err error, what string) (T, error) {
-	var zero T
-	if err != nil {
-		return zero, err
-	}
-	if len(all) == 0 {
-		return zero, fmt.Errorf("%s: %w", what, ErrNotFound)
-	}
-	return all[0], nil
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// An Approver is who approved what a run does. Key is the fingerprint of the key that signed
+// the approval. Without one the name is no more than a statement of the account in StatedBy.
+type Approver struct {
+	Name, StatedBy, Key string
 }
 
-// query collects the rows of a statement; it is for results of bounded size.
-func query[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
-	return queryInto(ctx, nil, r, op, scan, stmt, args...)
+// SetApprovedPlan notes the hash of the plan that a run carries out. It can be done once,
+// before the run has listed anything.
+func (s *Store) SetApprovedPlan(ctx context.Context, run int64, hash string) error {
+	return s.Write(ctx, "note approved plan", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE runs SET plan_hash = ? WHERE num = ? AND state = 'scanning' AND plan_hash = ''`, hash, run)
+	})
 }
 
-// queryInto is query, with the rows in the place of those of a former page.
-func queryInto[T any](ctx context.Context, former []T, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
-	err = r.hook.around(op, func() (err error) {
-		defer func() { err = wrap(op, interrupted(ctx, op, err)) }()
-		rows, err := r.QueryContext(ctx, stmt, args...)
+// Approve notes who approved what a run does, and that it was now. The first approver stays,
+// but a signature replaces a statement. It reports whether the approver was noted.
+func (s *Store) Approve(ctx context.Context, run int64, by Approver) (noted bool, err error) {
+	err = s.Write(ctx, "note approval", func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE runs SET approved_by = ?, approval_stated_by = ?, approval_key = ?, approved_at = ?
+			WHERE num = ? AND (approved_at IS NULL OR approval_key = '' AND ? <> '')`,
+			by.Name, by.StatedBy, by.Key, s.now().UnixMilli(), run, by.Key)
 		if err != nil {
 			return err
 		}
-		all, err = appendAll(former[:0], rows, scan)
+		n, err := result.RowsAffected()
+		noted = n == 1
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return noted, err
 }
-
-// scanAll collects rows and closes them.
-func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	return appendAll(nil, rows, scan)
-}
-
-func appendAll[T any](all []T, rows *sql.Rows, scan func(*sql.Rows) (T, error)) (_ []T, err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
-}
-
-// List is a list in SQL with room for so many values.
-func List(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
-
-// listed are the arguments of a statement that ends with a list.
-func listed[T ~string](values []T, before ...any) []any {
-	for _, v := range values {
-		before = append(before, string(v))
-	}
-	return before
-}
-
-func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -1,12 +1,54 @@
-// Package state is the journal: the durable record of what was listed, planned,
-// attempted and confirmed, in one SQLite file. It and the packages below
-// it are the only ones that know SQL. Its methods are transitions, each one short transaction; a transition
-// that finds the journal in another state than it expects fails and changes
-// nothing.
+// Package state is the state database, here called the journal: the durable record of what was listed,
+// planned, attempted and confirmed, in one SQLite file. It and the packages below it are the only ones that
+// know SQL. Its methods are transitions, each one short transaction; a transition that finds the journal in
+// another state than it expects fails and changes nothing.
 //
-// One process owns a journal at a time, others may read it meanwhile. The owner
-// writes through a single connection with synchronous=FULL: a lost outcome can
-// be found out by asking the destination, a lost intent would be sent twice.
+// One process owns a journal at a time, others may read it meanwhile. The owner writes through a single
+// connection with synchronous=FULL: a lost outcome can be found out by asking the destination, a lost
+// intent would be sent twice.
+//
+// # Why it is one package
+//
+// It is large because its subject is one: objects on their way, in one schema. To record one outcome is one
+// transaction over the tables of items, receipts, aliases, failures, former keys, metadata, tallies and
+// throughput, and to plan, to undo or to finish a run joins them. What reports read are the same rows, some
+// of which are only half of what they say: see bases.go. What shares none of that is apart: the proposals of
+// the AI content service (enrichment), whose journal it is (ownership), the files (disk), and the
+// checksums of their pages (pagesums). Packages with tables of their own write through [Store.Write], so
+// that the check of the owner's epoch stands in one place.
+//
+// # Where what is
+//
+// The file and its owner:
+//   - state.go opens and closes it, owner.go takes it and gives it up, schema.go and schema.sql make and
+//     recognize it
+//   - check.go looks for damage, checkpoint.go moves the write-ahead log, backup.go copies and compacts,
+//     prune.go deletes what is too old
+//
+// How SQL is used:
+//   - write.go has the one transaction, query.go all ways of reading, columns.go lists of columns, hook.go
+//     what tests make fail
+//
+// What a run does, in its order:
+//   - pairs.go and runs.go: sources with their destinations, and runs from begin to end
+//   - items.go: a page of the listing, and decisions; transitions.go: the states of items on one page
+//   - contents.go: objects compared by content before they are sent
+//   - take.go: which items are sent next; record.go: what came of it, and all that this changes
+//   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: what an undo needs
+//     and does
+//
+// What is known of objects that have arrived:
+//   - receipts.go, and with them bases.go and images.go, which keep them small
+//   - aliases.go, former_keys.go and addresses.go: who shares an asset, and what objects are known by
+//   - metadata.go and sidecars.go: what described them; failures.go: those that fail run after run
+//   - verifications.go: what verify found
+//
+// What is known of the destination:
+//   - structure.go: its categories and folders; inventory.go: its assets; names.go: who has which place
+//
+// What reports and status read:
+//   - tallies.go and perminute.go: sums that are kept; reports.go: a run as a whole; compared.go: a run
+//     beside the ones before it; explain.go: one object
 package state
 
 import (
@@ -19,10 +61,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"assetferry/state/pagesums"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"assetferry/internal/clock"
 	"assetferry/internal/counts"
@@ -30,8 +71,18 @@ import (
 	"assetferry/internal/mount"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
+	"assetferry/state/pagesums"
+)
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+// Errors that callers branch on.
+var (
+	ErrReadOnly = errors.New("opened for reading")
+	ErrConflict = errors.New("the journal is not in the expected state")
+	ErrForeign  = errors.New("not a journal of assetferry")
+	ErrNewer    = errors.New("made by a newer version of assetferry")
+	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
+	ErrNotFound = errors.New("not in the journal")
+	ErrPruned   = errors.New("its items were deleted because it is too long ago")
 )
 
 // A Store is an open journal. Its methods may be called from several goroutines.
@@ -177,6 +228,31 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
+// openReading opens a journal for reading. Readers share a file that they make beside
+// it; where that cannot be, a journal that is at rest can be read all the same.
+func openReading(ctx context.Context, path string, connections int) (*sql.DB, error) {
+	db, err := connect(path, reading, connections)
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
+	if disk.KindOf(err) != disk.ErrUnwritable || hasLog(path) {
+		return db, nil // whatever else is wrong is for the first who needs it to tell
+	}
+	if err := db.Close(); err != nil {
+		return nil, disk.OpenError(path, err)
+	}
+	return connect(path, immutable, connections)
+}
+
+// hasLog reports whether there is a write-ahead log beside a journal with anything
+// in it.
+func hasLog(path string) bool {
+	info, err := os.Stat(path + disk.WALSuffix)
+	return err == nil && info.Size() > 0
+}
+
 // Path is the absolute path of the journal.
 func (s *Store) Path() string { return s.path }
 
@@ -237,77 +313,4 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
-}
-
-// Write runs f in one transaction, provided that this process still owns the
-// journal.
-func (s *Store) Write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
-	if s.w == nil {
-		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
-	}
-	return s.hook.around(op, func() error { return s.commit(ctx, op, f) })
-}
-
-func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
-	defer func() { err = interrupted(ctx, op, err) }()
-	if err := s.mark.CatchUp(); err != nil {
-		return wrap(op, err)
-	}
-	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the journal does
-	if err != nil {
-		return wrap(op, err)
-	}
-	defer c.Close()
-	tx, err := c.BeginTx(ctx, nil)
-	if err != nil {
-		return wrap(op, err)
-	}
-	defer tx.Rollback() // does nothing after a commit
-	seq, err := ownership.Count(ctx, tx, s.epoch)
-	if err != nil {
-		return wrap(op, err)
-	}
-	if err := f(ctx, tx); err != nil {
-		return wrap(op, err)
-	}
-	if err := tx.Commit(); err != nil {
-		return wrap(op, err)
-	}
-	s.mark.Written(s.id, seq, s.now())
-	s.checkpointIfLarge(ctx, c)
-	return nil
-}
-
-// One runs a guarded statement that must change exactly one row.
-func One(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
-	return changesOne(tx.ExecContext(ctx, query, args...))
-}
-
-func changesOne(res sql.Result, err error) error { return changes(1, res, err) }
-
-// changes gives ErrConflict unless a statement has changed so many rows.
-func changes(want int64, res sql.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n != want {
-		return errors.Join(ErrConflict, err)
-	}
-	return nil
-}
-
-// interrupted puts the reason in the place of an error that is only a sign of a
-// cancelled context: the driver knows several, and none names the cause.
-func interrupted(ctx context.Context, op string, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("journal: %s: %w", op, context.Cause(ctx))
-}
-
-func wrap(op string, err error) error {
-	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
-		return err
-	}
-	return fmt.Errorf("journal: %s: %w", op, disk.Classify(err))
 }

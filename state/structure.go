@@ -3,7 +3,42 @@ package state
 import (
 	"context"
 	"database/sql"
+	"time"
 )
+
+// A Category is a category of a destination, as it was last seen.
+type Category struct {
+	ID      string
+	Name    string
+	Private bool // its assets are not for everybody
+}
+
+// SaveCategories notes categories of a destination as they are now. What is known of
+// others stays, so that reports have the names of those that are gone.
+func (s *Store) SaveCategories(ctx context.Context, destination string, all []Category) error {
+	return s.Write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
+		for _, c := range all {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO categories (destination, id, name, private) VALUES (?, ?, ?, ?)
+				ON CONFLICT (destination, id) DO UPDATE SET name = excluded.name, private = excluded.private`,
+				destination, c.ID, c.Name, c.Private); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Categories gives the categories of a destination that were ever seen, by id.
+func (s *Store) Categories(ctx context.Context, destination string) (map[string]Category, error) {
+	all, err := query(ctx, s.r, "list categories", func(rows *sql.Rows) (c Category, err error) {
+		return c, rows.Scan(&c.ID, &c.Name, &c.Private)
+	}, `SELECT id, name, private FROM categories WHERE destination = ?`, destination)
+	byID := make(map[string]Category, len(all))
+	for _, c := range all {
+		byID[c.ID] = c
+	}
+	return byID, err
+}
 
 // Choices gives the category chosen for each extension at a destination.
 func (s *Store) Choices(ctx context.Context, destination string) (map[string]string, error) {
@@ -27,6 +62,14 @@ func (s *Store) SaveChoices(ctx context.Context, destination string, choices map
 // Folders gives the ids of the folders known in a category, by path.
 func (s *Store) Folders(ctx context.Context, destination, category string) (map[string]string, error) {
 	return s.pairsOfText(ctx, "list folders", `SELECT path, id FROM folders WHERE destination = ? AND category = ?`, destination, category)
+}
+
+// PathOfFolder finds the path of a folder within its category; ErrNotFound if the journal
+// does not know the folder.
+func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
+	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
+		destination, category, id)
+	return First(all, err, "folder "+id)
 }
 
 // SaveFolder remembers a folder that is at the destination. What it holds may be
@@ -120,4 +163,63 @@ func (s *Store) pairsOfText(ctx context.Context, op, stmt string, args ...any) (
 		m[e.k] = e.v
 	}
 	return m, err
+}
+
+// Intend notes, before it is asked for, that a folder is to be made, or a category
+// where the path is empty; at is the server's time. SaveFolder and SaveNewFolder
+// forget the intent.
+func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at time.Time) error {
+	return s.Write(ctx, "note intent", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO intents (destination, category, path, at) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET at = excluded.at`, destination, p.Category, p.Path, at.UnixMilli())
+		return err
+	})
+}
+
+// ForgetIntent takes an intent back that came to nothing, or to something that
+// needs no other note.
+func (s *Store) ForgetIntent(ctx context.Context, destination string, p PlaceKey) error {
+	return s.Write(ctx, "forget intent", func(ctx context.Context, tx *sql.Tx) error {
+		return forgetIntent(ctx, tx, destination, p)
+	})
+}
+
+func forgetIntent(ctx context.Context, tx *sql.Tx, destination string, p PlaceKey) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM intents WHERE destination = ? AND category = ? AND path = ?`,
+		destination, p.Category, p.Path)
+	return err
+}
+
+// Intents lists what was asked for at a destination without an answer so far.
+func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]time.Time, error) {
+	type intent struct {
+		place PlaceKey
+		at    int64
+	}
+	all, err := query(ctx, s.r, "list intents", func(rows *sql.Rows) (i intent, err error) {
+		return i, rows.Scan(&i.place.Category, &i.place.Path, &i.at)
+	}, `SELECT category, path, at FROM intents WHERE destination = ?`, destination)
+	places := make(map[PlaceKey]time.Time, len(all))
+	for _, i := range all {
+		places[i.place] = fromMillis(i.at)
+	}
+	return places, err
+}
+
+// MissingFolders counts the folders that the planned items of a run go to and that the
+// journal does not know, with those around them, and the folders it knows, or
+// categories, in which somebody has to look for them first.
+func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
+	// What is left of a path without the characters after its last slash is its parent.
+	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE
+		wanted (category, path) AS (
+			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''
+			UNION SELECT category, rtrim(rtrim(path, replace(path, '/', '')), '/') FROM wanted WHERE instr(path, '/') > 0),
+		missing (category, parent) AS (
+			SELECT category, CASE WHEN instr(path, '/') > 0 THEN rtrim(rtrim(path, replace(path, '/', '')), '/') ELSE '' END FROM wanted w
+			WHERE NOT EXISTS (SELECT 1 FROM folders f WHERE f.destination = ?2 AND f.category = w.category AND f.path = w.path))
+		SELECT count(*), count(DISTINCT CASE WHEN parent = '' OR EXISTS (SELECT 1 FROM folders f
+			WHERE f.destination = ?2 AND f.category = m.category AND f.path = m.parent) THEN category || '/' || parent END)
+		FROM missing m`, run, destination).Scan(&missing, &around)
+	return missing, around, err
 }

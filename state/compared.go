@@ -93,27 +93,24 @@ func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[
 	})
 }
 
-// A Standing says what a pair has to look after from night to night.
-type Standing struct {
-	Orphans      ReceiptSum
-	OrphansSince time.Time // of the first of them
-	Failing      int64
-	FailingSince time.Time // of the first of them; zero where that is not known
+// A SkippedObject is one that a run skipped, and why.
+type SkippedObject struct {
+	Key    sources.Key
+	Reason string
+	Size   int64
 }
 
-// Standing sums up what a pair has to look after.
-func (s *Store) Standing(ctx context.Context, pair int64) (st Standing, err error) {
-	var orphans, failing int64
-	err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
-		FROM orphans o JOIN receipts r ON r.pair = o.pair AND r.key = o.key WHERE o.pair = ?`, pair).Scan(&st.Orphans.Objects, &st.Orphans.Bytes, &orphans)
-	if err == nil {
-		err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
-	}
-	if orphans != 0 {
-		st.OrphansSince = fromMillis(orphans)
-	}
-	if failing != 0 {
-		st.FailingSince = fromMillis(failing)
-	}
-	return st, err
+// NewSkips lists the objects that a run skipped for one of some reasons, in key order, if no
+// earlier finished run of the pair skipped the same object for the same reason. Runs whose
+// items were pruned are not asked.
+func (s *Store) NewSkips(ctx context.Context, run Run, reasons []string) iter.Seq2[SkippedObject, error] {
+	scan := func(rows *sql.Rows) (k SkippedObject, err error) { return k, rows.Scan(&k.Key, &k.Reason, &k.Size) }
+	return paged(s.r, "", func(k SkippedObject) sources.Key { return k.Key }, func(after sources.Key) ([]SkippedObject, error) {
+		return query(ctx, s.r, "list new skips", scan, `SELECT i.key, i.reason, i.size FROM items i
+			WHERE i.run = ?1 AND i.key > ?3 AND i.state = 'skipped' AND NOT EXISTS (
+				SELECT 1 FROM runs e CROSS JOIN items p ON p.run = e.num AND p.key = i.key
+				WHERE e.pair = ?2 AND e.num < ?1 AND e.state = 'finished' AND e.command <> 'plan' AND e.undoes IS NULL AND e.pruned_at IS NULL
+				AND p.state = 'skipped' AND p.reason = i.reason)
+			AND i.reason IN `+List(len(reasons))+` ORDER BY i.key LIMIT ?`, append(listed(reasons, run.Num, run.Pair.ID, after), PageSize)...)
+	})
 }

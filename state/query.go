@@ -1,0 +1,208 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"assetferry/sources"
+)
+
+// What is exported here, [Store.Write] with [One], and [Columns] are for the packages below this one, which keep tables of
+// their own in the same file. No others can use it: internal/test/layers leaves SQL to these.
+
+// Query collects the rows of a statement that reads; it is for results of bounded size. What it is
+// for is named in errors.
+func Query[T any](ctx context.Context, s *Store, what string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
+	return query(ctx, s.r, what, scan, stmt, args...)
+}
+
+// First gives the first of what was found; ErrNotFound if nothing was.
+func First[T any](all []T, err error, what string) (T, error) {
+	var zero T
+	if err != nil {
+		return zero, err
+	}
+	if len(all) == 0 {
+		return zero, fmt.Errorf("%s: %w", what, ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// query collects the rows of a statement; it is for results of bounded size.
+func query[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
+	return queryInto(ctx, nil, r, op, scan, stmt, args...)
+}
+
+// queryInto is query, with the rows in the place of those of a former page.
+func queryInto[T any](ctx context.Context, former []T, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
+	err = r.hook.around(op, func() (err error) {
+		defer func() { err = wrap(op, interrupted(ctx, op, err)) }()
+		rows, err := r.QueryContext(ctx, stmt, args...)
+		if err != nil {
+			return err
+		}
+		all, err = appendAll(former[:0], rows, scan)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// scanAll collects rows and closes them.
+func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	return appendAll(nil, rows, scan)
+}
+
+func appendAll[T any](all []T, rows *sql.Rows, scan func(*sql.Rows) (T, error)) (_ []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
+
+func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*string)(&k)) }
+
+// List is a list in SQL with room for so many values.
+func List(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
+
+// listed are the arguments of a statement that ends with a list.
+func listed[T ~string](values []T, before ...any) []any {
+	for _, v := range values {
+		before = append(before, string(v))
+	}
+	return before
+}
+
+// PageSize bounds how many rows are read at a time: long reads would keep the
+// write-ahead log from being folded back.
+const PageSize = 2000
+
+// paged makes one sequence out of pages that each begin after the place of the
+// last row of the page before.
+func paged[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			rows, err := page(after)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			if !yieldAll(r.hook, rows, yield) {
+				return
+			}
+			if len(rows) < PageSize {
+				return
+			}
+			after = at(rows[len(rows)-1])
+		}
+	}
+}
+
+// yieldAll yields rows that were read, and reports whether more are wanted.
+func yieldAll[T any](h *hook, rows []T, yield func(T, error) bool) bool {
+	for _, row := range rows {
+		wanted := true
+		err := h.ask(nextRow, false)
+		if err == nil {
+			if wanted = yield(row, nil); wanted {
+				err = h.ask(nextRow, true)
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+		if err != nil || !wanted {
+			return false
+		}
+	}
+	return true
+}
+
+// Paged makes one sequence out of pages of PageSize rows that each begin after the place of the last row
+// of the page before.
+func Paged[T, C any](s *Store, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
+	return paged(s.r, after, at, page)
+}
+
+// spoolPage is how many spooled rows are read at once.
+const spoolPage = 500
+
+// spooled yields the rows of a query in their order, as they are when it begins, without
+// keeping the journal from being checkpointed until the last one is seen: that may take hours
+// where contents are read in between. The rows are copied into a temporary table of a connection,
+// where SQLite would have sorted them anyway, and come from there by the page.
+func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		err := wrap(op, interrupted(ctx, op, spool(ctx, r, op, scan, yield, query, args)))
+		if err != nil && !errors.Is(err, errStopped) {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// errStopped says that no more rows are wanted.
+var errStopped = errors.New("no more rows are wanted")
+
+func spool[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
+	conn, err := r.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer func() {
+		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.spool`)
+		err = errors.Join(err, dropped)
+	}()
+	// Rows of a table that is made like this are numbered in the order of the query.
+	err = r.hook.around(op, func() error {
+		_, err := conn.ExecContext(ctx, `CREATE TEMP TABLE spool AS `+query, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for last := 0; ; last += spoolPage {
+		page, err := spoolPageOf(ctx, conn, scan, last)
+		if err != nil {
+			return err
+		}
+		if !yieldAll(r.hook, page, yield) {
+			return errStopped
+		}
+		if len(page) < spoolPage {
+			return nil
+		}
+	}
+}
+
+func spoolPageOf[T any](ctx context.Context, conn *sql.Conn, scan func(*sql.Rows) (T, error), last int) (page []T, err error) {
+	rows, err := conn.QueryContext(ctx, `SELECT * FROM temp.spool WHERE rowid > ? AND rowid <= ? ORDER BY rowid`, last, last+spoolPage)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, row)
+	}
+	return page, rows.Err()
+}

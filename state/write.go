@@ -1,0 +1,89 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
+)
+
+// Write runs f in one transaction, provided that this process still owns the
+// journal.
+func (s *Store) Write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
+	if s.w == nil {
+		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
+	}
+	return s.hook.around(op, func() error { return s.commit(ctx, op, f) })
+}
+
+func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
+	defer func() { err = interrupted(ctx, op, err) }()
+	if err := s.mark.CatchUp(); err != nil {
+		return wrap(op, err)
+	}
+	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the journal does
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer c.Close()
+	tx, err := c.BeginTx(ctx, nil)
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	seq, err := ownership.Count(ctx, tx, s.epoch)
+	if err != nil {
+		return wrap(op, err)
+	}
+	if err := f(ctx, tx); err != nil {
+		return wrap(op, err)
+	}
+	if err := tx.Commit(); err != nil {
+		return wrap(op, err)
+	}
+	s.mark.Written(s.id, seq, s.now())
+	s.checkpointIfLarge(ctx, c)
+	return nil
+}
+
+// Now is the time by which a store notes when something was done.
+func (s *Store) Now() time.Time { return s.now() }
+
+// One runs a guarded statement that must change exactly one row.
+func One(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	return changesOne(tx.ExecContext(ctx, query, args...))
+}
+
+func changesOne(res sql.Result, err error) error { return changes(1, res, err) }
+
+// changes gives ErrConflict unless a statement has changed so many rows.
+func changes(want int64, res sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != want {
+		return errors.Join(ErrConflict, err)
+	}
+	return nil
+}
+
+// interrupted puts the reason in the place of an error that is only a sign of a
+// cancelled context: the driver knows several, and none names the cause.
+func interrupted(ctx context.Context, op string, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("journal: %s: %w", op, context.Cause(ctx))
+}
+
+func wrap(op string, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
+		return err
+	}
+	return fmt.Errorf("journal: %s: %w", op, disk.Classify(err))
+}
