@@ -49,7 +49,7 @@ func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL
 const addressColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
 
 func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
-	err = rows.Scan(&a.Known, &a.As, &a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified, &a.TakenBy)
+	err = rows.Scan(&a.Known, &a.As, (*string)(&a.Key), &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified, (*string)(&a.TakenBy))
 	return a, base, err
 }
 

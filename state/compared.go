@@ -36,7 +36,7 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 	return paged(s.r, "", func(m Missed) sources.Key { return m.Key }, func(after sources.Key) ([]Missed, error) {
 		return query(ctx, s.r, "list what is gone", func(rows *sql.Rows) (m Missed, err error) {
 			var since int64
-			err = rows.Scan(&m.Key, &m.Size, &m.Action, &m.State, &m.Reason, &since, &m.Again)
+			err = rows.Scan((*string)(&m.Key), &m.Size, &m.Action, &m.State, &m.Reason, &since, &m.Again)
 			if since != 0 {
 				m.Since = fromMillis(since)
 			}
@@ -82,7 +82,7 @@ func (s *Store) Lasting(ctx context.Context, run Run, limit int) ([]Lasting, err
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[Fate, error] {
 	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
 		return query(ctx, s.r, "list what has recovered", func(rows *sql.Rows) (f Fate, err error) {
-			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
+			return f, rows.Scan((*string)(&f.Key), &f.Size, &f.Action, &f.State)
 		}, `SELECT b.key, coalesce(i.size, b.size), coalesce(i.action, 'unchanged'), coalesce(i.state, 'skipped')
 			FROM items b LEFT JOIN items i ON i.run = ?1 AND i.key = b.key
 			WHERE b.run = ?2 AND b.`+troubled+` AND b.key > ?4
@@ -104,7 +104,9 @@ type SkippedObject struct {
 // earlier finished run of the pair skipped the same object for the same reason. Runs whose
 // items were pruned are not asked.
 func (s *Store) NewSkips(ctx context.Context, run Run, reasons []string) iter.Seq2[SkippedObject, error] {
-	scan := func(rows *sql.Rows) (k SkippedObject, err error) { return k, rows.Scan(&k.Key, &k.Reason, &k.Size) }
+	scan := func(rows *sql.Rows) (k SkippedObject, err error) {
+		return k, rows.Scan((*string)(&k.Key), &k.Reason, &k.Size)
+	}
 	return paged(s.r, "", func(k SkippedObject) sources.Key { return k.Key }, func(after sources.Key) ([]SkippedObject, error) {
 		return query(ctx, s.r, "list new skips", scan, `SELECT i.key, i.reason, i.size FROM items i
 			WHERE i.run = ?1 AND i.key > ?3 AND i.state = 'skipped' AND NOT EXISTS (

@@ -55,7 +55,7 @@ func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err erro
 func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, error] {
 	return paged(s.r, "", func(c Content) sources.Key { return c.Key }, func(after sources.Key) ([]Content, error) {
 		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
-			return c, rows.Scan(&c.Key, &c.Size, &c.Digest)
+			return c, rows.Scan((*string)(&c.Key), &c.Size, &c.Digest)
 		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }

@@ -72,7 +72,7 @@ const (
 
 func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
 	err = rows.Scan((*string)(&a.Key), &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
-		&a.Folder, &a.Class, &a.Error, &a.Attempts, &a.Origin)
+		&a.Folder, &a.Class, &a.Error, &a.Attempts, (*string)(&a.Origin))
 	return a, base, err
 }
 

@@ -127,7 +127,7 @@ func (s *Store) Differences(ctx context.Context, verification int64) iter.Seq2[D
 }
 
 func scanDifference(rows *sql.Rows) (d Difference, err error) {
-	return d, rows.Scan(&d.Key, &d.Asset, &d.Field, &d.What)
+	return d, rows.Scan((*string)(&d.Key), &d.Asset, &d.Field, &d.What)
 }
 
 // Whether an asset is verified belongs to the asset, and not to a run: it is, if the last

@@ -233,7 +233,7 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 	items := make([]state.Item, len(page))
 	for n, c := range page {
 		var err error
-		if items[n], err = p.Journal.Item(ctx, run, sources.Key(c.Key)); err != nil {
+		if items[n], err = p.Journal.Item(ctx, run, c.Key); err != nil {
 			return err
 		}
 	}
