@@ -48,16 +48,12 @@ var (
 	aliasColumns = aliasTable.Reads()
 )
 
-// scanAliases gives what scans the rows of one query, into one row that is used again for each of them.
-func scanAliases() func(*sql.Rows) (Alias, error) {
-	var r aliasRow
-	targets := aliasTable.Targets(&r)
-	return func(rows *sql.Rows) (Alias, error) {
-		err := rows.Scan(targets...)
-		a := r.Alias
-		a.Time = fromNanos(r.changed)
-		return a, err
-	}
+func scanAliases() func(*sql.Rows) (Alias, error) { return scanner(aliasTable, (*aliasRow).alias) }
+
+func (r *aliasRow) alias() Alias {
+	a := r.Alias
+	a.Time = fromNanos(r.changed)
+	return a
 }
 
 // AllAliases lists the aliases of a pair in key order, those with keys after the given one.

@@ -1,6 +1,9 @@
 package state
 
-import "strings"
+import (
+	"database/sql"
+	"strings"
+)
 
 // A Column is one column of a table whose rows a T stands for. Statements and their arguments are made
 // from the same columns, so that they cannot drift apart.
@@ -94,4 +97,14 @@ func (c Columns[T]) Targets(row *T, more ...any) []any {
 		targets = append(targets, c[n].Into(row))
 	}
 	return append(targets, more...)
+}
+
+// scanner gives what scans the rows of one query, into one row that is used again for each of them.
+func scanner[Row, T any](columns Columns[Row], made func(*Row) T) func(*sql.Rows) (T, error) {
+	var row Row
+	targets := columns.Targets(&row)
+	return func(rows *sql.Rows) (T, error) {
+		err := rows.Scan(targets...)
+		return made(&row), err
+	}
 }

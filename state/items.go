@@ -262,15 +262,7 @@ func (r *itemRow) fill(ctx context.Context, on event, i Item, common *bases) (er
 	return err
 }
 
-// scanItems gives what scans the rows of one query, into one row that is used again for each of them.
-func scanItems() func(*sql.Rows) (Item, error) {
-	var r itemRow
-	targets := itemTable.Targets(&r)
-	return func(rows *sql.Rows) (Item, error) {
-		err := rows.Scan(targets...)
-		return r.item(), err
-	}
-}
+func scanItems() func(*sql.Rows) (Item, error) { return scanner(itemTable, (*itemRow).item) }
 
 // scanItemAnd scans one row with more columns.
 func scanItemAnd(rows *sql.Rows, more ...any) (Item, error) {

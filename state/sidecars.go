@@ -101,14 +101,8 @@ var (
 // its first part.
 const ofUse = `pending <> 0 AND pending >= -2`
 
-// scanSidecars gives what scans the rows of one query, into one row that is used again for each of them.
 func scanSidecars() func(*sql.Rows) (Sidecar, error) {
-	var r sidecarRow
-	targets := sidecarTable.Targets(&r)
-	return func(rows *sql.Rows) (Sidecar, error) {
-		err := rows.Scan(targets...)
-		return r.sidecar(), err
-	}
+	return scanner(sidecarTable, (*sidecarRow).sidecar)
 }
 
 func (r *sidecarRow) sidecar() Sidecar {
