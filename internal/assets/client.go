@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/assets/paging"
 	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
 	"assetferry/internal/redact"
@@ -90,7 +91,7 @@ type Client struct {
 	clock     clock
 	sandbox   atomic.Bool // see IsSandbox
 	unordered atomic.Bool // see Unordered
-	pageSizes pageSizes
+	pageSizes paging.Sizes
 }
 
 // New returns a client. It makes no request.
@@ -112,7 +113,7 @@ func New(o Options) (*Client, error) {
 		onWait:     o.OnWait,
 		now:        o.Now,
 		compensate: o.CompensateClock,
-		pageSizes:  pageSizes{routes: map[string]pageSize{}},
+		pageSizes:  paging.Sizes{Refused: isBadRequest},
 	}
 	if c.redactor = o.Redactor; c.redactor == nil {
 		c.redactor = redact.New()

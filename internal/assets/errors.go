@@ -156,6 +156,11 @@ func IsAuth(err error) bool {
 	return ok && e.IsAuth()
 }
 
+func isBadRequest(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusBadRequest
+}
+
 // classOf says what an answer means. What is not documented (413, 429, 503) is
 // taken by its meaning in HTTP.
 func classOf(e *Error) retry.Class {

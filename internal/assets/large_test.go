@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"assetferry/internal/assets/paging"
 )
 
 // A list that is too long for one answer is read in pages.
@@ -100,7 +102,7 @@ func TestLargePageIsShortened(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	plain.Store(1)
-	c.pageSizes.routes = map[string]pageSize{}
+	c.pageSizes = paging.Sizes{Refused: isBadRequest}
 	if n, err := list(); err == nil {
 		t.Errorf("%d assets", n)
 	}

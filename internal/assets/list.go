@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"assetferry/internal/assets/paging"
 	"assetferry/internal/outbound"
 )
 
@@ -87,12 +88,12 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 	setUnlessEmpty(query, "sortBy", o.SortBy)
 	setUnlessEmpty(query, "order", o.Order)
 	r := request{op: "list assets", subject: subject, route: "/assets", query: query}
-	p := pager[wireAsset]{limit: cmp.Or(o.PageSize, defaultPageSize), id: func(a wireAsset) string { return a.ID }, overlap: o.Overlap}
+	p := paging.Pager[wireAsset]{Limit: cmp.Or(o.PageSize, defaultPageSize), ID: func(a wireAsset) string { return a.ID }, Overlap: o.Overlap}
 	return func(yield func(Asset, error) bool) {
 		p := p
 		if !o.Since.IsZero() && o.Order == Descending && (o.SortBy == ByUploadedAt || o.SortBy == ByLastModifiedAt) {
 			w := &descent{client: c, options: o}
-			p.last = w.isPast
+			p.Last = w.isPast
 		}
 		for a, err := range pages(ctx, c, r, p, byQuery) {
 			age := o.age(&a)
@@ -140,7 +141,7 @@ func (c *Client) Unordered() { c.unordered.Store(true) }
 
 // list yields the items of any paged route.
 func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
-	return pages(ctx, c, r, pager[T]{limit: limit, id: id}, byQuery)
+	return pages(ctx, c, r, paging.Pager[T]{Limit: limit, ID: id}, byQuery)
 }
 
 // byQuery makes a request ask for a page as most routes want it.
@@ -158,22 +159,23 @@ func byQuery(r *request, limit, offset int) {
 // complete one.
 func whole[T any](ctx context.Context, c *Client, r request, id func(T) string) ([]T, error) {
 	var size int // of the first page
-	p := pager[T]{id: id, fetch: func(ctx context.Context, _, offset int) (got page[T], err error) {
+	p := paging.Pager[T]{ID: id, Fetch: func(ctx context.Context, _, offset int) (paging.Page[T], error) {
 		r := r
 		if r.method = http.MethodGet; offset > 0 {
 			byQuery(&r, size, offset)
 		}
+		var got page[T]
 		r.into = &got
 		if err := c.do(ctx, &r); err != nil {
-			return got, err
+			return got.Page, err
 		}
 		if offset == 0 {
 			size = len(got.Items)
 		}
-		got.final = got.isWhole(offset)
-		return got, nil
+		got.Final = got.IsWhole(offset)
+		return got.Page, nil
 	}}
-	all, err := collect(r, p.items(ctx))
+	all, err := collect(r, p.Items(ctx))
 	if _, large := errors.AsType[*outbound.TooLargeError](err); large {
 		return collect(r, list(ctx, c, r, largePage, id))
 	}
@@ -195,32 +197,17 @@ func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
 }
 
 // pages yields the items of a request that turn makes ask for a page.
-func pages[T any](ctx context.Context, c *Client, r request, p pager[T], turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
-	p.fetch = func(ctx context.Context, limit, offset int) (got page[T], err error) {
-		size, err := c.pageSizes.ask(r.route, limit, func(limit int) error {
-			r := r
-			turn(&r, limit, offset)
-			got = page[T]{}
-			r.into = &got
-			err := c.do(ctx, &r)
-			if _, large := errors.AsType[*outbound.TooLargeError](err); large && got.read <= limit {
-				return &pageTooLargeError{err}
-			}
-			return err
-		})
-		if e, ok := errors.AsType[*pageTooLargeError](err); ok {
-			err = e.error
-		}
-		if got.plain && offset == 0 && len(got.Items) > size {
-			got.final = true // where more come than were asked for, nothing is paged
-		}
-		if got.Limit <= 0 || got.Limit > size { // a service may allow less than we ask for
-			got.Limit = size
-		}
-		return got, err
-	}
+func pages[T any](ctx context.Context, c *Client, r request, p paging.Pager[T], turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
+	p.Fetch = paging.Fetch(&c.pageSizes, r.route, func(ctx context.Context, limit, offset int) (paging.Page[T], error) {
+		r := r
+		turn(&r, limit, offset)
+		var got page[T]
+		r.into = &got
+		err := c.do(ctx, &r)
+		return got.Page, err
+	})
 	return func(yield func(T, error) bool) {
-		for item, err := range p.items(ctx) {
+		for item, err := range p.Items(ctx) {
 			if !yield(item, r.named(err)) {
 				return
 			}

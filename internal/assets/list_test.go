@@ -1,7 +1,6 @@
 package assets
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // A shelf is a service that lists what it has, in order, by offset and limit.
@@ -321,61 +319,6 @@ func TestListNeedsOnePlace(t *testing.T) {
 		}
 		if n != 1 {
 			t.Errorf("got %d items", n)
-		}
-	}
-}
-
-// However a service pages and whatever is removed meanwhile, what stays is listed, and the list
-// comes to an end. With pages that overlap that holds as well if some are added.
-func TestListProperty(t *testing.T) {
-	for _, overlap := range []bool{false, true} {
-		t.Run(fmt.Sprint(overlap), func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { listWhileItChanges(t, overlap) }) })
-	}
-}
-
-func listWhileItChanges(t *rapid.T, overlap bool) {
-	s := &shelf{ids: numbered(rapid.IntRange(0, 60).Draw(t, "n")), most: rapid.IntRange(0, 8).Draw(t, "most")}
-	limit := rapid.IntRange(1, 12).Draw(t, "limit")
-	removals := rapid.SliceOfN(rapid.IntRange(0, 59), 0, 12).Draw(t, "removals")
-	var additions []int
-	if overlap && limit > 1 && s.most != 1 { // a page of one has nothing to overlap with
-		additions = rapid.SliceOfN(rapid.IntRange(0, 2), 0, 12).Draw(t, "additions")
-		s.noTotal = rapid.Bool().Draw(t, "without total")
-	}
-	requests := 0
-	p := pager[Asset]{limit: limit, id: func(a Asset) string { return a.ID }, overlap: overlap}
-	p.fetch = func(_ context.Context, limit, offset int) (page[Asset], error) {
-		if requests++; requests > 1000 {
-			t.Fatal("no end")
-		}
-		if requests > 1 && len(removals) > 0 && len(s.ids) > 0 {
-			i := removals[0] % len(s.ids)
-			removals = removals[1:]
-			s.ids = slices.Delete(slices.Clone(s.ids), i, i+1)
-		}
-		if requests > 1 && len(additions) > 0 {
-			for i := range additions[0] {
-				s.ids = append(s.ids, fmt.Sprintf("new %d %d", requests, i))
-			}
-			additions = additions[1:]
-		}
-		data, err := json.Marshal(s.page(offset, limit))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got page[Asset]
-		return got, json.Unmarshal(data, &got)
-	}
-	var got []string
-	for a, err := range p.items(context.Background()) {
-		if err != nil {
-			return // it says that it is not complete
-		}
-		got = append(got, a.ID)
-	}
-	for _, id := range s.ids {
-		if !slices.Contains(got, id) && !strings.HasPrefix(id, "new") {
-			t.Fatalf("%s is missing of %v", id, got)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"assetferry/internal/assets/paging"
 )
 
 // A Search says which assets of the workspace to look for. What is empty is no
@@ -40,7 +42,7 @@ func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[Asset, error] {
 		query: c.inWorkspace(),
 	}
 	body := s.body()
-	return pages(ctx, c, r, pager[Asset]{limit: cmp.Or(s.PageSize, defaultPageSize), id: func(a Asset) string { return a.ID }},
+	return pages(ctx, c, r, paging.Pager[Asset]{Limit: cmp.Or(s.PageSize, defaultPageSize), ID: func(a Asset) string { return a.ID }},
 		func(r *request, limit, offset int) {
 			pagination := s.order()
 			pagination["limit"], pagination["offset"] = limit, offset

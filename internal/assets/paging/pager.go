@@ -1,4 +1,4 @@
-package assets
+package paging
 
 import (
 	"context"
@@ -16,17 +16,17 @@ const (
 	maxRetreats = 100
 )
 
-// A pager reads a list page by page.
-type pager[T any] struct {
-	fetch func(ctx context.Context, limit, offset int) (page[T], error)
-	id    func(T) string
-	limit int
-	// overlap has a page begin with the last item of the one before. If it does not, items
+// A Pager reads a list page by page.
+type Pager[T any] struct {
+	Fetch func(ctx context.Context, limit, offset int) (Page[T], error)
+	ID    func(T) string
+	Limit int
+	// Overlap has a page begin with the last item of the one before. If it does not, items
 	// slipped below the offset, which the total does not tell if as many were added.
-	overlap bool
-	// last reports of what is new on a page whether the rest of the list is of no interest; it
+	Overlap bool
+	// Last reports of what is new on a page whether the rest of the list is of no interest; it
 	// may be nil.
-	last func(fresh []T) bool
+	Last func(fresh []T) bool
 
 	offset   int
 	lapped   bool // the page at the offset overlaps the one before
@@ -36,12 +36,12 @@ type pager[T any] struct {
 	recent   recent
 }
 
-// items yields each item of the list once, as far as that can be had from a
+// Items yields each item of the list once, as far as that can be had from a
 // service that pages by offset, where what is added or removed meanwhile shifts
 // the rest. Items that come again soon are left out; when the list gets shorter,
 // the offset goes back by as much, and by a page when pages that are to overlap do not,
 // so that nothing is missed.
-func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
+func (p Pager[T]) Items(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		p := p // each loop starts anew
@@ -57,7 +57,7 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 					return
 				}
 			}
-			if p.last != nil && p.last(fresh) {
+			if p.Last != nil && p.Last(fresh) {
 				return
 			}
 			if more, err = p.advance(got, len(fresh)); err != nil {
@@ -69,9 +69,9 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // read fetches the page at the offset, which goes back as long as something slipped below it.
-func (p *pager[T]) read(ctx context.Context) (page[T], error) {
+func (p *Pager[T]) read(ctx context.Context) (Page[T], error) {
 	for {
-		got, err := p.fetch(ctx, p.limit, p.offset)
+		got, err := p.Fetch(ctx, p.Limit, p.offset)
 		if err != nil || !p.slipped(got) {
 			return got, err
 		}
@@ -83,15 +83,15 @@ func (p *pager[T]) read(ctx context.Context) (page[T], error) {
 
 // slipped reports whether a page that is to overlap begins with nothing that came before, so
 // that something in between would be missed.
-func (p *pager[T]) slipped(got page[T]) bool {
+func (p *Pager[T]) slipped(got Page[T]) bool {
 	if len(got.Items) == 0 {
 		return p.lapped && (got.TotalCount == nil || *got.TotalCount <= p.offset)
 	}
-	return p.lapped && !p.recent.has(p.id(got.Items[0]))
+	return p.lapped && !p.recent.has(p.ID(got.Items[0]))
 }
 
 // retreat goes back by so many items.
-func (p *pager[T]) retreat(by int) error {
+func (p *Pager[T]) retreat(by int) error {
 	p.offset = max(0, p.offset-by)
 	p.lapped = p.lapped && p.offset > 0
 	if p.retreats++; p.retreats > maxRetreats {
@@ -101,24 +101,24 @@ func (p *pager[T]) retreat(by int) error {
 }
 
 // next moves behind a page of so many items, or to the last one of them.
-func (p *pager[T]) next(seen int) {
+func (p *Pager[T]) next(seen int) {
 	p.offset += seen
-	if p.lapped = p.overlap && seen > 1; p.lapped {
+	if p.lapped = p.Overlap && seen > 1; p.lapped {
 		p.offset--
 	}
 }
 
 // fresh returns the items that did not come on the pages just before.
-func (p *pager[T]) fresh(items []T) []T {
+func (p *Pager[T]) fresh(items []T) []T {
 	p.recent.turn()
-	return slices.DeleteFunc(items, func(item T) bool { return !p.recent.add(p.id(item)) })
+	return slices.DeleteFunc(items, func(item T) bool { return !p.recent.add(p.ID(item)) })
 }
 
 // advance moves to the next page and reports whether there is one. A list that
 // ends early or does not advance is an error: an incomplete list must not pass
 // for a complete one.
-func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
-	if got.final {
+func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
+	if got.Final {
 		return false, nil
 	}
 	seen := p.recent.size()

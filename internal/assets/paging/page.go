@@ -1,0 +1,136 @@
+// Package paging reads lists that come page by page, by limit and offset. It is ready for what no
+// documentation settles: lists that change while they are read, pages with or without a total or an
+// envelope, and services that refuse large pages or shorten them.
+package paging
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"assetferry/internal/outbound"
+)
+
+// A Page is one of a list. Its envelope may be missing, which is not documented either way.
+type Page[T any] struct {
+	Items      []T
+	TotalCount *int
+	Limit      int  // the length of a page that has another one behind it
+	Final      bool // there is none behind it
+	plain      bool // it came without an envelope
+	read       int  // how many items came, even if the page could not be read to its end
+}
+
+// Decode reads a page with its envelope or without, item by item: an answer of any size takes no
+// more than its items, and those are measured. Other is given what else is in the envelope; it may
+// be nil.
+func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.RawMessage)) error {
+	d := json.NewDecoder(in)
+	begin, err := d.Token()
+	switch {
+	case err != nil:
+		return err
+	case begin == json.Delim('['):
+		p.plain = true
+		err = p.readItems(d, in)
+	case begin == json.Delim('{'):
+		err = p.readEnvelope(d, in, other)
+	case begin != nil:
+		return errNoList
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = d.Token(); err != io.EOF {
+		return errors.New("there is something behind it")
+	}
+	return nil
+}
+
+func (p *Page[T]) readItems(d *json.Decoder, in *outbound.Meter) error {
+	// In pieces: one slice that grows leaves several times what is in it behind.
+	var full [][]T
+	piece := []T{}
+	for d.More() {
+		if len(piece) == cap(piece) {
+			full = append(full, piece)
+			piece = make([]T, 0, min(max(64, 2*cap(piece)), 1024))
+		}
+		piece = piece[:len(piece)+1]
+		p.read++
+		if err := d.Decode(&piece[len(piece)-1]); err != nil {
+			return err
+		}
+		in.Next()
+	}
+	if p.Items = piece; len(full) > 1 { // the first one is empty
+		p.Items = slices.Concat(append(full, piece)...)
+	}
+	_, err := d.Token()
+	return err
+}
+
+func (p *Page[T]) readEnvelope(d *json.Decoder, in *outbound.Meter, other func(string, json.RawMessage)) error {
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		switch strings.ToLower(name) { // as encoding/json compares names
+		case "items":
+			err = p.readItemsOrNull(d, in)
+		case "totalcount":
+			err = d.Decode(&p.TotalCount)
+		case "limit":
+			err = d.Decode(&p.Limit)
+		default:
+			var value json.RawMessage
+			if err = d.Decode(&value); err == nil && other != nil {
+				other(name, value)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		in.Next()
+	}
+	_, err := d.Token()
+	return err
+}
+
+func (p *Page[T]) readItemsOrNull(d *json.Decoder, in *outbound.Meter) error {
+	switch begin, err := d.Token(); {
+	case err != nil:
+		return err
+	case begin == json.Delim('['):
+		return p.readItems(d, in)
+	case begin != nil:
+		return errNoList
+	}
+	return nil
+}
+
+var errNoList = errors.New("it is not a list")
+
+// IsWhole reports whether a page holds all from the offset on, of a route that need not page:
+// then it may say neither how many there are nor how long its pages are.
+func (p *Page[T]) IsWhole(offset int) bool {
+	switch n := len(p.Items); {
+	case p.TotalCount != nil:
+		return offset+n >= *p.TotalCount
+	case p.Limit > 0:
+		return n < p.Limit
+	}
+	return offset == 0
+}
+
+// Check returns an error for what is no page of a list.
+func (p *Page[T]) Check() error {
+	if p.Items == nil && p.TotalCount == nil {
+		return errors.New("it is not a list: no items, no totalCount")
+	}
+	return nil
+}
