@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // TestSandboxOutlivesCtrlC types at an interactive shell: the README's line, Ctrl-C and
@@ -63,7 +64,7 @@ func TestSandboxOutlivesCtrlC(t *testing.T) {
 // controlIn reads where the sandbox of a folder listens.
 func controlIn(t *testing.T, dir string) sandbox.Control {
 	t.Helper()
-	c, err := sandbox.LoadCredentials(filepath.Join(dir, "data"))
+	c, err := tokens.LoadCredentials(filepath.Join(dir, "data"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/sources/ckfinder/ckfindertest"
 	"assetferry/state"
 	"assetferry/state/ownership"
@@ -328,11 +329,11 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	if b.service != nil {
 		ts.Check(b.service.close())
 	}
-	c := sandbox.NewCredentials()
+	c := tokens.NewCredentials()
 	if o.Dir != "" {
 		o.Dir = ts.MkAbs(o.Dir)
 		var err error
-		c, err = sandbox.LoadOrCreateCredentials(o.Dir)
+		c, err = tokens.LoadOrCreateCredentials(o.Dir)
 		ts.Check(err)
 	}
 	o.Environments = []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}

@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 	"assetferry/sources/ckfinder/ckfindertest"
@@ -119,7 +120,7 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 
 // workspace makes the source an environment of a service, and gives its key and the variable
 // with its address.
-func (l *leakTest) workspace(t *testing.T) (from *service, key sandbox.AccessKey, address string) {
+func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, address string) {
 	t.Helper()
 	e := sandbox.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
 	from = startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
@@ -226,7 +227,7 @@ func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Hand
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t) // half of the ways, and all in the long form
-	key := sandbox.AccessKey(mark + "-access-key-of-the-environment")
+	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
 	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	start := func(t *testing.T) *service {
 		return startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})

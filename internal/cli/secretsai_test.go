@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 )
@@ -19,7 +20,7 @@ import (
 func TestSecretsOfAI(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t) // half of the ways, and all in the long form
-	key := sandbox.AccessKey(mark + "-access-key-of-the-environment")
+	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
 	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	words := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
 	const id = "ASSETFERRY_AI_ENVIRONMENT_ID="

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/hint"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/ui"
 )
 
@@ -87,7 +88,7 @@ func (s *Show) prepare(dir string) (err error) {
 // startSandbox starts the sandbox, and makes the environment of the child processes.
 func (s *Show) startSandbox(ctx context.Context) error {
 	data := filepath.Join(s.dir, "sandbox")
-	c, err := sandbox.LoadOrCreateCredentials(data)
+	c, err := tokens.LoadOrCreateCredentials(data)
 	if err != nil {
 		return err
 	}

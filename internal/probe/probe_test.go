@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/probe"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 )
@@ -374,7 +375,7 @@ max_megapixels: 50
 
 // checkKeys compares every key of a profile that was measured with what the service was set to,
 // or else does.
-func checkKeys(t *testing.T, text string, unknown []string, measured sandbox.Profile) {
+func checkKeys(t *testing.T, text string, unknown []string, measured profile.Profile) {
 	t.Helper()
 	settings, others := read(t, []byte("version: 1\n"+text)), read(t, []byte(usual))
 	for _, key := range keys(usual) {
@@ -384,7 +385,7 @@ func checkKeys(t *testing.T, text string, unknown []string, measured sandbox.Pro
 		}
 		want := value(t, from, key)
 		if slices.Contains(unknown, key) {
-			want = value(t, sandbox.Profile{}, key)
+			want = value(t, profile.Profile{}, key)
 		}
 		if key == "too_large_pages" && measured.LargestPage < 0 {
 			want = `""` // there are none
@@ -395,9 +396,9 @@ func checkKeys(t *testing.T, text string, unknown []string, measured sandbox.Pro
 	}
 }
 
-func read(t *testing.T, text []byte) sandbox.Profile {
+func read(t *testing.T, text []byte) profile.Profile {
 	t.Helper()
-	p, err := sandbox.ReadProfile("profile.yaml", bytes.NewReader(text))
+	p, err := profile.Read("profile.yaml", bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -414,7 +415,7 @@ func keys(text string) (all []string) {
 }
 
 // value is that of a key in a profile, whose fields are named alike.
-func value(t *testing.T, p sandbox.Profile, key string) string {
+func value(t *testing.T, p profile.Profile, key string) string {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
@@ -56,7 +57,7 @@ type world struct {
 
 func newWorld(tb testing.TB, faults ...string) *world {
 	tb.Helper()
-	made := sandbox.NewCredentials()
+	made := tokens.NewCredentials()
 	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
 	for _, rule := range faults {
 		f, err := sandbox.ParseFault(rule)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 func TestListAssets(t *testing.T) {
@@ -283,7 +284,7 @@ func encoded(t *testing.T, width, height int, encode func(*bytes.Buffer, image.I
 }
 
 func TestLimitRefusals(t *testing.T) {
-	c := start(t, sandbox.Options{Limits: sandbox.Limits{MaxFileSizeInBytes: 1000, MaxImageInMegapixels: 1, MaxStorageInBytes: 1500}})
+	c := start(t, sandbox.Options{Limits: profile.Limits{MaxFileSizeInBytes: 1000, MaxImageInMegapixels: 1, MaxStorageInBytes: 1500}})
 	check := func(r reply, status int, key string, value float64) {
 		t.Helper()
 		checkProblem(t, r)

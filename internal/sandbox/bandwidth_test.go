@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 func TestBandwidthLimit(t *testing.T) {
 	for plan, stops := range map[string]bool{"ckbox.personal": true, "ckbox.pro": false} {
 		t.Run(plan, func(t *testing.T) {
-			c := start(t, sandbox.Options{Limits: sandbox.Limits{MaxBandwidthInBytes: 1000, PricingPlan: plan}})
+			c := start(t, sandbox.Options{Limits: profile.Limits{MaxBandwidthInBytes: 1000, PricingPlan: plan}})
 			path := strings.TrimPrefix(c.upload("a.txt", strings.Repeat("x", 600))["url"].(string), c.url)
 			c.do(200, "HEAD", path, nil) // sends nothing
 			c.do(200, "GET", path, nil)
@@ -45,7 +46,7 @@ func TestStorageOfASmallerPlan(t *testing.T) {
 	})
 	for plan, status := range map[string]int{"ckbox.personal": 402, "ckbox.pro": 200} {
 		t.Run(plan, func(t *testing.T) {
-			c := start(t, sandbox.Options{Dir: dir, Limits: sandbox.Limits{MaxStorageInBytes: 500, PricingPlan: plan}})
+			c := start(t, sandbox.Options{Dir: dir, Limits: profile.Limits{MaxStorageInBytes: 500, PricingPlan: plan}})
 			c.do(status, "GET", path, nil)
 		})
 	}

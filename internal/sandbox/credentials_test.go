@@ -13,16 +13,17 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestCredentials(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	all := make([]sandbox.Credentials, 8)
+	all := make([]tokens.Credentials, 8)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
 			var err error
-			if all[i], err = sandbox.LoadOrCreateCredentials(dir); err != nil {
+			if all[i], err = tokens.LoadOrCreateCredentials(dir); err != nil {
 				t.Error(err)
 			}
 		})
@@ -55,7 +56,7 @@ func TestDamagedCredentials(t *testing.T) {
 	if err := os.WriteFile(path, []byte("ASSETFERRY_ACCESS_KEY=secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sandbox.LoadOrCreateCredentials(dir)
+	_, err := tokens.LoadOrCreateCredentials(dir)
 	if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("error %v", err)
 	}
@@ -63,7 +64,7 @@ func TestDamagedCredentials(t *testing.T) {
 
 func TestAccessKeyDoesNotShow(t *testing.T) {
 	e := sandbox.Environment{ID: "e", AccessKey: "very-secret"}
-	c := sandbox.Credentials{EnvironmentID: "e", AccessKey: "very-secret"}
+	c := tokens.Credentials{EnvironmentID: "e", AccessKey: "very-secret"}
 	var b bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {
 		fmt.Fprintf(&b, strings.Repeat(verb+"\n", 3), e, c, c.AccessKey)
@@ -72,7 +73,7 @@ func TestAccessKeyDoesNotShow(t *testing.T) {
 	for _, h := range []slog.Handler{slog.NewTextHandler(&b, nil), slog.NewJSONHandler(&b, nil)} {
 		slog.New(h).Info("x", "environment", e, "credentials", c, "key", c.AccessKey)
 	}
-	if err := json.NewEncoder(&b).Encode([]any{e, c, c.AccessKey, map[sandbox.AccessKey]int{}}); err != nil {
+	if err := json.NewEncoder(&b).Encode([]any{e, c, c.AccessKey, map[tokens.AccessKey]int{}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, secret := range []string{"very-secret", fmt.Sprintf("%x", "very-secret")} {
@@ -92,8 +93,8 @@ func TestCredentialsAsPeopleWriteThem(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "credentials.env"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := sandbox.LoadOrCreateCredentials(dir)
-		if err != nil || c != (sandbox.Credentials{EnvironmentID: "env", AccessKey: "key"}) {
+		c, err := tokens.LoadOrCreateCredentials(dir)
+		if err != nil || c != (tokens.Credentials{EnvironmentID: "env", AccessKey: "key"}) {
 			t.Errorf("%q: got %q and %q (%v)", text, c.EnvironmentID, string(c.AccessKey), err)
 		}
 	}

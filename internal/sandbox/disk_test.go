@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
@@ -77,7 +78,7 @@ func TestDirectoryInUse(t *testing.T) {
 	dir := t.TempDir()
 	newServer(t, sandbox.Options{Dir: dir})
 	_, err := sandbox.New(sandbox.Options{Dir: dir})
-	if !errors.Is(err, sandbox.ErrInUse) {
+	if !errors.Is(err, datadir.ErrInUse) {
 		t.Errorf("second one: %v, want ErrInUse", err)
 	}
 }

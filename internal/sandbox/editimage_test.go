@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 func TestEditImage(t *testing.T) {
@@ -68,7 +69,7 @@ func TestEditOverAnImage(t *testing.T) {
 }
 
 func TestEditRefusals(t *testing.T) {
-	c := start(t, sandbox.Options{Limits: sandbox.Limits{MaxImageInMegapixels: 1}})
+	c := start(t, sandbox.Options{Limits: profile.Limits{MaxImageInMegapixels: 1}})
 	image := c.upload("a.png", photo(t, 100, 60, asPNG))["id"].(string)
 	broken := c.upload("b.png", "no image")["id"].(string)
 	text := c.upload("a.txt", "no image")["id"].(string)

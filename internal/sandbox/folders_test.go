@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 func (c *client) folder(name, in, id string) string {
@@ -285,7 +286,7 @@ func TestPermissionsAndLimits(t *testing.T) {
 
 // What a profile says of names holds for all of them, and for new names as well.
 func TestProfileOfNames(t *testing.T) {
-	c := start(t, sandbox.Options{Profile: sandbox.Profile{MaxName: 9, EqualFolders: "refuse", EqualCategories: "refuse"}})
+	c := start(t, sandbox.Options{Profile: profile.Profile{MaxName: 9, EqualFolders: "refuse", EqualCategories: "refuse"}})
 	plain := httptest.NewServer(c.server) // the description knows no profiles, and so no 409
 	defer plain.Close()
 	c.url = plain.URL

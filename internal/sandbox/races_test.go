@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // together makes requests at once and gives their statuses.
@@ -90,7 +91,7 @@ func TestChangesOfAWorkspaceAtOnce(t *testing.T) {
 // A name that had to be changed twice, because the first attempt was undone, says
 // so only once.
 func TestUploadsOfOneNameAtOnce(t *testing.T) {
-	c := start(t, sandbox.Options{Profile: sandbox.Profile{EqualAssets: "rename"}})
+	c := start(t, sandbox.Options{Profile: profile.Profile{EqualAssets: "rename"}})
 	category := c.category("Documents")
 	var requests []func() (reply, error)
 	for range 24 {

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // TestFlatFolders lists all folders with their parents, where a profile says so.
 func TestFlatFolders(t *testing.T) {
-	c := start(t, sandbox.Options{Profile: sandbox.Profile{Folders: "flat"}})
+	c := start(t, sandbox.Options{Profile: profile.Profile{Folders: "flat"}})
 	a := c.folder("a", "categoryId", c.category("Documents"))
 	b := c.folder("b", "parentId", a)
 	c.folder("c", "parentId", b)
@@ -27,7 +28,7 @@ func TestFlatFolders(t *testing.T) {
 // TestDeepCategories lists what is in the folders of a category with the category, where a
 // profile says so.
 func TestDeepCategories(t *testing.T) {
-	c := start(t, sandbox.Options{Profile: sandbox.Profile{CategoryListing: "deep"}})
+	c := start(t, sandbox.Options{Profile: profile.Profile{CategoryListing: "deep"}})
 	documents := c.category("Documents")
 	a := c.folder("a", "categoryId", documents)
 	b := c.folder("b", "parentId", a)
@@ -47,7 +48,7 @@ func TestDeepCategories(t *testing.T) {
 // TestListingDelay lists and finds a new asset only after a while; it is there at once.
 func TestListingDelay(t *testing.T) {
 	clock := newClock()
-	c := start(t, sandbox.Options{Now: clock.now, Profile: sandbox.Profile{ListingDelay: 10 * time.Second}})
+	c := start(t, sandbox.Options{Now: clock.now, Profile: profile.Profile{ListingDelay: 10 * time.Second}})
 	documents := c.category("Documents")
 	id := c.upload("late.txt", "late", "categoryId", documents)["id"].(string)
 	for _, want := range []int{0, 0, 1} {
@@ -63,7 +64,7 @@ func TestListingDelay(t *testing.T) {
 
 // TestListOrderIgnored lists and finds in one order, whatever is asked for.
 func TestListOrderIgnored(t *testing.T) {
-	c := start(t, sandbox.Options{Profile: sandbox.Profile{ListOrder: "ignored"}})
+	c := start(t, sandbox.Options{Profile: profile.Profile{ListOrder: "ignored"}})
 	documents := c.category("Documents")
 	for _, name := range []string{"b", "a", "c"} {
 		c.upload(name+".txt", name, "categoryId", documents)
@@ -81,7 +82,7 @@ func TestListOrderIgnored(t *testing.T) {
 func TestDateFilter(t *testing.T) {
 	future := object{"searchPhrase": "", "filters": object{"uploadedAt": object{"gte": "2999-01-01T00:00:00Z"}}}
 	for setting, want := range map[string]int{"": 0, "honoured": 0, "ignored": 1, "refused": -1} {
-		c := start(t, sandbox.Options{Profile: sandbox.Profile{DateFilter: setting}})
+		c := start(t, sandbox.Options{Profile: profile.Profile{DateFilter: setting}})
 		c.upload("a.txt", "a", "categoryId", c.category("Documents"))
 		if want < 0 {
 			c.do(400, "POST", "/search", future)

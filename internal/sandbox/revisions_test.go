@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // replace sends a new file for an asset.
@@ -190,7 +191,7 @@ func TestRevisionsGoWithTheirAsset(t *testing.T) {
 }
 
 func TestRevisionsCountToTheStorage(t *testing.T) {
-	c := start(t, sandbox.Options{Limits: sandbox.Limits{MaxStorageInBytes: 10}})
+	c := start(t, sandbox.Options{Limits: profile.Limits{MaxStorageInBytes: 10}})
 	id := c.upload("a.txt", "12345")["id"].(string)
 	c.replace(id, "a.txt", "1234")
 	r := c.tryUpload("/assets/"+id, "a.txt", "12")

@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestTokens(t *testing.T) {
@@ -19,7 +20,7 @@ func TestTokens(t *testing.T) {
 	for name, test := range map[string]struct {
 		header object
 		change func(object)
-		key    sandbox.AccessKey
+		key    tokens.AccessKey
 		token  func(string) string
 		status int
 		says   string // part of the message

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // transfer asks to copy or move one asset and gives the status for it; 0 is done.
@@ -230,7 +231,7 @@ func TestTransferToTheSamePlace(t *testing.T) {
 }
 
 func TestCopiesCountToTheStorage(t *testing.T) {
-	c := start(t, sandbox.Options{Limits: sandbox.Limits{MaxStorageInBytes: 10}})
+	c := start(t, sandbox.Options{Limits: profile.Limits{MaxStorageInBytes: 10}})
 	documents := c.category("Documents")
 	a := c.upload("a.txt", "1234", "categoryId", documents)
 	b := c.upload("b.txt", "1234", "categoryId", documents)

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/sources"
@@ -47,7 +48,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-func testService(t *testing.T, reading sandbox.Profile) {
+func testService(t *testing.T, reading profile.Profile) {
 	var calls atomic.Int64
 	start := time.Now()
 	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // no two assets are of equal age

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/token"
 	"assetferry/state"
 )
@@ -36,7 +37,7 @@ type Destination struct {
 	Client      *assets.Client
 	calls       *pace.Calls // nil if there is no budget of them
 	Limiter     *pace.Limiter
-	Profile     sandbox.Profile // what was measured of it; zero: nothing
+	Profile     profile.Profile // what was measured of it; zero: nothing
 	Guarded     bool            // writing to it takes an approval
 	Approver    state.Approver  // who approved what is about to be written; zero if nobody had to
 }

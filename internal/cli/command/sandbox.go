@@ -11,6 +11,9 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/profile"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // sandboxAt is where a sandbox is, and which service it goes by in tokens.
@@ -18,17 +21,17 @@ type sandboxAt struct{ url, service string }
 
 // LoadSandbox gives the credentials of the sandbox in a folder, after what is too open
 // there has been closed to other accounts.
-func (f *Factory) LoadSandbox(dir string) (sandbox.Credentials, error) {
+func (f *Factory) LoadSandbox(dir string) (tokens.Credentials, error) {
 	if err := f.SecureSandbox(dir); err != nil {
-		return sandbox.Credentials{}, err
+		return tokens.Credentials{}, err
 	}
-	return sandbox.LoadOrCreateCredentials(dir)
+	return tokens.LoadOrCreateCredentials(dir)
 }
 
 // SecureSandbox closes what is in the folder of a sandbox to other accounts.
 func (f *Factory) SecureSandbox(dir string) error {
 	for _, dir := range []string{dir, Besides(dir)} {
-		if err := f.noteRepaired(sandbox.Secure(dir)); err != nil {
+		if err := f.noteRepaired(datadir.Secure(dir)); err != nil {
 			return fmt.Errorf("cannot use the sandbox folder: %w", err)
 		}
 	}
@@ -67,13 +70,13 @@ func Serve(ctx context.Context, s standIn, listen string) (url string, stop func
 }
 
 // ReadProfile reads the profile that a flag names.
-func ReadProfile(flag, path string) (sandbox.Profile, error) {
+func ReadProfile(flag, path string) (profile.Profile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return sandbox.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
+		return profile.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
 	}
 	defer f.Close()
-	p, err := sandbox.ReadProfile(path, f)
+	p, err := profile.Read(path, f)
 	if err != nil {
 		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists what it may hold")
 	}

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/export"
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/ckbox"
@@ -75,7 +75,7 @@ func (f *Factory) OpenSource(ctx context.Context, address string, exclude []stri
 	if f.Settings.Symlinks == "follow" {
 		links = local.Follow
 	}
-	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: sandbox.MarkerFile})
+	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: datadir.MarkerFile})
 	if err != nil {
 		return nil, "", err
 	}

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/flagname"
 	"assetferry/internal/hint"
 	"assetferry/internal/pace"
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -149,7 +149,7 @@ func FailureOf(err error) Failure {
 		f.Hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
 	case errors.Is(err, state.ErrOlder):
 		f.Hint = "move it away, or name another place with --state: what is at the destination already is found there and not sent again"
-	case errors.Is(err, sandbox.ErrInUse):
+	case errors.Is(err, datadir.ErrInUse):
 		f.Code, f.Hint = CodeInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its address, and assetferry sandbox stop --data DIR ends it"
 	}
 	f.Class = Classes[f.Code]

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assetferry/internal/config"
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/migrate"
 	"assetferry/state"
 	"assetferry/state/ownership"
@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 		{errors.New("any"), CodeError},
 		{fmt.Errorf("x: %w", &config.UsageError{Msg: "m"}), CodeUsage},
 		{fmt.Errorf("x: %w", ownership.ErrInUse), CodeInUse},
-		{fmt.Errorf("x: %w", sandbox.ErrInUse), CodeInUse},
+		{fmt.Errorf("x: %w", datadir.ErrInUse), CodeInUse},
 		{fmt.Errorf("x: %w", ownership.ErrNotOwner), CodeInUse},
 		{fmt.Errorf("x: %w", state.ErrNotFound), CodeNoSuch},
 		{fmt.Errorf("x: %w", state.ErrForeign), CodeError},
@@ -48,7 +48,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("failureOf(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
-	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, ownership.ErrNotOwner, ownership.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, ownership.ErrNotOwner, ownership.ErrInUse, state.ErrNotFound, datadir.ErrInUse, migrate.ErrStopped} {
 		if FailureOf(err).Hint == "" {
 			t.Errorf("no way out of %v", err)
 		}

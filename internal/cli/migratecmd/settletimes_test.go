@@ -7,7 +7,7 @@ import (
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/config"
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
@@ -36,7 +36,7 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 	}
 	defer journal.Close()
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
-	d := &command.Destination{Profile: sandbox.Profile{ListingDelay: 15 * time.Second}}
+	d := &command.Destination{Profile: profile.Profile{ListingDelay: 15 * time.Second}}
 	applier := applier(f, &endpoints{dest: d, journal: journal}, MigrateOptions{})
 	if want := apply.DefaultConfirmTimeout + 30*time.Second; applier.ConfirmTimeout != want {
 		t.Errorf("it waits %v, want %v", applier.ConfirmTimeout, want)

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/turns"
 	"assetferry/internal/ui"
 )
@@ -89,7 +89,7 @@ func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
 
 func newLoop(f *command.Factory, source string, o StayOptions) *turns.Loop {
 	options := turns.Options{
-		Marker: sandbox.MarkerFile, Rescan: o.rescan, Log: f.Out.Log(),
+		Marker: datadir.MarkerFile, Rescan: o.rescan, Log: f.Out.Log(),
 		Tell: func(text string) { f.Out.Log().Warn(text) },
 	}
 	if o.watch {

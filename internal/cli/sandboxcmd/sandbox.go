@@ -20,6 +20,8 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/detach"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/shell"
 )
 
@@ -221,7 +223,7 @@ type runningSandbox struct {
 // runSandbox starts both services, at the ports that they had before, and keeps these.
 func runSandbox(ctx context.Context, f *command.Factory, o sandboxOptions, options sandbox.Options) (r runningSandbox, err error) {
 	server, err := sandbox.New(options)
-	if errors.Is(err, sandbox.ErrInUse) {
+	if errors.Is(err, datadir.ErrInUse) {
 		data := cmdline.WithValue("data", o.data)
 		hint := cmdline.Line("sandbox status", data) + " shows its address, and " + cmdline.Line("sandbox stop", data) + " ends it"
 		if _, e := controlSandbox(f, o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
@@ -275,30 +277,30 @@ func dataFlag(data string) []string {
 }
 
 // sandboxCredentials are those of the folder, made up for memory, or given.
-func sandboxCredentials(f *command.Factory, o sandboxOptions) (sandbox.Credentials, error) {
+func sandboxCredentials(f *command.Factory, o sandboxOptions) (tokens.Credentials, error) {
 	switch {
 	case !o.fromEnvironment && o.data != "":
 		return f.LoadSandbox(o.data)
 	case !o.fromEnvironment:
-		return sandbox.NewCredentials(), nil
+		return tokens.NewCredentials(), nil
 	}
 	if o.data != "" {
 		if err := f.SecureSandbox(o.data); err != nil {
-			return sandbox.Credentials{}, err
+			return tokens.Credentials{}, err
 		}
 	}
 	id, _ := f.Lookup("ASSETFERRY_ENVIRONMENT_ID")
 	key, _ := f.Lookup("ASSETFERRY_ACCESS_KEY")
 	if id == "" || key == "" {
-		return sandbox.Credentials{}, exit.Usage(errors.New("--credentials-from-env needs ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY"), "")
+		return tokens.Credentials{}, exit.Usage(errors.New("--credentials-from-env needs ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY"), "")
 	}
-	return sandbox.Credentials{EnvironmentID: id, AccessKey: sandbox.AccessKey(key)}, nil
+	return tokens.Credentials{EnvironmentID: id, AccessKey: tokens.AccessKey(key)}, nil
 }
 
 // announce prints what a shell needs, in one write, and closes stdout so that a
 // command substitution ends. The key comes last: who reads a line at a time has
 // everything by then. The service is only named where it is not the usual one.
-func announce(f *command.Factory, url, aiURL string, c sandbox.Credentials) error {
+func announce(f *command.Factory, url, aiURL string, c tokens.Credentials) error {
 	lines, service := "", f.Settings.Service
 	if service == usualService {
 		service = ""

@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/ui"
 )
 
@@ -172,7 +173,7 @@ func whichSandbox(c sandbox.Control, data string) string {
 func controlSandbox(f *command.Factory, data string, order func(sandbox.Control) error) (sandbox.Control, error) {
 	c := sandbox.Control{Now: clock.Now}
 	text, _ := f.Lookup("ASSETFERRY_ACCESS_KEY")
-	key := sandbox.AccessKey(text)
+	key := tokens.AccessKey(text)
 	if data == "" {
 		c.URL, _ = f.Lookup("ASSETFERRY_URL")
 		u, err := url.Parse(c.URL)
@@ -191,11 +192,11 @@ func controlSandbox(f *command.Factory, data string, order func(sandbox.Control)
 		return c, sandbox.ErrNotRunning
 	}
 	c.URL = "http://" + ports.Assets
-	own, err := sandbox.LoadCredentials(data)
+	own, err := tokens.LoadCredentials(data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
-	for _, c.Key = range []sandbox.AccessKey{own.AccessKey, key} { // that of the shell after --credentials-from-env
+	for _, c.Key = range []tokens.AccessKey{own.AccessKey, key} { // that of the shell after --credentials-from-env
 		if err = sandbox.ErrNotRunning; c.Key != "" {
 			err = order(c)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // sandboxLimits are the switches for the limits of a plan.
@@ -26,8 +26,8 @@ func (l *sandboxLimits) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&l.plan, "plan", "", "`name` of the plan (default ckbox.personal)")
 }
 
-func (l *sandboxLimits) limits() sandbox.Limits {
-	return sandbox.Limits{
+func (l *sandboxLimits) limits() profile.Limits {
+	return profile.Limits{
 		MaxFileSizeInBytes: int64(l.file), MaxImageInMegapixels: l.megapixels, MaxStorageInBytes: int64(l.storage),
 		MaxBandwidthInBytes: int64(l.bandwidth), PricingPlan: l.plan,
 	}

@@ -30,8 +30,10 @@ import (
 
 	"assetferry/internal/filelock"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // An Environment is a tenant. Its access key signs the tokens that name it.
@@ -110,7 +112,7 @@ type Server struct {
 }
 
 // New starts a stand-in. If another one uses the directory, the error is
-// [sandbox.ErrInUse]. Close must be called.
+// [datadir.ErrInUse]. Close must be called.
 func New(o Options) (*Server, error) {
 	o.TokenAge = cmp.Or(o.TokenAge, 24*time.Hour)
 	if o.Log == nil {
@@ -142,7 +144,7 @@ func (s *Server) open() (err error) {
 	if s.faults, err = fault.NewSet(s.options.Faults, names, s.options.Now); err != nil {
 		return err
 	}
-	keys := map[string]sandbox.AccessKey{}
+	keys := map[string]tokens.AccessKey{}
 	for _, e := range s.options.Environments {
 		if _, twice := keys[e.ID]; twice || e.ID == "" || e.AccessKey == "" {
 			return fmt.Errorf("environment %q: one ID and an access key are needed", e.ID)
@@ -159,7 +161,7 @@ func (s *Server) open() (err error) {
 	}
 	s.lock, err = filelock.Acquire(filepath.Join(s.options.Dir, "lock"))
 	if errors.Is(err, filelock.ErrLocked) {
-		return sandbox.ErrInUse
+		return datadir.ErrInUse
 	} else if err != nil {
 		return err
 	}

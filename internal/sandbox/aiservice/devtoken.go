@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // TokenPath is that of the endpoint that issues tokens of the first environment to
@@ -74,7 +74,7 @@ func (s *Server) issueFor(c *call, e Environment) error {
 	return c.SendText("text/plain; charset=utf-8", []byte(token))
 }
 
-func signToken(key sandbox.AccessKey, claims map[string]any) (string, error) {
+func signToken(key tokens.AccessKey, claims map[string]any) (string, error) {
 	b, err := json.Marshal(claims)
 	if err != nil {
 		return "", fmt.Errorf("encode claims: %w", err)

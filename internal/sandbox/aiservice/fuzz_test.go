@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // FuzzRequests sends what nobody would: it may be refused, and breaks nothing.
@@ -25,7 +25,7 @@ func FuzzRequests(f *testing.F) {
 		if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "/v1/models/") || strings.Contains(body, "http") {
 			return
 		}
-		const key = sandbox.AccessKey("key")
+		const key = tokens.AccessKey("key")
 		s, err := New(Options{Environments: []Environment{{ID: "e", AccessKey: key}}})
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func FuzzTokens(f *testing.F) {
 	f.Add("bearer a.b.c")
 	f.Add("Bearer eyJhbGciOiJub25lIn0.e30.")
 	f.Fuzz(func(t *testing.T, header string) {
-		rules := tokenRules{keys: map[string]sandbox.AccessKey{"e": "a key that is not in the corpus"}, age: time.Hour}
+		rules := tokenRules{keys: map[string]tokens.AccessKey{"e": "a key that is not in the corpus"}, age: time.Hour}
 		if who, err := rules.verify(header, time.Now()); err == nil {
 			t.Errorf("%q makes %v", header, who)
 		}

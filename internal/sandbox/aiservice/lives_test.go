@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/datadir"
 )
 
 // never is longer than any test.
@@ -75,7 +75,7 @@ func TestReplyGoesOnWithoutListener(t *testing.T) {
 		c := start(t, aiservice.Options{Dir: dir, Pace: never})
 		c.file(c.conversation("one"), "a.txt", "", []byte("kept"))
 		c.begin("/v1/conversations/one")()
-		if _, err := aiservice.New(aiservice.Options{Dir: dir}); !errors.Is(err, sandbox.ErrInUse) {
+		if _, err := aiservice.New(aiservice.Options{Dir: dir}); !errors.Is(err, datadir.ErrInUse) {
 			t.Errorf("a second one on the directory: %v", err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // A Profile says what the AI content service does where its documentation is silent, so that the
@@ -50,7 +50,7 @@ type Profile struct {
 // ReadProfile reads a profile in YAML. What it does not know is an error, which shows the line;
 // name is what the file is called in it.
 func ReadProfile(name string, r io.Reader) (p Profile, err error) {
-	return p, sandbox.ReadProfileInto(name, r, &p)
+	return p, profile.ReadInto(name, r, &p)
 }
 
 // Check finds a value that is not allowed, and names its key.

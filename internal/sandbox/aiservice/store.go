@@ -13,7 +13,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/datadir"
 )
 
 const (
@@ -37,14 +37,14 @@ func openMemory() (*store, error) { return openDatabase("file::memory:" + pragma
 // prepareDir makes the directory one of a sandbox, so that nobody takes it for a part
 // of a source.
 func prepareDir(dir string) error {
-	if _, err := sandbox.Secure(dir); err != nil {
+	if _, err := datadir.Secure(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	text := "This directory belongs to a sandbox of assetferry. Migrations leave it out.\n"
-	return os.WriteFile(filepath.Join(dir, sandbox.MarkerFile), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(dir, datadir.MarkerFile), []byte(text), 0o600)
 }
 
 // openStore opens or creates the store in a directory.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // leeway is how far the clock of the machine that signs may be off; that of the
@@ -30,7 +30,7 @@ type identity struct {
 
 // tokenRules say which tokens are valid.
 type tokenRules struct {
-	keys    map[string]sandbox.AccessKey // by environment
+	keys    map[string]tokens.AccessKey // by environment
 	age     time.Duration
 	noAdmin bool
 }

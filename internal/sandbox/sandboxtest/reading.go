@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 )
 
 // ReadingVariable is the environment variable that sets the flag -reading for the tests of
@@ -37,7 +37,7 @@ func Reading(n int) string {
 }
 
 // Read gives the profile that a reading stands for.
-func Read(tb testing.TB, reading string) sandbox.Profile {
+func Read(tb testing.TB, reading string) profile.Profile {
 	tb.Helper()
 	p, err := read(reading)
 	if err != nil {
@@ -48,15 +48,15 @@ func Read(tb testing.TB, reading string) sandbox.Profile {
 
 // Flagged gives the profile of the flag -reading, for sandboxes of tests that are about
 // something else; without the flag it is none.
-func Flagged() (sandbox.Profile, error) {
+func Flagged() (profile.Profile, error) {
 	if *readingFlag == "" {
-		return sandbox.Profile{}, nil
+		return profile.Profile{}, nil
 	}
 	return read(*readingFlag)
 }
 
-func read(reading string) (sandbox.Profile, error) {
-	p, err := sandbox.ReadProfile("-reading", strings.NewReader(profileOf(reading)))
+func read(reading string) (profile.Profile, error) {
+	p, err := profile.Read("-reading", strings.NewReader(profileOf(reading)))
 	p.Version = 0 // it comes from no file, and answers are as described under each reading
 	return p, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // Environment is the one that Run adds if the options name none.
@@ -76,12 +77,12 @@ func Claims(e sandbox.Environment, role string, workspaces ...string) map[string
 }
 
 // Sign makes a token of claims.
-func Sign(key sandbox.AccessKey, claims map[string]any) string {
+func Sign(key tokens.AccessKey, claims map[string]any) string {
 	return SignAs(key, map[string]any{"alg": "HS256", "typ": "JWT"}, claims)
 }
 
 // SignAs makes a token with any header; the signature is always that of HS256.
-func SignAs(key sandbox.AccessKey, header, claims map[string]any) string {
+func SignAs(key tokens.AccessKey, header, claims map[string]any) string {
 	text := encode(header) + "." + encode(claims)
 	m := hmac.New(sha256.New, []byte(string(key)))
 	m.Write([]byte(text))

@@ -31,6 +31,7 @@ import (
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 //go:embed *.txt
@@ -134,7 +135,7 @@ func startProgram(t *testing.T) (assets, ai string, env sandbox.Environment) {
 		values[m[1]] = m[2]
 	}
 	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], sandbox.Environment{
-		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: sandbox.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
+		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: tokens.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
 	}
 }
 

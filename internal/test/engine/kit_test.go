@@ -34,6 +34,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
@@ -85,7 +86,7 @@ type world struct {
 // bin.
 func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	tb.Helper()
-	made := sandbox.NewCredentials()
+	made := tokens.NewCredentials()
 	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
 	for _, set := range options {
 		set(&o)

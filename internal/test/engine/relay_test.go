@@ -23,6 +23,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
@@ -50,7 +51,7 @@ const relayBucket, relayTag = "photos", `"9e107d9d372bb6826bd81d3542a419d6"`
 func newRelay(b testing.TB, objects, size int, latency time.Duration) *relay {
 	b.Helper()
 	r := &relay{objects: objects, latency: latency, content: bytes.Repeat([]byte("0123456789abcdef"), size/16)}
-	env := sandbox.NewCredentials()
+	env := tokens.NewCredentials()
 	s, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{{ID: env.EnvironmentID, AccessKey: env.AccessKey}}})
 	must(b, err)
 	r.tokens, err = token.NewMinter(token.NewSecret(string(env.AccessKey)), token.Claims{Environment: env.EnvironmentID})

@@ -22,6 +22,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/test/seedtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
@@ -94,7 +95,7 @@ func live(t *testing.T, seed uint64) {
 // newLife makes a world in which nothing waits for anything outside of it, so that all of
 // its clocks can be moved at once.
 func newLife(t *testing.T, seed uint64) *life {
-	made := sandbox.NewCredentials()
+	made := tokens.NewCredentials()
 	server, err := sandbox.New(sandbox.Options{
 		Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}},
 		Profile:      sandboxtest.Read(t, sandboxtest.Reading(int(seed%2))),

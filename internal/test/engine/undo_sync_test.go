@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	inject "assetferry/internal/test/faults"
 	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
@@ -499,7 +500,7 @@ func TestUndoOfRealNight(t *testing.T) {
 func TestUndoOfNewAssetsInstead(t *testing.T) {
 	t.Parallel()
 	for _, deletes := range []string{"never", "trash"} {
-		w := newWorld(t, func(o *sandbox.Options) { o.Profile = sandbox.Profile{Version: 1, Lacks: []string{"replace"}} })
+		w := newWorld(t, func(o *sandbox.Options) { o.Profile = profile.Profile{Version: 1, Lacks: []string{"replace"}} })
 		r := syncRules("keep")
 		r.Sync.Delete, r.Sync.OnReplaceRefused = deletes, "new-asset"
 		w.put("stays.jpg", "stays", "dir/a.jpg", "a", "b.jpg", "b")

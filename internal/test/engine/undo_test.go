@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/migrate/plan"
@@ -421,7 +422,7 @@ type clock struct{ ahead atomic.Int64 }
 func (c *clock) now() time.Time         { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) passes(d time.Duration) { c.ahead.Add(int64(d)) }
 func (c *clock) of(o *sandbox.Options)  { o.Now = c.now }
-func served(o *sandbox.Options)         { o.Profile = sandbox.Profile{Version: 1, TrashServed: true} }
+func served(o *sandbox.Options)         { o.Profile = profile.Profile{Version: 1, TrashServed: true} }
 func (w *world) depsAt(c *clock) migrate.Deps {
 	d := w.deps()
 	d.Now = c.now

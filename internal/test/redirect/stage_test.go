@@ -18,6 +18,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A stage is a site with a transcript of all that was typed and said.
@@ -40,7 +41,7 @@ func newStage(t *testing.T) *stage {
 		return found
 	}
 	s.url = value("ASSETFERRY_URL")
-	s.service = sandbox.Environment{ID: value("ASSETFERRY_ENVIRONMENT_ID"), AccessKey: sandbox.AccessKey(value("ASSETFERRY_ACCESS_KEY"))}
+	s.service = sandbox.Environment{ID: value("ASSETFERRY_ENVIRONMENT_ID"), AccessKey: tokens.AccessKey(value("ASSETFERRY_ACCESS_KEY"))}
 	s.env = append(s.env, "TZ=UTC")
 	t.Cleanup(func() { s.keep(t) })
 	return s

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // Environment is the one that Run adds if the options name none.
@@ -68,4 +68,4 @@ func Claims(e aiservice.Environment, user string, permissions ...string) map[str
 }
 
 // Sign makes a token of claims.
-func Sign(key sandbox.AccessKey, claims map[string]any) string { return sandboxtest.Sign(key, claims) }
+func Sign(key tokens.AccessKey, claims map[string]any) string { return sandboxtest.Sign(key, claims) }
