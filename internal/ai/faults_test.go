@@ -9,6 +9,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/token"
 )
 
@@ -31,11 +32,11 @@ func TestFaultsOfStreams(t *testing.T) {
 		{"empty", func(err error) bool { return errors.Is(err, ai.ErrEmpty) && !errors.Is(err, ai.ErrMayBeBilled) }, 2},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
-			rule, err := aiservice.ParseFault("POST /v1.1/conversations/{conversationId}/messages stream=" + c.kind + " once=1")
+			rule, err := fault.Parse("POST /v1.1/conversations/{conversationId}/messages stream=" + c.kind + " once=1")
 			if err != nil {
 				t.Fatal(err)
 			}
-			running := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{rule}})
+			running := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{rule}})
 			client := clients(running.URL, running.Environment.ID, token.NewSecret(string(running.Environment.AccessKey)))(t, aitest.Caller{})
 			if _, err := client.CreateConversation(t.Context(), ai.NewConversation{ID: "c"}); err != nil {
 				t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 )
@@ -130,8 +131,8 @@ func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 		return err
 	})
 	f.Func("fault", "", func(text string) error {
-		fault, err := aiservice.ParseFault(text)
-		o.Faults = append(o.Faults, fault)
+		rule, err := fault.Parse(text)
+		o.Faults = append(o.Faults, rule)
 		return err
 	})
 	f.Func("profile", "", func(name string) (err error) {

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 )
 
 // A testedService is a sandbox that a command is run against.
@@ -167,11 +168,11 @@ func TestCategoryChangedMeanwhile(t *testing.T) {
 func TestCopiesOfMany(t *testing.T) {
 	t.Parallel()
 	const copyBatch = 50 // in a request
-	fault, err := sandbox.ParseFault("POST /assets/copy drop=after once=2")
+	rule, err := fault.Parse("POST /assets/copy drop=after once=2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testedService{startService(t, sandbox.Options{Faults: []sandbox.Fault{fault}})}
+	s := testedService{startService(t, sandbox.Options{Faults: []fault.Rule{rule}})}
 	for n := range 2*copyBatch + 1 {
 		if err := s.upload("Documents", fmt.Sprintf("%d.txt", n), []byte("x")); err != nil {
 			t.Fatal(err)

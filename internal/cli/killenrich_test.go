@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 )
@@ -23,7 +24,7 @@ import (
 // troubles are faults of every kind, on about a third of the requests that describe pictures:
 // refused, answered with an error before or after it was done, cut before or after, and
 // answered by a stream that ends badly or says something else than was asked for.
-func troubles(t *testing.T) (assetFaults []sandbox.Fault, aiFaults []aiservice.Fault) {
+func troubles(t *testing.T) (assetFaults, aiFaults []fault.Rule) {
 	t.Helper()
 	const message = "POST /v1.1/conversations/{conversationId}/messages "
 	for n, rule := range []string{
@@ -38,7 +39,7 @@ func troubles(t *testing.T) (assetFaults []sandbox.Fault, aiFaults []aiservice.F
 		"DELETE /v1/conversations/{conversationId} status=502 commit=after rate=0.1",
 		"GET /v1/conversations/{conversationId}/messages status=500 rate=0.3",
 	} {
-		f, err := aiservice.ParseFault(fmt.Sprintf("%s seed=%d", rule, n))
+		f, err := fault.Parse(fmt.Sprintf("%s seed=%d", rule, n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func troubles(t *testing.T) (assetFaults []sandbox.Fault, aiFaults []aiservice.F
 		"GET /{workspaceId}/assets/{id}/file status=500 rate=0.1", "GET /{workspaceId}/assets/{id}/images/{size} status=500 rate=0.1",
 		"GET /{workspaceId}/assets/{id}/images/{size} drop=before rate=0.1",
 	} {
-		f, err := sandbox.ParseFault(fmt.Sprintf("%s seed=%d", rule, n))
+		f, err := fault.Parse(fmt.Sprintf("%s seed=%d", rule, n))
 		if err != nil {
 			t.Fatal(err)
 		}

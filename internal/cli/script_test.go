@@ -28,6 +28,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/sources/ckfinder/ckfindertest"
 	"assetferry/state"
@@ -320,8 +321,8 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		return err
 	})
 	f.Func("fault", "", func(text string) error {
-		fault, err := sandbox.ParseFault(text)
-		o.Faults = append(o.Faults, fault)
+		rule, err := fault.Parse(text)
+		o.Faults = append(o.Faults, rule)
 		return err
 	})
 	ts.Check(f.Parse(args))

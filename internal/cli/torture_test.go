@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
@@ -206,7 +207,7 @@ func (o *ordeal) finish(t *testing.T) {
 
 // faults are those of the service: answers get lost in every world, so that there
 // are doubts; where an item is to wait, an upload is refused for a while.
-func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
+func (o *ordeal) faults(t *testing.T, first death) (all []fault.Rule) {
 	t.Helper()
 	rules := []string{"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
 	for _, what := range []string{"drop=before", "drop=after", "status=503 commit=after", "status=429"} {
@@ -216,7 +217,7 @@ func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
 		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=425 once=%d", 2+o.random.IntN(12)))
 	}
 	for _, r := range rules {
-		f, err := sandbox.ParseFault(r)
+		f, err := fault.Parse(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/state"
@@ -79,13 +80,13 @@ func newLibrary(tb testing.TB, assetFaults, aiFaults []string) *library {
 	tb.Helper()
 	var files sandbox.Options
 	for _, text := range assetFaults {
-		f, err := sandbox.ParseFault(text)
+		f, err := fault.Parse(text)
 		must(tb, err)
 		files.Faults = append(files.Faults, f)
 	}
 	var talks aiservice.Options
 	for _, text := range aiFaults {
-		f, err := aiservice.ParseFault(text)
+		f, err := fault.Parse(text)
 		must(tb, err)
 		talks.Faults = append(talks.Faults, f)
 	}

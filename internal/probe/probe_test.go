@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/probe"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
@@ -478,11 +479,11 @@ func TestInterrupted(t *testing.T) {
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"500", "404"} {
-		f, err := sandbox.ParseFault("DELETE /admin/categories/{id} status=" + status)
+		f, err := fault.Parse("DELETE /admin/categories/{id} status=" + status)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := probe.Run(t.Context(), serve(t, sandbox.Options{Faults: []sandbox.Fault{f}}).options(t))
+		got, err := probe.Run(t.Context(), serve(t, sandbox.Options{Faults: []fault.Rule{f}}).options(t))
 		if err == nil || len(got.Left) != 2 || !strings.Contains(got.Left[0], probe.Prefix) {
 			t.Errorf("%s: got %v, left %v", status, err, got.Left)
 		}
@@ -496,11 +497,11 @@ func TestLeft(t *testing.T) {
 // categories cannot be had, or does not hold new ones yet.
 func TestUnlisted(t *testing.T) {
 	t.Parallel()
-	f, err := sandbox.ParseFault("GET /categories status=500")
+	f, err := fault.Parse("GET /categories status=500")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+	s := serve(t, sandbox.Options{Faults: []fault.Rule{f}})
 	got, err := probe.Run(t.Context(), s.options(t))
 	if err != nil || len(got.Left) > 0 {
 		t.Errorf("%v, left %v", err, got.Left)
@@ -516,11 +517,11 @@ func TestUnlisted(t *testing.T) {
 func TestMadeWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"POST /admin/categories status=500 commit=after", "POST /admin/categories drop=after nth=2"} {
-		f, err := sandbox.ParseFault(rule)
+		f, err := fault.Parse(rule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := serve(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+		s := serve(t, sandbox.Options{Faults: []fault.Rule{f}})
 		if got, _ := probe.Run(t.Context(), s.options(t)); len(got.Left) > 0 {
 			t.Errorf("%s: left %v", rule, got.Left)
 		}
@@ -531,9 +532,9 @@ func TestMadeWithoutAnAnswer(t *testing.T) {
 // TestUnknown goes on where something cannot be measured, and says why.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	var faults []sandbox.Fault
+	var faults []fault.Rule
 	for _, text := range []string{"GET /limits status=404", "POST /folders status=403 nth=3"} {
-		f, err := sandbox.ParseFault(text)
+		f, err := fault.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/report"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
@@ -60,7 +61,7 @@ func newWorld(tb testing.TB, faults ...string) *world {
 	made := tokens.NewCredentials()
 	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
 	for _, rule := range faults {
-		f, err := sandbox.ParseFault(rule)
+		f, err := fault.Parse(rule)
 		must(tb, err)
 		o.Faults = append(o.Faults, f)
 	}

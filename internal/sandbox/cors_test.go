@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 )
 
 const origin = "https://editor.example:8443"
@@ -84,11 +85,11 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 }
 
 func TestPagesReadFaults(t *testing.T) {
-	f, err := sandbox.ParseFault("* * status=429 retry-after=7")
+	f, err := fault.Parse("* * status=429 retry-after=7")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+	c := start(t, sandbox.Options{Faults: []fault.Rule{f}})
 	checkReadable(t, c.fromPage("OPTIONS", "/assets", "Access-Control-Request-Method", "POST"))
 	r := c.fromPage("GET", "/categories")
 	checkReadable(t, r)

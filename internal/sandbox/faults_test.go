@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 )
 
 func faulty(t testing.TB, rules ...string) sandbox.Options {
@@ -221,9 +222,9 @@ func TestFaultOfUnknownRoute(t *testing.T) {
 	}
 }
 
-func mustFault(t testing.TB, text string) sandbox.Fault {
+func mustFault(t testing.TB, text string) fault.Rule {
 	t.Helper()
-	f, err := sandbox.ParseFault(text)
+	f, err := fault.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

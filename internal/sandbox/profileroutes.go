@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/profile"
 )
@@ -19,7 +20,7 @@ func (o *Options) apply(p profile.Profile) {
 	o.Limits.MaxFileSizeInBytes = cmp.Or(o.Limits.MaxFileSizeInBytes, p.MaxFileSize)
 	o.Limits.MaxImageInMegapixels = cmp.Or(o.Limits.MaxImageInMegapixels, p.MaxMegapixels)
 	if p.Rate > 0 {
-		o.Faults = append(slices.Clip(o.Faults), Fault{
+		o.Faults = append(slices.Clip(o.Faults), fault.Rule{
 			Method: "*", Route: "*", Status: http.StatusTooManyRequests, Limit: float64(p.Rate),
 			RetryAfter: p.RetryAfter, HasRetry: p.RetryAfter != "",
 		})

@@ -9,7 +9,7 @@
 // without its bytes. A request whose body arrived in full is carried out even if
 // the client has gone by then; a body cut short changes nothing.
 //
-// Knobs make the service slow, wrong or absent: see [Options] and [ParseFault].
+// Knobs make the service slow, wrong or absent: see [Options] and [fault.Parse].
 package sandbox
 
 import (
@@ -50,8 +50,9 @@ type Options struct {
 	// ClockSkew is how far the server's clock is ahead: in the Date header, in
 	// the check of iat, and in the times of assets.
 	ClockSkew time.Duration
-	// Faults are asked in order; the first that fires decides.
-	Faults []Fault
+	// Faults are asked in order; the first that fires decides. No answer here arrives in pieces, so
+	// [New] refuses rules about streams.
+	Faults []fault.Rule
 	// ProcessingDelay is the least time that an image stays queued. The answer to
 	// an upload says so even with 0; [Server.Processed] waits for the end of it.
 	ProcessingDelay time.Duration

@@ -22,6 +22,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/token"
 )
 
@@ -155,7 +156,7 @@ func TestCleansUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, rule)}})
+			s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, rule)}})
 			got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 			if stats := s.Stats(t); stats.Conversations != 0 || stats.BilledCalls != 0 || got.Left != nil {
 				t.Errorf("%d conversations are left (%v), %d calls were billed; %v", stats.Conversations, got.Left, stats.BilledCalls, err)
@@ -163,21 +164,21 @@ func TestCleansUp(t *testing.T) {
 		})
 	}
 	t.Run("deleting fails", func(t *testing.T) {
-		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} status=500")}})
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "DELETE /v1/conversations/{conversationId} status=500")}})
 		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 		if n := s.Stats(t).Conversations; err == nil || n == 0 || len(got.Left) < n || !got.Measured || got.Profile.Lists != "page" {
 			t.Errorf("got %+v, %v, and %d are left", got, err, n)
 		}
 	})
 	t.Run("deleting is somewhere else", func(t *testing.T) {
-		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} status=404")}})
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "DELETE /v1/conversations/{conversationId} status=404")}})
 		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 		if n := s.Stats(t).Conversations; err == nil || n == 0 || len(got.Left) != n {
 			t.Errorf("got %v, %v, and %d are left", got.Left, err, n)
 		}
 	})
 	t.Run("answers of deleting are lost", func(t *testing.T) {
-		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} drop=after nth=2")}})
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "DELETE /v1/conversations/{conversationId} drop=after nth=2")}})
 		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 		if n := s.Stats(t).Conversations; err != nil || n != 0 || got.Left != nil {
 			t.Errorf("got %v, %v, and %d are left", got.Left, err, n)
@@ -254,7 +255,7 @@ func (l *late) arrive(t *testing.T) {
 // Neither somebody on the way who loses patience nor a missing endpoint says what the service takes.
 func TestWhatIsNoRefusal(t *testing.T) {
 	for _, status := range []string{"408", "404"} {
-		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "POST /v1/conversations/{conversationId}/files status="+status)}})
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "POST /v1/conversations/{conversationId}/files status="+status)}})
 		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 		if err != nil || got.Profile.TinyImages != "" || !strings.Contains(got.Profile.Unknown["tiny_images"], status) {
 			t.Errorf("%s: got %+v, %v", status, got.Profile, err)
@@ -264,7 +265,7 @@ func TestWhatIsNoRefusal(t *testing.T) {
 
 // A lost answer is no reason to take a refused ID for an accepted one.
 func TestTakenIDAfterALostAnswer(t *testing.T) {
-	s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "POST /v1/conversations drop=before nth=3")}})
+	s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "POST /v1/conversations drop=before nth=3")}})
 	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
 	if err != nil || got.Profile.TakenIDs != "refuse" {
 		t.Errorf("got %+v, %v", got.Profile, err)
@@ -350,9 +351,9 @@ func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
 	return result, nil
 }
 
-func fault(t *testing.T, rule string) aiservice.Fault {
+func faultRule(t *testing.T, rule string) fault.Rule {
 	t.Helper()
-	f, err := aiservice.ParseFault(rule)
+	f, err := fault.Parse(rule)
 	if err != nil {
 		t.Fatal(err)
 	}

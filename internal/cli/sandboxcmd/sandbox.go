@@ -21,6 +21,7 @@ import (
 	"assetferry/internal/detach"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/shell"
 )
@@ -168,11 +169,11 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 		}
 	}
 	for _, text := range o.faults {
-		fault, err := sandbox.ParseFault(text)
+		rule, err := fault.Parse(text)
 		if err != nil {
 			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
 		}
-		options.Faults = append(options.Faults, fault)
+		options.Faults = append(options.Faults, rule)
 	}
 	credentials, err := sandboxCredentials(f, o)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/fault"
 )
 
 // sandboxAI are the switches about the stand-in of the AI content service.
@@ -54,7 +55,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 		return nil, err
 	}
 	for _, text := range o.faults {
-		f, err := aiservice.ParseFault(text)
+		f, err := fault.Parse(text)
 		if err != nil {
 			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
 		}

@@ -8,6 +8,7 @@ import (
 	"assetferry/internal/ai"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/token"
 )
 
@@ -40,11 +41,11 @@ func newClient(t *testing.T, o aiservice.Options) (client, aiservicetest.Running
 // What is refused as a whole is sent page by page, and all of it comes back as it was sent.
 func TestRunWithTheClientOfTheService(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.html": page, "b.html": "<img src=b.jpg>", "c.html": strings.Repeat("<p>Caf&eacute; &#8212; <img src='c.png'/>\r\n", 50)})
-	fault, err := aiservice.ParseFault("POST /v1/documents/process status=422 once=1")
+	rule, err := fault.Parse("POST /v1/documents/process status=422 once=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, s := newClient(t, aiservice.Options{Faults: []aiservice.Fault{fault}})
+	c, s := newClient(t, aiservice.Options{Faults: []fault.Rule{rule}})
 	sum, became, err := f.run(f.look(Options{}), c, Options{Language: "de"})
 	if err != nil || sum != (Sum{Written: 3, Alts: 53, Calls: 4}) {
 		t.Fatalf("%+v, %q, %v", sum, became, err)

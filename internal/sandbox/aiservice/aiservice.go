@@ -10,7 +10,7 @@
 // reply begins. From then on the reply goes on to its end, whether somebody listens or
 // not, and is kept before its last event is sent.
 //
-// Knobs make the service slow, wrong or absent: see [Options] and [ParseFault].
+// Knobs make the service slow, wrong or absent: see [Options] and [fault.Parse].
 package aiservice
 
 import (
@@ -39,12 +39,6 @@ import (
 // An Environment is a tenant. Its access key signs the tokens that name it.
 type Environment = sandbox.Environment
 
-// A Fault is a rule for misbehaving, made by [ParseFault].
-type Fault = fault.Rule
-
-// ParseFault reads a rule in the language of [fault.Parse].
-func ParseFault(text string) (Fault, error) { return fault.Parse(text) }
-
 // Options say what a stand-in is like. The zero value is one in memory that knows no
 // environment and so refuses every token.
 type Options struct {
@@ -59,7 +53,7 @@ type Options struct {
 	// Pace is waited between two events of a stream.
 	Pace time.Duration
 	// Faults are asked in order; the first that fires decides.
-	Faults []Fault
+	Faults []fault.Rule
 	// Limits are enforced; default none.
 	Limits Limits
 	// Credits is the allowance of each environment; 0 has no end.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/standin"
 )
 
@@ -17,7 +18,7 @@ func faulty(t testing.TB, rules ...string) aiservice.Options {
 	t.Helper()
 	var o aiservice.Options
 	for _, text := range rules {
-		f, err := aiservice.ParseFault(text)
+		f, err := fault.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 )
 
 // hostile is text that must be shown and never obeyed.
@@ -402,11 +403,11 @@ func (w *world) program(method, path, accept string) string {
 }
 
 func TestFaultsAndStatisticsLeaveThePageAlone(t *testing.T) {
-	f, err := sandbox.ParseFault("* * status=500")
+	f, err := fault.Parse("* * status=500")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+	w := newWorld(t, sandbox.Options{Faults: []fault.Rule{f}})
 	w.page("/")
 	if a := w.ask("/docs"); a.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the fault does not fire: %d", a.StatusCode)

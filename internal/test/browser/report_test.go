@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
@@ -121,7 +122,7 @@ func newWorld(t *testing.T, library map[string]string, rehearsal bool, faults ..
 	t.Helper()
 	var o sandbox.Options
 	for _, rule := range faults {
-		f, err := sandbox.ParseFault(rule)
+		f, err := fault.Parse(rule)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/sandbox/tokens"
@@ -155,7 +156,7 @@ func must(tb testing.TB, err error) {
 func faults(tb testing.TB, rules ...string) func(*sandbox.Options) {
 	return func(o *sandbox.Options) {
 		for _, r := range rules {
-			f, err := sandbox.ParseFault(r)
+			f, err := fault.Parse(r)
 			must(tb, err)
 			o.Faults = append(o.Faults, f)
 		}
