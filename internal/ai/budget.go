@@ -80,9 +80,6 @@ func NewBudget(l Limits, now func() time.Time) *Budget {
 	return budgetOf(l, &shared{meters: metersOf(l.PerOrganisation)}, now)
 }
 
-// OfAnotherUser returns the budget of another user of the same organisation.
-func (b *Budget) OfAnotherUser() *Budget { return budgetOf(b.limits, b.organisation, b.now) }
-
 func budgetOf(l Limits, organisation *shared, now func() time.Time) *Budget {
 	return &Budget{turn: make(chan struct{}, 1), user: metersOf(l.PerUser), organisation: organisation, limits: l, now: now}
 }

@@ -32,7 +32,7 @@ func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) 
 	for user := range users {
 		b := first
 		if user > 0 {
-			b = first.OfAnotherUser()
+			b = budgetOf(l, first.organisation, first.now) // of another user of the organisation
 		}
 		for range 4 {
 			done.Go(func() {

@@ -13,7 +13,6 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
-	"assetferry/internal/cli/setupcmd"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/schedule/scheduletest"
 
@@ -210,11 +209,11 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		p := assetferry(t, dir, nil, args...)
 		code, printed := p.run(t), p.stdout.String()
 		switch {
-		case slices.Contains(setupcmd.NotScheduled, f.Name):
+		case f.Name == "yes" || slices.Contains(cmdline.SingleRunFlags, f.Name):
 			if code != exit.CodeUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" is for a single run") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}
-		case slices.Contains(setupcmd.Staying, f.Name):
+		case f.Name == "watch" || f.Name == "rescan":
 			if code != exit.CodeUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" keeps sync running") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}

@@ -2,8 +2,11 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"assetferry/internal/oldurl"
 )
 
 const addressed = `
@@ -38,8 +41,12 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("job %q: addresses %s, effect %q", tt.job, got, effect)
 		}
 	}
-	if s := mustLoad(t, addressed, nil, nil); fmt.Sprint(s.Addresses[1].Widths()) != "[320 640]" {
-		t.Errorf("widths %v", s.Addresses[1].Widths())
+	want, err := oldurl.ParseTemplate("https://cdn.example.com/w_${width}/${path}", []int{320, 640})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := mustLoad(t, addressed, nil, nil); !reflect.DeepEqual(s.Addresses[1], want) {
+		t.Errorf("got %+v, want %+v", *s.Addresses[1], *want)
 	}
 }
 

@@ -32,9 +32,6 @@ func NewBlocks(open func(offset int64) (io.ReadCloser, error), size int64) *Bloc
 	return &Blocks{open: open, size: size, kept: map[int64][]byte{}}
 }
 
-// Requests counts how often the content was opened.
-func (b *Blocks) Requests() int { return b.requests }
-
 // ReadAt reads what is kept, and asks for the rest.
 func (b *Blocks) ReadAt(p []byte, at int64) (n int, err error) {
 	if at < 0 || at >= b.size {

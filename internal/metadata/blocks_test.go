@@ -58,16 +58,16 @@ func TestBlocksReadAsAFile(t *testing.T) {
 			t.Fatalf("%d bytes at %d: %d of them, %v", len(got), at, n, err)
 		}
 	}
-	if b.Requests() > 6 || o.left != 0 {
-		t.Errorf("%d requests for 6 blocks, %d left open", b.Requests(), o.left)
+	if b.requests > 6 || o.left != 0 {
+		t.Errorf("%d requests for 6 blocks, %d left open", b.requests, o.left)
 	}
 }
 
 func TestBlocksAskForMuchAtOnce(t *testing.T) {
 	o := &opened{content: make([]byte, 100*blockSize)}
 	b := NewBlocks(o.open, int64(len(o.content)))
-	if n, err := b.ReadAt(make([]byte, 50*blockSize), 100); n != 50*blockSize || err != nil || b.Requests() != 1 {
-		t.Errorf("%d bytes with %d requests, %v", n, b.Requests(), err)
+	if n, err := b.ReadAt(make([]byte, 50*blockSize), 100); n != 50*blockSize || err != nil || b.requests != 1 {
+		t.Errorf("%d bytes with %d requests, %v", n, b.requests, err)
 	}
 }
 
@@ -78,8 +78,8 @@ func TestBlocksKeepBounds(t *testing.T) {
 	for n := int64(0); err == nil; n += 5 {
 		_, err = b.ReadAt(make([]byte, 1), n*blockSize)
 	}
-	if !errors.Is(err, errScattered) || b.Requests() != maxRequests || len(b.kept) > maxBlocks {
-		t.Errorf("%v after %d requests with %d blocks", err, b.Requests(), len(b.kept))
+	if !errors.Is(err, errScattered) || b.requests != maxRequests || len(b.kept) > maxBlocks {
+		t.Errorf("%v after %d requests with %d blocks", err, b.requests, len(b.kept))
 	}
 	if _, err := NewBlocks(o.open, int64(len(o.content))).ReadAt(make([]byte, 500*blockSize), 0); !errors.Is(err, errScattered) {
 		t.Errorf("for 500 blocks at once: %v", err)
@@ -104,8 +104,8 @@ func TestEmbeddedTakesFewRequests(t *testing.T) {
 		o := &opened{content: test.content}
 		b := NewBlocks(o.open, int64(len(test.content)))
 		found, _, err := Embedded(b, int64(len(test.content)))
-		if diff := cmp.Diff(test.want, found); err != nil || diff != "" || b.Requests() > 1 {
-			t.Errorf("%s: %d requests, %v\n%s", test.name, b.Requests(), err, diff)
+		if diff := cmp.Diff(test.want, found); err != nil || diff != "" || b.requests > 1 {
+			t.Errorf("%s: %d requests, %v\n%s", test.name, b.requests, err, diff)
 		}
 	}
 	var chunks [][]byte

@@ -137,12 +137,3 @@ func DecodeFound(text string) (f Found, err error) {
 	}
 	return f, nil
 }
-
-// Fields gives metadata as fields, custom attributes under their own names.
-func (m Metadata) Fields() Fields {
-	f := Fields{"description": {m.Description}, "tags": m.Tags}
-	for name, value := range m.Attributes {
-		f[name] = []string{value}
-	}
-	return f.Normal()
-}

@@ -282,9 +282,6 @@ func (t *Template) HasSizes() bool { return t.has(width) }
 // recognized.
 func (t *Template) CanList() bool { return !t.has(width) || len(t.widths) > 0 && !t.has(height) }
 
-// Widths are those that there are, if that is known.
-func (t *Template) Widths() []int { return t.widths }
-
 // String is the template as somebody can read it.
 func (t *Template) String() string {
 	var b strings.Builder

@@ -44,7 +44,7 @@ func TestRead(t *testing.T) {
 	if got.Proof.Level != "content" || got.Proof.Receipts != 3 || got.Proof.ReadBack != 3 || got.Proof.Covers {
 		t.Errorf("proof: %+v", got.Proof)
 	}
-	if got.Verdict.Kind != report.Partial || got.Verdict.Kind.IsGood() {
+	if got.Verdict.Kind != report.Partial {
 		t.Errorf("verdict: %+v", got.Verdict)
 	}
 	if got.Privacy.Public.Objects != 1 || got.Privacy.Private.Objects != 0 {
@@ -90,13 +90,13 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	}
 }
 
-// A fixed describer says the same of all objects.
-type fixed metadata.Metadata
+// A fixed describer gives all objects one description.
+type fixed string
 
 func (fixed) AsksForDigests() bool { return false }
 
 func (f fixed) Describe(metadata.Identity) (metadata.Fields, bool, error) {
-	return metadata.Metadata(f).Fields(), true, nil
+	return metadata.Fields{"description": {string(f)}}.Normal(), true, nil
 }
 
 // What people wrote and what stays therefore is told, once.
@@ -111,7 +111,7 @@ func TestEditsThatAreKept(t *testing.T) {
 	must(t, err)
 	rules := migrate.DefaultRules()
 	rules.Sync = migrate.DefaultSyncRules()
-	w.says = fixed{Description: "from a table"}
+	w.says = fixed("from a table")
 	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.Undescribed != 0 {
 		t.Errorf("got %+v", m)
 	}
@@ -125,7 +125,7 @@ func TestEditsThatAreKept(t *testing.T) {
 func TestRemarks(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "a.jpg.json", `{"tags": `, "b.jpg", "two", "c.jpg", "\xff\xd8\xff\xe1\x00\x10Exif\x00\x00II*\x00\x08\x00\x00\x00\xff\xd9")
-	w.says = fixed{Description: strings.Repeat("words ", 300)}
+	w.says = fixed(strings.Repeat("words ", 300))
 	r := w.read(w.migrate(migrate.DefaultRules()))
 	got := map[report.RemarkKind]int64{}
 	for _, k := range r.Found.Remarks {

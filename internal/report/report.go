@@ -94,9 +94,6 @@ const (
 	Stopped    Kind = "stopped"    // a guard kept it, or a part of it, from being carried out
 )
 
-// IsGood reports whether nothing is missing, as far as anybody knows.
-func (k Kind) IsGood() bool { return k == Proved || k == Complete }
-
 // A Verdict is the report in a sentence.
 type Verdict struct {
 	Kind     Kind   `json:"kind"`

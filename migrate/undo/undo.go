@@ -77,12 +77,12 @@ func inverse(of state.Action) (state.Action, migrate.Reason) {
 	return state.Trash, migrate.ReasonMade
 }
 
-// Changes names what of an asset is not as we left it, which is described as the source
+// changedParts names what of an asset is not as we left it, which is described as the source
 // said then. Whoever edits an asset changes its
 // metadata, its place, its size, or at least the time of its last change; a service that
 // does not keep that time hides an edit that keeps all others, and so does one that is
 // processing an image. Its content tells.
-func Changes(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
+func changedParts(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string
 		changed bool

@@ -128,7 +128,7 @@ func TestChanges(t *testing.T) {
 		if tc.asset != nil {
 			tc.asset(&a)
 		}
-		if got := Changes(r, tc.said, a); !slices.Equal(got, tc.want) {
+		if got := changedParts(r, tc.said, a); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

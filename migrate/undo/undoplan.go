@@ -154,7 +154,7 @@ func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, as
 	if err != nil {
 		return err
 	}
-	what := Changes(r, said, asset)
+	what := changedParts(r, said, asset)
 	writeUndo(i, undoSituation{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
 	return nil
 }

@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // DefaultLimit is how many bytes an event may have where nobody says otherwise.
@@ -40,12 +38,11 @@ type Reader struct {
 	feed  bool // what comes next may be the second half of a CRLF
 	line  []byte
 
-	name  string
-	data  []byte // each line of it with a line feed
-	id    string
-	open  bool // there were fields since the last blank line
-	retry time.Duration
-	err   error
+	name string
+	data []byte // each line of it with a line feed
+	id   string
+	open bool // there were fields since the last blank line
+	err  error
 }
 
 // NewReader returns a reader of events of so many bytes at the most; 0 means
@@ -81,10 +78,6 @@ func (r *Reader) Next() (Event, error) {
 func (r *Reader) Cut() bool {
 	return r.err != nil && (r.open || len(r.line) > 0 && r.line[0] != ':')
 }
-
-// Retry returns how long the stream last said to wait before connecting again, 0 if it did
-// not.
-func (r *Reader) Retry() time.Duration { return r.retry }
 
 // readLine reads a line without its end, which is CR, LF or both. After CR it does not wait
 // for what comes next.
@@ -137,10 +130,6 @@ func (r *Reader) field() {
 		if bytes.IndexByte(value, 0) < 0 {
 			r.id = text(value)
 		}
-	case "retry":
-		if milliseconds, ok := parseDigits(value); ok {
-			r.retry = time.Duration(milliseconds) * time.Millisecond
-		}
 	}
 }
 
@@ -153,15 +142,6 @@ func (r *Reader) dispatch() (Event, bool) {
 	some := len(r.data) > 0
 	r.name, r.data, r.open = "", r.data[:0], false
 	return e, some
-}
-
-// parseDigits reads a number of nothing but ASCII digits, up to some weeks in milliseconds.
-func parseDigits(value []byte) (uint64, bool) {
-	if len(bytes.Trim(value, "0123456789")) > 0 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(value), 10, 32)
-	return n, err == nil
 }
 
 func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,7 +17,6 @@ import (
 type outcome struct {
 	Events []sse.Event
 	Cut    bool
-	Retry  time.Duration
 	Err    string
 }
 
@@ -28,7 +26,7 @@ func read(r io.Reader, limit int) (o outcome) {
 	for {
 		e, err := in.Next()
 		if err != nil {
-			o.Cut, o.Retry = in.Cut(), in.Retry()
+			o.Cut = in.Cut()
 			if err != io.EOF {
 				o.Err = err.Error()
 			}
@@ -71,7 +69,7 @@ var cases = []struct {
 	{"ids stay", "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", outcome{Events: []sse.Event{{ID: "1", Name: "message", Data: "a"}, {ID: "1", Name: "message", Data: "b"}, message("c")}}},
 	{"an id without data", "id: 1\n\ndata: a\n\n", outcome{Events: []sse.Event{{ID: "1", Name: "message", Data: "a"}}}},
 	{"no id holds a NUL", "id: 1\ndata: a\n\nid: 2\x003\ndata: b\n\n", outcome{Events: []sse.Event{{ID: "1", Name: "message", Data: "a"}, {ID: "1", Name: "message", Data: "b"}}}},
-	{"retry", "retry: 2500\n\nretry: 1s\nretry: -1\nretry:\nretry: +7\n\n", outcome{Retry: 2500 * time.Millisecond}},
+	{"retry", "retry: 2500\n\nretry: 1s\nretry: -1\nretry:\nretry: +7\n\n", outcome{}},
 	{"retry out of range", "retry: 99999999999999999999\n\n", outcome{}},
 	{"not UTF-8", "event: \xff\ndata: a\xc3\n\n", outcome{Events: []sse.Event{{Name: "\uFFFD", Data: "a\uFFFD"}}}},
 	{"characters of several bytes", "data: é日😀\n\n", outcome{Events: []sse.Event{message("é日😀")}}},

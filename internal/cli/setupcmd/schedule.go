@@ -73,7 +73,7 @@ and the state database. Schedule never replaces a unit of another configuration.
 	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
 	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
 	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // to be refused with the reason
-	for _, name := range slices.Concat(NotScheduled, Staying) {
+	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.
 		_ = flags.MarkHidden(name)
 	}

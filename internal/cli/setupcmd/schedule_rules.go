@@ -24,20 +24,20 @@ import (
 	"assetferry/state"
 )
 
-// NotScheduled are the flags of sync that a schedule must not have.
-var NotScheduled = append([]string{"yes"}, cmdline.SingleRunFlags...)
+// notScheduled are the flags of sync that a schedule must not have.
+var notScheduled = append([]string{"yes"}, cmdline.SingleRunFlags...)
 
-// Staying are the flags of sync that have it run again by itself.
-var Staying = []string{"watch", "rescan"}
+// staying are the flags of sync that have it run again by itself.
+var staying = []string{"watch", "rescan"}
 
 // refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
 func refuseSingleRunFlags(cmd *cobra.Command) error {
-	for _, name := range NotScheduled {
+	for _, name := range notScheduled {
 		if cmd.Flags().Changed(name) {
 			return exit.Usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
 		}
 	}
-	for _, name := range Staying {
+	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
 			return exit.Usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
 		}

@@ -37,7 +37,16 @@ func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.of[o.Key]
-	return m.Fields(), ok, s.err
+	return asFields(m), ok, s.err
+}
+
+// asFields gives metadata as fields, custom attributes under their own names.
+func asFields(m metadata.Metadata) metadata.Fields {
+	f := metadata.Fields{"description": {m.Description}, "tags": m.Tags}
+	for name, value := range m.Attributes {
+		f[name] = []string{value}
+	}
+	return f.Normal()
 }
 
 func (s *said) fail(err error) {

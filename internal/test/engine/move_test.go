@@ -13,13 +13,14 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
-	"assetferry/migrate/undo"
+	"assetferry/migrate/collect"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -80,8 +81,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// wantAsLeft holds every asset against its receipt as an undo does, which leaves alone
-// whatever people have changed.
+// wantAsLeft holds every asset against its receipt: nobody has changed anything since, which an
+// undo would leave alone.
 func (w *world) wantAsLeft(but ...string) {
 	w.Helper()
 	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
@@ -91,8 +92,13 @@ func (w *world) wantAsLeft(but ...string) {
 		}
 		a, err := w.other.Asset(w.Context(), r.Asset)
 		must(w, err)
-		if what := undo.Changes(r, metadata.Metadata{}, a); len(what) > 0 {
-			w.Errorf("%s is not as it was left: %q", r.Key, what)
+		left := assets.Asset{Name: norm.NFC.String(r.Name), Extension: r.Extension, CategoryID: r.Category, FolderID: r.Folder, Size: r.Size}
+		is := assets.Asset{Name: norm.NFC.String(a.Name), Extension: a.Extension, CategoryID: a.CategoryID, FolderID: a.FolderID, Size: a.Size}
+		if diff := gocmp.Diff(left, is); diff != "" {
+			w.Errorf("%s is not as it was left (-left +is):\n%s", r.Key, diff)
+		}
+		if said := (metadata.Metadata{}); a.Metadata.Description != "" || collect.HasForeignTags(said, a) || collect.HasForeignAttributes(said, a) || collect.ChangedLater(r, a) {
+			w.Errorf("%s is not described as it was left, or was changed later: %+v", r.Key, a)
 		}
 	}
 }

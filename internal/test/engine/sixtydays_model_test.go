@@ -504,7 +504,7 @@ func (*model) AsksForDigests() bool { return false }
 
 func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	w := m.words[o.Key]
-	f := metadata.Metadata{Description: w.Description, Tags: w.Tags}.Fields()
+	f := asFields(metadata.Metadata{Description: w.Description, Tags: w.Tags})
 	return f, f != nil, nil
 }
 

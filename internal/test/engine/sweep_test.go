@@ -77,7 +77,7 @@ type byKey struct{}
 func (byKey) AsksForDigests() bool { return false }
 
 func (byKey) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
-	return byKey{}.of(o.Key).Fields(), true, nil
+	return asFields(byKey{}.of(o.Key)), true, nil
 }
 
 func (byKey) of(key string) metadata.Metadata {
