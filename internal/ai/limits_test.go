@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/ai/aitest"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 )
 
@@ -32,7 +33,7 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestKeepsToLimitsOfService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environment := aiservicetest.Environment()
-		service, err := aiservice.New(aiservice.Options{Environments: []aiservice.Environment{environment}, Limits: aiservice.SaaS()})
+		service, err := aiservice.New(aiservice.Options{Environments: []tokens.Environment{environment}, Limits: aiservice.SaaS()})
 		if err != nil {
 			t.Fatal(err)
 		}

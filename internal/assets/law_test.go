@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 )
 
@@ -36,7 +37,7 @@ func newSandbox(t testing.TB, o sandbox.Options) string {
 // newCheckedSandbox also gives what knows the operations called.
 func newCheckedSandbox(t testing.TB, o sandbox.Options) (string, *openapitest.Checker) {
 	t.Helper()
-	o.Environments = []sandbox.Environment{{ID: environment, AccessKey: accessKey}}
+	o.Environments = []tokens.Environment{{ID: environment, AccessKey: accessKey}}
 	s := sandboxtest.Run(t, o)
 	return s.URL, s.Checker
 }

@@ -16,11 +16,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A wordService is a stand-in of the AI content service on a loopback address in the process
@@ -95,7 +95,7 @@ func (w *wordService) variables() []string { return []string{"ASSETFERRY_AI_URL=
 // startWords runs one beside a service, with its credentials, until the test ends.
 func startWords(t testing.TB, beside *service, o aiservice.Options) *wordService {
 	t.Helper()
-	o.Environments = []sandbox.Environment{beside.env}
+	o.Environments = []tokens.Environment{beside.env}
 	return startWordsOf(t, o)
 }
 
@@ -122,7 +122,7 @@ func startWordsOf(t testing.TB, o aiservice.Options) *wordService {
 // With -usage it answers that to whoever asks what was used, and with -describe it describes
 // itself as the file does.
 func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
-	o := aiservice.Options{Environments: []sandbox.Environment{serviceOf(ts).env}}
+	o := aiservice.Options{Environments: []tokens.Environment{serviceOf(ts).env}}
 	f := flag.NewFlagSet("words", flag.ContinueOnError)
 	f.Float64Var(&o.Credits, "credits", 0, "")
 	f.BoolVar(&o.OnPremises, "premises", false, "")

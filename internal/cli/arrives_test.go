@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 
 	"github.com/google/go-cmp/cmp"
@@ -300,7 +301,7 @@ func exported(t *testing.T, from *service, dir string, want arrivals) {
 		sameFiles(t, filepath.Join(dir, "out"), filepath.Join(elsewhere, "out"))
 	})
 	t.Run("environment", func(t *testing.T) {
-		to, elsewhere := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: "another0000000000000", AccessKey: "another-key-for-tests-of-no-use"}}}), t.TempDir()
+		to, elsewhere := startService(t, sandbox.Options{Environments: []tokens.Environment{{ID: "another0000000000000", AccessKey: "another-key-for-tests-of-no-use"}}}), t.TempDir()
 		tree{"assetferry.yaml": byTemplate}.write(t, elsewhere)
 		env := append(to.variables(), "ASSETFERRY_SOURCE_URL="+from.url, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(from.env.AccessKey))
 		again(t, to, elsewhere, env, "ckbox://"+from.env.ID, want)

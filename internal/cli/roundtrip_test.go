@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,7 +130,7 @@ func TestRoundTrip(t *testing.T) {
 	opens := []string{"ASSETFERRY_SOURCE_URL=" + from.url, "ASSETFERRY_SOURCE_ACCESS_KEY=" + string(from.env.AccessKey)}
 	arrives := func(name, source string) {
 		t.Helper()
-		to := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: "0123456789abcdef0123", AccessKey: from.env.AccessKey}}})
+		to := startService(t, sandbox.Options{Environments: []tokens.Environment{{ID: "0123456789abcdef0123", AccessKey: from.env.AccessKey}}})
 		env := append(to.variables(), opens...)
 		assetferry(t, dir, env, "migrate", source, "--state", name+".db").must(t, exit.CodeDone)
 		if diff := cmp.Diff(want, to.told(t)); diff != "" {

@@ -337,7 +337,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		c, err = tokens.LoadOrCreateCredentials(o.Dir)
 		ts.Check(err)
 	}
-	o.Environments = []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}
+	o.Environments = []tokens.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}
 	start := (*httptest.Server).Start
 	if *tls != "" {
 		start = func(server *httptest.Server) {

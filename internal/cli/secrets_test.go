@@ -122,8 +122,8 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 // with its address.
 func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, address string) {
 	t.Helper()
-	e := sandbox.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
-	from = startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
+	e := tokens.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
+	from = startService(t, sandbox.Options{Environments: []tokens.Environment{e}})
 	assetferry(t, l.dir, from.variables(), "migrate", l.source).must(t, exit.CodeDone)
 	l.source = "ckbox://" + e.ID
 	return from, e.AccessKey, "ASSETFERRY_SOURCE_URL=" + from.url
@@ -228,9 +228,9 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t) // half of the ways, and all in the long form
 	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
-	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
+	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	start := func(t *testing.T) *service {
-		return startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})
+		return startService(t, sandbox.Options{Environments: []tokens.Environment{environment}})
 	}
 	fine := map[string]int{}
 	all := func(code int) map[string]int {
@@ -481,8 +481,8 @@ func TestEverySecretIsTried(t *testing.T) {
 // TestSecretsAfterKill searches what a process leaves that could not clean up.
 func TestSecretsAfterKill(t *testing.T) {
 	t.Parallel()
-	e := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: mark + "-key"}
-	s := startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
+	e := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: mark + "-key"}
+	s := startService(t, sandbox.Options{Environments: []tokens.Environment{e}})
 	l := newLeakTest(t)
 	g := hold(s, 2)
 	p := assetferry(t, l.dir, s.variables(), "migrate", "src", "--log-file", "log", "--verbose", "-j", "1")

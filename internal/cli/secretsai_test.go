@@ -21,8 +21,8 @@ func TestSecretsOfAI(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t) // half of the ways, and all in the long form
 	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
-	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
-	words := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
+	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
+	words := tokens.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
 	const id = "ASSETFERRY_AI_ENVIRONMENT_ID="
 	contentScopes := []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process"}
 	signed := func() string {
@@ -91,8 +91,8 @@ func TestSecretsOfAI(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t)
 			paint(t, l.dir+"/src/pictures", 1)
-			s := startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})
-			w := startWordsOf(t, aiservice.Options{Environments: []sandbox.Environment{words}})
+			s := startService(t, sandbox.Options{Environments: []tokens.Environment{environment}})
+			w := startWordsOf(t, aiservice.Options{Environments: []tokens.Environment{words}})
 			l.env = append(s.variables(), w.variables()...)
 			assetferry(t, l.dir, l.env, "migrate", "src", "--include", "*.png").must(t, exit.CodeDone)
 			want := test(t, l, w)
@@ -131,9 +131,9 @@ func endpoint(t *testing.T, status int, text string) string {
 // secret: a token is not shown in parts either.
 func TestTokenInPartsOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	environment := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key"}
+	environment := tokens.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key"}
 	l := newLeakTest(t)
-	w := startWordsOf(t, aiservice.Options{Environments: []sandbox.Environment{environment}})
+	w := startWordsOf(t, aiservice.Options{Environments: []tokens.Environment{environment}})
 	w.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {

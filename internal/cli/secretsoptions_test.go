@@ -11,21 +11,22 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // TestSecretsOfOptions is TestSecrets for what opens pictures to the AI content service: it arrives
 // there, and is shown nowhere, even if the service repeats it.
 func TestSecretsOfOptions(t *testing.T) {
 	t.Parallel()
-	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "an-access-key"}
+	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "an-access-key"}
 	const headers = `[{"domain":"https://example.com/","headers":{"authorization":"Bearer ` + mark + `\"quoted"}}]`
 	l := newLeakTest(t)
 	page := filepath.Join(l.dir, "page.html")
 	if err := os.WriteFile(page, []byte(`<!doctype html><html lang="en"><p><img src="https://example.com/photo.jpg"></p>`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})
-	w := startWordsOf(t, aiservice.Options{Environments: []sandbox.Environment{environment}})
+	s := startService(t, sandbox.Options{Environments: []tokens.Environment{environment}})
+	w := startWordsOf(t, aiservice.Options{Environments: []tokens.Environment{environment}})
 	arrived := 0
 	w.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -22,13 +22,14 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A service is a sandbox on a loopback address in the process of the test, and a
 // look at it that shares nothing with the client.
 type service struct {
 	url string
-	env sandbox.Environment
+	env tokens.Environment
 
 	skew    time.Duration
 	handler http.Handler
@@ -51,7 +52,7 @@ func newService(o sandbox.Options) (*service, error) {
 
 func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error) {
 	if len(o.Environments) == 0 {
-		o.Environments = []sandbox.Environment{sandboxtest.Environment()}
+		o.Environments = []tokens.Environment{sandboxtest.Environment()}
 	}
 	if reflect.ValueOf(o.Profile).IsZero() {
 		var err error

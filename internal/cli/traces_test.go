@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // What help security says of hosts and of files is compared with what commands do: they run
@@ -276,7 +277,7 @@ func TestTraces(t *testing.T) {
 func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	s := startService(t, sandbox.Options{})
 	words := startWords(t, s, aiservice.Options{})
-	from := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
+	from := startService(t, sandbox.Options{Environments: []tokens.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
 	assetferry(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exit.CodeDone)
 	bucket := startBucket(t, "bucket")
 	if err := bucket.put("d.txt", "d"); err != nil {

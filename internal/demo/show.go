@@ -94,7 +94,7 @@ func (s *Show) startSandbox(ctx context.Context) error {
 	}
 	url, err := s.StartSandbox(ctx, sandbox.Options{
 		Dir: data, Latency: latency, Log: s.Out.Log(), Library: true,
-		Environments: []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+		Environments: []tokens.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
 	})
 	if err != nil {
 		return err

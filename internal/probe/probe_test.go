@@ -27,6 +27,7 @@ import (
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 )
 
@@ -45,7 +46,7 @@ type service struct {
 // begin makes a sandbox, whose answers are counted.
 func begin(t *testing.T, o sandbox.Options) (*service, *sandbox.Server, http.HandlerFunc) {
 	t.Helper()
-	o.Environments = []sandbox.Environment{sandboxtest.Environment()}
+	o.Environments = []tokens.Environment{sandboxtest.Environment()}
 	box, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ type world struct {
 func newWorld(tb testing.TB, faults ...string) *world {
 	tb.Helper()
 	made := tokens.NewCredentials()
-	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
+	o := sandbox.Options{Environments: []tokens.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
 	for _, rule := range faults {
 		f, err := fault.Parse(rule)
 		must(tb, err)

@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // object is JSON as it came, so that the tests see what is really on the wire.
@@ -24,7 +25,7 @@ type client struct {
 	testing.TB
 	url    string
 	token  string
-	env    sandbox.Environment
+	env    tokens.Environment
 	server *sandbox.Server
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestControl(t *testing.T) {
@@ -19,7 +20,7 @@ func TestControl(t *testing.T) {
 	ctx, stopped := context.WithCancel(t.Context())
 	defer stopped()
 	options := sandbox.Options{
-		Dir: t.TempDir(), Environments: []sandbox.Environment{env}, Library: true, Latency: time.Hour,
+		Dir: t.TempDir(), Environments: []tokens.Environment{env}, Library: true, Latency: time.Hour,
 		Stop: stopped, AI: func() string { return "http://127.0.0.1:1" },
 	}
 	s, err := sandbox.New(options)
@@ -90,7 +91,7 @@ func TestControlOfOthers(t *testing.T) {
 		t.Errorf("another program: %v", err)
 	}
 	env := sandboxtest.Environment()
-	s, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{env}})
+	s, err := sandbox.New(sandbox.Options{Environments: []tokens.Environment{env}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/tokens"
 )
 
@@ -63,7 +62,7 @@ func TestDamagedCredentials(t *testing.T) {
 }
 
 func TestAccessKeyDoesNotShow(t *testing.T) {
-	e := sandbox.Environment{ID: "e", AccessKey: "very-secret"}
+	e := tokens.Environment{ID: "e", AccessKey: "very-secret"}
 	c := tokens.Credentials{EnvironmentID: "e", AccessKey: "very-secret"}
 	var b bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {

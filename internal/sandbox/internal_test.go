@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestOtherDatabases(t *testing.T) {
@@ -50,7 +51,7 @@ func TestOtherDatabases(t *testing.T) {
 // However many copies of a name there are, the next one has the next number, and
 // finding it takes a few looks.
 func TestFreeName(t *testing.T) {
-	s, err := New(Options{Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	s, err := New(Options{Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

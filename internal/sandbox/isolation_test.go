@@ -8,12 +8,13 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestEnvironmentsAreIsolated(t *testing.T) {
-	first := sandbox.Environment{ID: "11111111111111111111", AccessKey: "one"}
-	second := sandbox.Environment{ID: "22222222222222222222", AccessKey: "two"}
-	c := start(t, sandbox.Options{Environments: []sandbox.Environment{first, second}})
+	first := tokens.Environment{ID: "11111111111111111111", AccessKey: "one"}
+	second := tokens.Environment{ID: "22222222222222222222", AccessKey: "two"}
+	c := start(t, sandbox.Options{Environments: []tokens.Environment{first, second}})
 	other := *c
 	other.env = second
 	o := other.as("superadmin")

@@ -9,6 +9,7 @@ import (
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 const many = 100_000
@@ -16,7 +17,7 @@ const many = 100_000
 // manyAssets are 100,000 in one category of a sandbox on disk.
 func manyAssets(b *testing.B) (s *Server, category string) {
 	b.Helper()
-	s, err := New(Options{Dir: b.TempDir(), Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	s, err := New(Options{Dir: b.TempDir(), Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
 	if err != nil {
 		b.Fatal(err)
 	}

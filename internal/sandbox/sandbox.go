@@ -41,7 +41,7 @@ type Options struct {
 	// everything in memory.
 	Dir string
 	// Environments are those that tokens may name in aud. Each is isolated.
-	Environments []Environment
+	Environments []tokens.Environment
 	// Service is the key under the auth claim; default "ckbox". Other keys there
 	// grant nothing.
 	Service string
@@ -77,12 +77,6 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock before skew; default time.Now.
 	Now func() time.Time
-}
-
-// An Environment is a tenant: its ID is also the ID of its default workspace.
-type Environment struct {
-	ID        string
-	AccessKey tokens.AccessKey
 }
 
 // A Server is a running stand-in. It is an http.Handler, safe for concurrent use.

@@ -10,12 +10,13 @@ import (
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // However assets and revisions come and go, the bytes that are counted are those
 // that are there.
 func TestStorageIsCountedRight(t *testing.T) {
-	s, err := New(Options{Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	s, err := New(Options{Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

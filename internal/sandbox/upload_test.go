@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func TestUpload(t *testing.T) {
@@ -188,7 +189,7 @@ func (d deaf) WriteHeader(int)           {}
 
 func newServer(t *testing.T, o sandbox.Options) *sandbox.Server {
 	t.Helper()
-	o.Environments = []sandbox.Environment{sandboxtest.Environment()}
+	o.Environments = []tokens.Environment{sandboxtest.Environment()}
 	s, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)

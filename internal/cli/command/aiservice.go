@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 )
 
@@ -278,7 +279,7 @@ func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scop
 	}
 	s, err := aiservice.New(aiservice.Options{
 		Dir: Besides(dir), Log: f.Out.Log(), Now: clock.Now,
-		Environments: []aiservice.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+		Environments: []tokens.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
 	})
 	if err != nil {
 		return acc, err

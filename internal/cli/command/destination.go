@@ -21,6 +21,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/profile"
+	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
 	"assetferry/state"
 )
@@ -271,7 +272,7 @@ func (f *Factory) startEmbedded(ctx context.Context, d config.Destination, dest 
 	if f.embedded.url == "" { // else it is source and destination
 		url, stop, err := StartSandbox(ctx, sandbox.Options{
 			Dir: dest.Dir, Log: f.Out.Log(), Service: d.Service,
-			Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
+			Environments: []tokens.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
 		}, "127.0.0.1:0")
 		if err != nil {
 			return acc, err

@@ -179,7 +179,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 	if err != nil {
 		return err
 	}
-	options.Environments = []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}}
+	options.Environments = []tokens.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}}
 	if !command.IsLoopback(o.listen) {
 		f.Out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
 	}

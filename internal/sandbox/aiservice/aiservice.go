@@ -29,15 +29,11 @@ import (
 	"time"
 
 	"assetferry/internal/filelock"
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/tokens"
 )
-
-// An Environment is a tenant. Its access key signs the tokens that name it.
-type Environment = sandbox.Environment
 
 // Options say what a stand-in is like. The zero value is one in memory that knows no
 // environment and so refuses every token.
@@ -47,7 +43,7 @@ type Options struct {
 	Dir string
 	// Environments are those that tokens may name in aud. Each is isolated, and an
 	// organisation of its own.
-	Environments []Environment
+	Environments []tokens.Environment
 	// Latency is waited before every request is handled.
 	Latency time.Duration
 	// Pace is waited between two events of a stream.

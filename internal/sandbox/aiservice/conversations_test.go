@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A clock that tests set, also while a server reads it.
@@ -196,9 +197,9 @@ func TestEveryListPages(t *testing.T) {
 }
 
 func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
-	other := aiservice.Environment{ID: "another", AccessKey: "another-key"}
-	mine := aiservice.Environment{ID: "mine", AccessKey: "my-key"}
-	c := start(t, aiservice.Options{Environments: []aiservice.Environment{mine, other}})
+	other := tokens.Environment{ID: "another", AccessKey: "another-key"}
+	mine := tokens.Environment{ID: "mine", AccessKey: "my-key"}
+	c := start(t, aiservice.Options{Environments: []tokens.Environment{mine, other}})
 	path := c.conversation("secret")
 	file := c.file(path, "a.txt", "text/plain", []byte("text"))
 	document := c.must("POST", path+"/documents", map[string]any{"content": "<p>x</p>"})["id"].(string)

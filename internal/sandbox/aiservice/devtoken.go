@@ -27,7 +27,7 @@ func (s *Server) TokenPath() string {
 	return "/token/dev/" + tokenHash(s.options.Environments[0])
 }
 
-func tokenHash(e Environment) string {
+func tokenHash(e tokens.Environment) string {
 	m := hmac.New(sha256.New, []byte(e.AccessKey))
 	m.Write([]byte("development token of " + e.ID))
 	return hex.EncodeToString(m.Sum(nil)[:20])
@@ -44,7 +44,7 @@ func (s *Server) issueToken(c *call) error {
 	return refuse(http.StatusNotFound, "not-found", "There is no token endpoint here.")
 }
 
-func (s *Server) issueFor(c *call, e Environment) error {
+func (s *Server) issueFor(c *call, e tokens.Environment) error {
 	user, permissions, life := "developer", []string{adminScope}, time.Hour
 	if c.query.Get("user") != "" {
 		user = c.query.Get("user")

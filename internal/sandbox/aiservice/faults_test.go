@@ -12,6 +12,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/tokens"
 )
 
 func faulty(t testing.TB, rules ...string) aiservice.Options {
@@ -213,7 +214,7 @@ func TestSlowStreams(t *testing.T) {
 		o.Pace, o.Latency = time.Second, 10*time.Second
 		for i, pace := range []time.Duration{200 * time.Millisecond, 3 * time.Second, time.Second} {
 			if i == 0 {
-				o.Environments = []aiservice.Environment{{ID: "e", AccessKey: "k"}}
+				o.Environments = []tokens.Environment{{ID: "e", AccessKey: "k"}}
 			}
 			w := inProcess(t, o, i+1)
 			n := time.Duration(strings.Count(w.text, "event: "))

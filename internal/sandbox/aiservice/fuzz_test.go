@@ -26,7 +26,7 @@ func FuzzRequests(f *testing.F) {
 			return
 		}
 		const key = tokens.AccessKey("key")
-		s, err := New(Options{Environments: []Environment{{ID: "e", AccessKey: key}}})
+		s, err := New(Options{Environments: []tokens.Environment{{ID: "e", AccessKey: key}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
 	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // never is longer than any test.
@@ -99,7 +100,7 @@ func TestDirectoryOfSomethingElse(t *testing.T) {
 	if _, err := aiservice.New(aiservice.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "ai.db") {
 		t.Errorf("error %v", err)
 	}
-	for name, e := range map[string][]aiservice.Environment{"no key": {{ID: "x"}}, "no ID": {{AccessKey: "x"}}, "twice": {{ID: "x", AccessKey: "y"}, {ID: "x", AccessKey: "z"}}} {
+	for name, e := range map[string][]tokens.Environment{"no key": {{ID: "x"}}, "no ID": {{AccessKey: "x"}}, "twice": {{ID: "x", AccessKey: "y"}, {ID: "x", AccessKey: "z"}}} {
 		if _, err := aiservice.New(aiservice.Options{Environments: e}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -120,7 +121,7 @@ func TestChildServes(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	s, err := aiservice.New(aiservice.Options{Dir: dir, Environments: []aiservice.Environment{aiservicetest.Environment()}, Pace: 200 * time.Microsecond})
+	s, err := aiservice.New(aiservice.Options{Dir: dir, Environments: []tokens.Environment{aiservicetest.Environment()}, Pace: 200 * time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/fault"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // hostile is text that must be shown and never obeyed.
@@ -353,7 +354,7 @@ func TestHeadersOfPages(t *testing.T) {
 // TestProgramsGetWhatTheyGot compares what programs get with and without the page.
 func TestProgramsGetWhatTheyGot(t *testing.T) {
 	with := newWorld(t, sandbox.Options{})
-	s, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{with.env}})
+	s, err := sandbox.New(sandbox.Options{Environments: []tokens.Environment{with.env}})
 	if err != nil {
 		t.Fatal(err)
 	}

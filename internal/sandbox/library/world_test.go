@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 const base = "/_sandbox/library"
@@ -27,7 +28,7 @@ type world struct {
 	testing.TB
 	*httptest.Server
 	sandbox *sandbox.Server
-	env     sandbox.Environment
+	env     tokens.Environment
 	token   string
 	secret  string // of the cookie
 }
@@ -35,7 +36,7 @@ type world struct {
 func newWorld(t testing.TB, o sandbox.Options) *world {
 	t.Helper()
 	env := sandboxtest.Environment()
-	o.Environments, o.Library = []sandbox.Environment{env}, true
+	o.Environments, o.Library = []tokens.Environment{env}, true
 	s, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 )
 
 // Environment is the one that Run adds if the options name none.
-func Environment() sandbox.Environment {
-	return sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
+func Environment() tokens.Environment {
+	return tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
 }
 
 // A Running stand-in has all that tests may want to know of it.
@@ -28,7 +28,7 @@ type Running struct {
 	Checker     *openapitest.Checker
 	Connections *Connections
 	URL         string
-	Environment sandbox.Environment // the first
+	Environment tokens.Environment // the first
 }
 
 // Run runs a stand-in on a loopback address until the test ends, with the profile of the flag
@@ -37,7 +37,7 @@ type Running struct {
 func Run(tb testing.TB, o sandbox.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
-		o.Environments = []sandbox.Environment{Environment()}
+		o.Environments = []tokens.Environment{Environment()}
 	}
 	if reflect.ValueOf(o.Profile).IsZero() {
 		var err error
@@ -65,7 +65,7 @@ func Run(tb testing.TB, o sandbox.Options) Running {
 
 // Claims are those of a valid token of a role, to be changed at will. Workspaces
 // may be left out.
-func Claims(e sandbox.Environment, role string, workspaces ...string) map[string]any {
+func Claims(e tokens.Environment, role string, workspaces ...string) map[string]any {
 	service := map[string]any{"role": role}
 	if len(workspaces) > 0 {
 		service["workspaces"] = workspaces

@@ -30,6 +30,13 @@ func (AccessKey) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
 // Format covers the verbs that would print the text regardless of String.
 func (AccessKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
+// An Environment is a tenant: its ID is also the ID of its default workspace, and its access key
+// signs the tokens that name it.
+type Environment struct {
+	ID        string
+	AccessKey AccessKey
+}
+
 // Credentials are what a client needs to sign tokens.
 type Credentials struct {
 	EnvironmentID string

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A shelf is a sandbox that shows its library page.
@@ -29,7 +30,7 @@ type shelf struct {
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	env := sandboxtest.Environment()
-	s, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{env}, Library: true})
+	s, err := sandbox.New(sandbox.Options{Environments: []tokens.Environment{env}, Library: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,6 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
 	"assetferry/internal/sandbox/openapitest"
@@ -61,7 +60,7 @@ func TestEveryOperationOfTheAIService(t *testing.T) {
 	_, base, env := startProgram(t)
 	s := newSession(t, "calls_ai.txt", func(string) string { return "Bearer $token" })
 	s.setenv("token", aiservicetest.Sign(env.AccessKey, aiservicetest.Claims(env, "tester", "ai:admin")))
-	beside, err := aiservice.New(aiservice.Options{Environments: []aiservice.Environment{env}}) // its token endpoint has the same path
+	beside, err := aiservice.New(aiservice.Options{Environments: []tokens.Environment{env}}) // its token endpoint has the same path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func (s *session) callAll(t *testing.T, checker checker) {
 
 // startProgram builds assetferry and runs its sandbox until the test ends. It gives the
 // addresses of the asset management service and of the AI content service.
-func startProgram(t *testing.T) (assets, ai string, env sandbox.Environment) {
+func startProgram(t *testing.T) (assets, ai string, env tokens.Environment) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "assetferry")
 	if out, err := exec.Command("go", "build", "-o", program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
@@ -134,7 +133,7 @@ func startProgram(t *testing.T) (assets, ai string, env sandbox.Environment) {
 	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
 		values[m[1]] = m[2]
 	}
-	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], sandbox.Environment{
+	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], tokens.Environment{
 		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: tokens.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
 	}
 }

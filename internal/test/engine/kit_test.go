@@ -88,7 +88,7 @@ type world struct {
 func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	tb.Helper()
 	made := tokens.NewCredentials()
-	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
+	o := sandbox.Options{Environments: []tokens.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
 	for _, set := range options {
 		set(&o)
 	}

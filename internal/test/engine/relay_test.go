@@ -52,7 +52,7 @@ func newRelay(b testing.TB, objects, size int, latency time.Duration) *relay {
 	b.Helper()
 	r := &relay{objects: objects, latency: latency, content: bytes.Repeat([]byte("0123456789abcdef"), size/16)}
 	env := tokens.NewCredentials()
-	s, err := sandbox.New(sandbox.Options{Environments: []sandbox.Environment{{ID: env.EnvironmentID, AccessKey: env.AccessKey}}})
+	s, err := sandbox.New(sandbox.Options{Environments: []tokens.Environment{{ID: env.EnvironmentID, AccessKey: env.AccessKey}}})
 	must(b, err)
 	r.tokens, err = token.NewMinter(token.NewSecret(string(env.AccessKey)), token.Claims{Environment: env.EnvironmentID})
 	must(b, err)

@@ -97,7 +97,7 @@ func live(t *testing.T, seed uint64) {
 func newLife(t *testing.T, seed uint64) *life {
 	made := tokens.NewCredentials()
 	server, err := sandbox.New(sandbox.Options{
-		Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}},
+		Environments: []tokens.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}},
 		Profile:      sandboxtest.Read(t, sandboxtest.Reading(int(seed%2))),
 	})
 	must(t, err)

@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A service is a sandbox in a process of its own, which is started anew for each night,
@@ -33,7 +33,7 @@ import (
 type service struct {
 	t       *testing.T
 	binary  binary
-	env     sandbox.Environment
+	env     tokens.Environment
 	front   *httptest.Server
 	profile string        // a file
 	moved   time.Duration // of the clock

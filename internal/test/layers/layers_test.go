@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	"internal/sandbox/openapitest": {"internal/sandbox", "internal/sandbox/aiservice"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest", "internal/sandbox/profile", "internal/sandbox/tokens"},
 
-	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin", "internal/sandbox/datadir", "internal/sandbox/profile", "internal/sandbox/tokens"},
+	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin", "internal/sandbox/datadir", "internal/sandbox/profile", "internal/sandbox/tokens"},
 	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox/aiservice", "internal/sandbox/openapitest", "internal/sandbox/sandboxtest", "internal/sandbox/tokens"},
 
 	"internal/outbound/hostiletest":  {"internal/outbound"}, // for tests

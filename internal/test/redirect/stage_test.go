@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/sandbox/tokens"
 )
@@ -24,7 +23,7 @@ import (
 // A stage is a site with a transcript of all that was typed and said.
 type stage struct {
 	*site
-	service    sandbox.Environment
+	service    tokens.Environment
 	url        string
 	transcript bytes.Buffer
 }
@@ -41,7 +40,7 @@ func newStage(t *testing.T) *stage {
 		return found
 	}
 	s.url = value("ASSETFERRY_URL")
-	s.service = sandbox.Environment{ID: value("ASSETFERRY_ENVIRONMENT_ID"), AccessKey: tokens.AccessKey(value("ASSETFERRY_ACCESS_KEY"))}
+	s.service = tokens.Environment{ID: value("ASSETFERRY_ENVIRONMENT_ID"), AccessKey: tokens.AccessKey(value("ASSETFERRY_ACCESS_KEY"))}
 	s.env = append(s.env, "TZ=UTC")
 	t.Cleanup(func() { s.keep(t) })
 	return s

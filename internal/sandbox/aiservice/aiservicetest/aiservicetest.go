@@ -14,8 +14,8 @@ import (
 )
 
 // Environment is the one that Run adds if the options name none.
-func Environment() aiservice.Environment {
-	return aiservice.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
+func Environment() tokens.Environment {
+	return tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
 }
 
 // A Running stand-in has all that tests may want to know of it.
@@ -23,7 +23,7 @@ type Running struct {
 	Server      *aiservice.Server
 	Checker     *openapitest.Checker
 	URL         string
-	Environment aiservice.Environment // the first
+	Environment tokens.Environment // the first
 }
 
 // Run runs a stand-in on a loopback address until the test ends. An answer that is not
@@ -31,7 +31,7 @@ type Running struct {
 func Run(tb testing.TB, o aiservice.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
-		o.Environments = []aiservice.Environment{Environment()}
+		o.Environments = []tokens.Environment{Environment()}
 	}
 	s, err := aiservice.New(o)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r Running) Stats(tb testing.TB) aiservice.Stats {
 }
 
 // Claims are those of a valid token of a user, to be changed at will.
-func Claims(e aiservice.Environment, user string, permissions ...string) map[string]any {
+func Claims(e tokens.Environment, user string, permissions ...string) map[string]any {
 	return map[string]any{
 		"aud": e.ID, "sub": user, "iat": time.Now().Unix(),
 		"auth": map[string]any{"ai": map[string]any{"permissions": permissions}},
