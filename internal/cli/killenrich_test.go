@@ -66,10 +66,7 @@ func TestKillDescribe(t *testing.T) {
 	t.Parallel()
 	const kills = 5
 	dice := seedtest.Rand(t)
-	pictures := longtest.Size(60, 2000)
-	if raced {
-		pictures = 150
-	}
+	pictures := longtest.Fewer(longtest.Size(60, 2000), 60)
 	dir := t.TempDir()
 	paint(t, dir+"/src", pictures)
 	assetFaults, aiFaults := troubles(t)

@@ -33,7 +33,7 @@ import (
 func TestSandboxMemory(t *testing.T) {
 	t.Parallel()
 	sides, allowed := []int{7000, 1000}, int64(256<<20)
-	if isWatched() { // which takes many times the memory and time
+	if longtest.Raced { // which takes many times the memory and time
 		sides, allowed = []int{1000}, 1<<30
 	}
 	for _, side := range sides {

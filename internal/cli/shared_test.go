@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assetferry/internal/demo"
+	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/usertest"
 )
 
@@ -37,7 +38,7 @@ var shipped = sync.OnceValue(func() error {
 		return err
 	}
 	hookedDir = filepath.Dir(hooked)
-	if raced || usertest.IsApart() {
+	if longtest.Raced || usertest.IsApart() {
 		return nil
 	}
 	program, err := builtProgram()

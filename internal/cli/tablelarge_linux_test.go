@@ -14,8 +14,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -153,24 +151,19 @@ func (c *clerk) note(contentType string, body []byte) error {
 	}
 }
 
-// isWatched reports whether the race detector makes everything slow and large.
-func isWatched() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
-var rowsFlag = flag.Int("rows", longtest.Size(1_500, 20_000), "of the table of TestALargeTableOverABadServer")
+var rowsFlag = flag.Int("rows", 1_500, "of the table of TestALargeTableOverABadServer")
 
 // TestALargeTableOverABadServer brings over a table of many rows, in no order, from a
 // server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
-// once and as it is, and memory does not grow with the table. The long form is
+// once and as it is, and memory does not grow with the table. The long form, which
+// .ci/run runs by itself, is
 //
 //	go test ./internal/cli -run TestALargeTable -rows 100000 -v
 func TestALargeTableOverABadServer(t *testing.T) {
 	t.Parallel()
 	rows, most := *rowsFlag, int64(200<<10) // KiB
-	if isWatched() {
-		rows, most = 3000, 1<<20
+	if longtest.Raced {
+		most = 1 << 20
 	}
 	bad := &moody{}
 	server := httptest.NewServer(bad)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/test/longtest"
 )
 
 // Most is how much memory over idle an answer may have in use, in bytes, with what the collector
@@ -22,7 +23,7 @@ import (
 const Most = 24 << 20
 
 // size is how much of an answer there is, if anybody reads all of it.
-const size = 512 << 20
+var size = longtest.Fewer(512<<20, 64<<20)
 
 // Repeat is a handler that gives a beginning, and then one text again and again.
 func Repeat(begin, again string) http.HandlerFunc {

@@ -47,6 +47,9 @@ import (
 	"assetferry/state"
 )
 
+// slowdown is how much less the longest tests try than in their long forms.
+var slowdown = longtest.Fewer(longtest.Size(16, 1), 16)
+
 func TestMain(m *testing.M) {
 	longtest.Checks(100 / slowdown)
 	longtest.Parallel(8)

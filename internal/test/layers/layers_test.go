@@ -106,8 +106,8 @@ var allowed = map[string][]string{
 	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin", "internal/sandbox/datadir", "internal/sandbox/profile", "internal/sandbox/tokens"},
 	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox/aiservice", "internal/sandbox/openapitest", "internal/sandbox/sandboxtest", "internal/sandbox/tokens"},
 
-	"internal/outbound/hostiletest":  {"internal/outbound"}, // for tests
-	"internal/schedule/scheduletest": {},                    // for tests
+	"internal/outbound/hostiletest":  {"internal/outbound", "internal/test/longtest"}, // for tests
+	"internal/schedule/scheduletest": {},                                              // for tests
 }
 
 // only names libraries that belong to one place, and why.

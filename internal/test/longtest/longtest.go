@@ -25,6 +25,15 @@ func Size[T any](usual, long T) T {
 	return usual
 }
 
+// Fewer gives the size that a test has where the race detector watches it, and the other one
+// elsewhere: for tests that compute much and in one goroutine, or the same way again and again.
+func Fewer[T any](usual, raced T) T {
+	if Raced {
+		return raced
+	}
+	return usual
+}
+
 // Takes reports whether one of many cases is tried: one in n by chance, or each in the long form
 // and where the flag -run names cases.
 func Takes(random *rand.Rand, n int) bool {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package rewrite
-
-const inflated = 1
