@@ -11,15 +11,15 @@ type Memory int
 // another, one of which only the content can tell, or one whose content told that it is
 // the same.
 const (
-	Unknown Memory = iota
-	Same
-	Changed
-	Maybe
-	Seeming
+	MemoryNone Memory = iota
+	MemorySame
+	MemoryChanged
+	MemoryMaybe
+	MemorySeeming
 )
 
 // isSame reports whether the asset has the content of the object.
-func (m Memory) isSame() bool { return m == Same || m == Seeming }
+func (m Memory) isSame() bool { return m == MemorySame || m == MemorySeeming }
 
 // Standing is what became at the destination of an asset that is ours.
 type Standing int
@@ -28,12 +28,12 @@ type Standing int
 // moved or renamed it, changed its content, or described it otherwise than the source does
 // now.
 const (
-	NotLooked Standing = iota
-	AsLeft
-	Deleted
-	MovedThere
-	EditedThere
-	DescribedThere
+	StandingUnknown Standing = iota
+	StandingAsLeft
+	StandingDeleted
+	StandingMoved
+	StandingEdited
+	StandingDescribed
 )
 
 // Existing is what the destination holds at the place an object would take,
@@ -43,9 +43,9 @@ type Existing int
 // What may be there: nothing, an asset with the object's content (with its size,
 // where the user wants no more to be asked), or another one.
 const (
-	Nothing Existing = iota
-	Equal
-	Other
+	ExistingNothing Existing = iota
+	ExistingEqual
+	ExistingOther
 )
 
 // A Situation is everything that a decision depends on.
@@ -80,19 +80,19 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.Failed
 	case s.Gone:
 		return decideGone(s, r)
-	case s.Memory != Unknown && (s.Memory.isSame() || r.Sync != nil):
+	case s.Memory != MemoryNone && (s.Memory.isSame() || r.Sync != nil):
 		return decideKnown(s, r)
-	case s.Memory != Unknown:
+	case s.Memory != MemoryNone:
 		return state.Skip, ReasonUseSync
 	case s.Problem == ReasonUnmatched, s.Problem == ReasonRuledOut:
 		return state.Skip, s.Problem
 	case s.Problem != "":
 		return state.Conflict, s.Problem
-	case s.Existing == Equal && r.OnExisting == "adopt":
+	case s.Existing == ExistingEqual && r.OnExisting == "adopt":
 		return state.Adopt, ReasonTrusted
-	case s.Existing == Equal && !r.KeepsDuplicates():
+	case s.Existing == ExistingEqual && !r.KeepsDuplicates():
 		return state.Adopt, ReasonEqual
-	case s.Existing != Nothing:
+	case s.Existing != ExistingNothing:
 		return decideExisting(s, r)
 	case s.Looked && r.AdoptOnly:
 		return state.Skip, ReasonAbsent
@@ -107,29 +107,29 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 // decideKnown settles what happens to an object that has arrived before.
 func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.Standing == Deleted:
+	case s.Standing == StandingDeleted:
 		return decideDeleted(s, r)
-	case s.Standing == MovedThere && s.Memory.isSame() && r.Overwrites():
+	case s.Standing == StandingMoved && s.Memory.isSame() && r.Overwrites():
 		return state.Move, ReasonBack
-	case s.Standing == EditedThere && s.Memory.isSame() && r.Overwrites():
+	case s.Standing == StandingEdited && s.Memory.isSame() && r.Overwrites():
 		return state.Replace, ReasonRestored
-	case s.Standing == MovedThere && !r.Overwrites():
+	case s.Standing == StandingMoved && !r.Overwrites():
 		return state.Conflict, ReasonMovedThere
-	case s.Standing == EditedThere && !r.Overwrites():
+	case s.Standing == StandingEdited && !r.Overwrites():
 		return state.Conflict, ReasonEditedThere
-	case s.Standing == DescribedThere && s.Memory.isSame() && r.ReportsEdits():
+	case s.Standing == StandingDescribed && s.Memory.isSame() && r.ReportsEdits():
 		return state.Conflict, ReasonOtherwise
 	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
 		return state.Describe, whyDescribe(s, r)
-	case s.Memory == Seeming:
+	case s.Memory == MemorySeeming:
 		return state.Unchanged, ReasonSeeming
-	case s.Memory == Same:
+	case s.Memory == MemorySame:
 		return state.Unchanged, ReasonSame
 	case s.Problem != "":
 		return state.Conflict, s.Problem
 	case s.Parked != "":
 		return state.Replace, s.Parked
-	case s.Memory == Maybe:
+	case s.Memory == MemoryMaybe:
 		return state.Replace, ReasonMaybe
 	}
 	return state.Replace, ReasonContent
@@ -169,11 +169,11 @@ func decideGone(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, ReasonGracePeriod
 	case s.Shared:
 		return state.Conflict, ReasonShared
-	case s.Standing == MovedThere && !r.Overwrites():
+	case s.Standing == StandingMoved && !r.Overwrites():
 		return state.Conflict, ReasonMovedThere
-	case s.Standing == EditedThere && !r.Overwrites():
+	case s.Standing == StandingEdited && !r.Overwrites():
 		return state.Conflict, ReasonEditedThere
-	case s.Standing == Deleted: // to trash it again does nothing, and ends with its receipt
+	case s.Standing == StandingDeleted: // to trash it again does nothing, and ends with its receipt
 		return state.Trash, ReasonBothGone
 	case s.Excess:
 		return state.Skip, ReasonTooMany

@@ -22,19 +22,19 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed && s.Parked != "" }, state.Describe, func(s Situation) Reason { return s.Parked }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
-		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
-		{func(s Situation, _ Rules) bool { return s.Memory == Changed || s.Memory == Maybe }, state.Skip, because(ReasonUseSync)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonSame)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryChanged || s.Memory == MemoryMaybe }, state.Skip, because(ReasonUseSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool {
-			return s.Existing != Nothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.Parked != ""
+			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.Parked != ""
 		}, state.Create, func(s Situation) Reason { return s.Parked }},
 		{func(s Situation, r Rules) bool {
-			return s.Existing != Nothing && r.OnExisting == "duplicate" && !r.AdoptOnly
+			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly
 		}, state.Create, because(ReasonDuplicate)},
-		{func(s Situation, r Rules) bool { return s.Existing == Equal && r.OnExisting == "adopt" }, state.Adopt, because(ReasonTrusted)},
-		{func(s Situation, _ Rules) bool { return s.Existing == Equal }, state.Adopt, because(ReasonEqual)},
-		{func(s Situation, _ Rules) bool { return s.Existing == Other }, state.Conflict, because(ReasonExists)},
+		{func(s Situation, r Rules) bool { return s.Existing == ExistingEqual && r.OnExisting == "adopt" }, state.Adopt, because(ReasonTrusted)},
+		{func(s Situation, _ Rules) bool { return s.Existing == ExistingEqual }, state.Adopt, because(ReasonEqual)},
+		{func(s Situation, _ Rules) bool { return s.Existing == ExistingOther }, state.Conflict, because(ReasonExists)},
 		{func(s Situation, r Rules) bool { return s.Looked && r.AdoptOnly }, state.Skip, because(ReasonAbsent)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonCollision)},
@@ -43,13 +43,13 @@ func laws() []law {
 	}
 }
 
-func isSame(s Situation) bool { return s.Memory == Same || s.Memory == Seeming }
+func isSame(s Situation) bool { return s.Memory == MemorySame || s.Memory == MemorySeeming }
 
 // syncLaws are what a person would say about objects that have arrived before, in a sync.
 func syncLaws() []law {
-	deleted := func(s Situation, _ Rules) bool { return !s.Gone && s.Standing == Deleted }
+	deleted := func(s Situation, _ Rules) bool { return !s.Gone && s.Standing == StandingDeleted }
 	keeps := func(r Rules) bool { return r.Sync.OnDestinationChange != "overwrite" }
-	known := func(s Situation) bool { return !s.Gone && s.Standing != Deleted }
+	known := func(s Situation) bool { return !s.Gone && s.Standing != StandingDeleted }
 	wins := func(s Situation, r Rules) bool { return !keeps(r) && isSame(s) && !s.Gone }
 	due := func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "trash" && s.Expired }
 	return []law{
@@ -59,9 +59,9 @@ func syncLaws() []law {
 		{func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "never" }, state.Skip, because(ReasonOrphaned)},
 		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonShared)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == Deleted }, state.Trash, because(ReasonBothGone)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingDeleted }, state.Trash, because(ReasonBothGone)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Excess }, state.Skip, because(ReasonTooMany)},
 		{due, state.Trash, because(ReasonExpired)},
 
@@ -69,23 +69,23 @@ func syncLaws() []law {
 		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{deleted, state.Create, because(ReasonRepair)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == MovedThere }, state.Move, because(ReasonBack)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == EditedThere }, state.Replace, because(ReasonRestored)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingMoved }, state.Move, because(ReasonBack)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingEdited }, state.Replace, because(ReasonRestored)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
 		{func(s Situation, r Rules) bool {
-			return isSame(s) && s.Standing == DescribedThere && r.Sync.OnDestinationChange == "report"
+			return isSame(s) && s.Standing == StandingDescribed && r.Sync.OnDestinationChange == "report"
 		}, state.Conflict, because(ReasonOtherwise)},
 		{func(s Situation, _ Rules) bool {
 			return isSame(s) && (s.Undescribed || s.Redescribed) && s.Parked != ""
 		}, state.Describe, func(s Situation) Reason { return s.Parked }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.Redescribed }, state.Describe, because(ReasonMetadata)},
-		{func(s Situation, _ Rules) bool { return s.Memory == Seeming }, state.Unchanged, because(ReasonSeeming)},
-		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySeeming }, state.Unchanged, because(ReasonSeeming)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonSame)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, _ Rules) bool { return s.Parked != "" }, state.Replace, func(s Situation) Reason { return s.Parked }},
-		{func(s Situation, _ Rules) bool { return s.Memory == Maybe }, state.Replace, because(ReasonMaybe)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryMaybe }, state.Replace, because(ReasonMaybe)},
 		{func(s Situation, _ Rules) bool { return true }, state.Replace, because(ReasonContent)},
 	}
 }
@@ -96,8 +96,8 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 	for _, leftOut := range []Reason{"", ReasonFiltered} {
 		for _, failed := range []Reason{"", ReasonUnreadable} {
 			for _, problem := range []Reason{"", ReasonUnmatched, ReasonTooLarge} {
-				for _, memory := range []Memory{Same, Changed, Maybe, Seeming} {
-					for _, standing := range []Standing{NotLooked, AsLeft, Deleted, MovedThere, EditedThere, DescribedThere} {
+				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryMaybe, MemorySeeming} {
+					for _, standing := range []Standing{StandingUnknown, StandingAsLeft, StandingDeleted, StandingMoved, StandingEdited, StandingDescribed} {
 						for _, parked := range []Reason{"", ReasonParked} {
 							for flags := range 64 {
 								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, Parked: parked,
@@ -144,8 +144,8 @@ func TestDecideCrossProduct(t *testing.T) {
 	for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
 		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
 			for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
-				for _, memory := range []Memory{Unknown, Same, Changed, Maybe} {
-					for _, existing := range []Existing{Nothing, Equal, Other} {
+				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryMaybe} {
+					for _, existing := range []Existing{ExistingNothing, ExistingEqual, ExistingOther} {
 						for _, parked := range []Reason{"", ReasonParked, ReasonUnclear} {
 							for flags := range 8 {
 								taken, looked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0
@@ -240,7 +240,7 @@ func FuzzDecide(f *testing.F) {
 		if a, why := Decide(s, r); a != action || why != reason {
 			t.Errorf("Decide(%+v, %+v) is not always the same", s, r)
 		}
-		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == Same) {
+		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == MemorySame) {
 			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
 		}
 		if adoptOnly && looked && FirstState(action, reason) == state.ItemPlanned && action == state.Create {

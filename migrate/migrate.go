@@ -151,12 +151,12 @@ func (Silent) Others(int64, time.Time) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {
-	Source  sources.Source
-	Dest    Reader
-	Journal *state.Store
-	Watch   Observer
-	Log     *slog.Logger
-	Now     func() time.Time // the server's clock, as well as it is known
+	Source sources.Source
+	Dest   Reader
+	State  *state.Store
+	Watch  Observer
+	Log    *slog.Logger
+	Now    func() time.Time // the server's clock, as well as it is known
 	// Describer says what the user wrote down of objects; nil if that is nothing.
 	Describer Describer
 	// Mapping makes of what was found of an object what its asset is described with.

@@ -13,7 +13,7 @@ func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 	if rules.Sync == nil {
 		return false, nil
 	}
-	runs, err := d.Journal.RunsOf(ctx, run.Pair.ID, lookBack)
+	runs, err := d.State.RunsOf(ctx, run.Pair.ID, lookBack)
 	if err != nil {
 		return false, err
 	}
@@ -29,7 +29,7 @@ func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 		if err != nil || was.Mapping != rules.Mapping {
 			return true, err
 		}
-		if r.Command == SyncCommand && r.State == state.Finished && was.FollowsGone() && !undone[r.Num] {
+		if r.Command == SyncCommand && r.State == state.Finished && was.FollowsDeletions() && !undone[r.Num] {
 			return false, nil
 		}
 	}

@@ -83,9 +83,11 @@ const DefaultGracePeriod = 20 * time.Hour
 // Trashes reports whether assets are trashed whose objects are gone.
 func (r Rules) Trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
 
-// FollowsGone reports whether something follows from an object that is not listed any more:
+// FollowsDeletions reports whether something follows from an object that is not listed any more:
 // who asks for some objects only says nothing of the others.
-func (r Rules) FollowsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
+func (r Rules) FollowsDeletions() bool {
+	return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil
+}
 
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {

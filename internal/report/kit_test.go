@@ -171,7 +171,7 @@ func (w *world) put(keysAndContents ...string) {
 }
 
 func (w *world) deps(s sources.Source) migrate.Deps {
-	return migrate.Deps{Source: s, Dest: w.client, Journal: w.journal, Describer: w.says}
+	return migrate.Deps{Source: s, Dest: w.client, State: w.journal, Describer: w.says}
 }
 
 // run goes on with the unfinished run, or begins one, as far as it comes.

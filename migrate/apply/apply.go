@@ -85,7 +85,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	if err != nil {
 		return err
 	}
-	defer KeepAlive(a.Journal)()
+	defer KeepAlive(a.State)()
 	s, doubts, err := a.recall(ctx)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
 	}
 	a.settleOnly = true
 	defer func() { a.settleOnly = false }()
-	defer KeepAlive(a.Journal)()
+	defer KeepAlive(a.State)()
 	s, doubts, err := a.recall(ctx)
 	if err != nil {
 		return err
@@ -136,14 +136,14 @@ func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
 
 // load takes up a run as the journal has it.
 func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
-	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+	if a.run, err = a.State.Run(ctx, run.ID); err != nil {
 		return err
 	}
 	if a.rules, err = migrate.ReadRules(a.run); err != nil {
 		return err
 	}
 	a.Sidecarless = true
-	for _, err := range a.Journal.Sidecars(ctx, a.run.Pair.ID, "") {
+	for _, err := range a.State.Sidecars(ctx, a.run.Pair.ID, "") {
 		a.Sidecarless = false
 		return err
 	}
@@ -154,7 +154,7 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 // is not among them: nothing speaks against doing it twice, so it is planned again, and only
 // looked at where the run does not go on.
 func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item, err error) {
-	interrupted, err := a.Journal.Interrupted(ctx, a.run.Num)
+	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -234,7 +234,7 @@ func (a *Applier) formerEnd(intended time.Time) time.Time {
 
 // begin opens the phase, and tells which actions there is something left of.
 func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err error) {
-	tallies, err := a.Journal.Tallies(ctx, a.run.Num)
+	tallies, err := a.State.Tallies(ctx, a.run.Num)
 	if err != nil {
 		return nil, err
 	}
@@ -251,14 +251,14 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 		}
 	}
 	a.Watch.Phase(migrate.PhaseApply, items, bytes)
-	if err := a.Journal.OutdateOthers(ctx, a.run.Pair); err != nil {
+	if err := a.State.OutdateOthers(ctx, a.run.Pair); err != nil {
 		return nil, err
 	}
 	switch a.run.State {
 	case state.Applying:
 		return left, nil
 	case state.Planned:
-		return left, a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
+		return left, a.State.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
 	}
 	return nil, fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)
 }

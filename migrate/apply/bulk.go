@@ -50,7 +50,7 @@ func (b *Bulk) Apply(ctx context.Context) error {
 		if err := b.toldToStop(ctx); err != nil {
 			return err
 		}
-		batch, err := b.Journal.Take(ctx, b.Run.Num, state.Next{After: sources.Key(after), N: bulkBatch, Time: b.Now(), Of: b.Kind()})
+		batch, err := b.State.Take(ctx, b.Run.Num, state.Next{After: sources.Key(after), N: bulkBatch, Time: b.Now(), Of: b.Kind()})
 		if err != nil || len(batch) == 0 {
 			return err
 		}
@@ -86,7 +86,7 @@ func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if err := b.Journal.Resend(ctx, b.Run.Num, ItemKeys(items), b.Now()); err != nil {
+	if err := b.State.Resend(ctx, b.Run.Num, ItemKeys(items), b.Now()); err != nil {
 		return err
 	}
 	faultpoint.Hit(faultpoint.Resent)
@@ -155,7 +155,7 @@ func (b *Bulk) record(ctx context.Context, items []state.Item, outcomes []state.
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := b.Journal.Record(ctx, b.Run.Num, b.Run.Pair.ID, outcomes); err != nil {
+	if err := b.State.Record(ctx, b.Run.Num, b.Run.Pair.ID, outcomes); err != nil {
 		return err
 	}
 	faultpoint.Hit(faultpoint.Recorded)
@@ -290,7 +290,7 @@ func (b *Bulk) release(ctx context.Context, items []state.Item) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	err := b.Journal.Release(ctx, b.Run.Num, ItemKeys(items))
+	err := b.State.Release(ctx, b.Run.Num, ItemKeys(items))
 	faultpoint.Hit(faultpoint.Released)
 	return err
 }

@@ -115,7 +115,7 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 		return err
 	}
 	if len(c.outcomes) > 0 || c.next.N > 0 {
-		if c.taken, err = d.Journal.Advance(ctx, d.run.Num, d.run.Pair.ID, c.outcomes, c.next); err != nil {
+		if c.taken, err = d.State.Advance(ctx, d.run.Num, d.run.Pair.ID, c.outcomes, c.next); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (d *dispatcher) mistrust(ctx context.Context, c *commit) error {
 		}
 	}
 	for p := range places {
-		if err := d.Journal.ForgetOurs(ctx, d.run.Pair.ID, p.Category, p.Path); err != nil {
+		if err := d.State.ForgetOurs(ctx, d.run.Pair.ID, p.Category, p.Path); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (d *dispatcher) writeReleased(ctx context.Context, c *commit) error {
 	if len(c.release) == 0 {
 		return nil
 	}
-	err := d.Journal.Release(ctx, d.run.Num, c.release)
+	err := d.State.Release(ctx, d.run.Num, c.release)
 	if err == nil {
 		c.release = nil
 		faultpoint.Hit(faultpoint.Released)

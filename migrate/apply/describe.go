@@ -79,7 +79,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		}
 	}
 	if receipt == nil {
-		known, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
+		known, err := a.State.Receipt(ctx, a.run.Pair.ID, i.Key)
 		if err != nil {
 			return description{}, migrate.NewStateError(err)
 		}

@@ -73,7 +73,7 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 			d.doubt(i, due.Add(migrate.ProcessingTime(i.Size)), false)
 		}
 	}
-	for i, err := range a.Journal.Items(ctx, a.run.Num, state.ItemSent) {
+	for i, err := range a.State.Items(ctx, a.run.Num, state.ItemSent) {
 		if err != nil {
 			return nil, err
 		}

@@ -262,12 +262,12 @@ func (d *dispatcher) resend(ctx context.Context, again []finding) error {
 		keys[n] = f.item.Key
 	}
 	now := d.Now()
-	if err := d.Journal.Resend(ctx, d.run.Num, keys, now); err != nil {
+	if err := d.State.Resend(ctx, d.run.Num, keys, now); err != nil {
 		return err
 	}
 	faultpoint.Hit(faultpoint.Resent)
 	if d.settleOnly {
-		return d.Journal.Release(ctx, d.run.Num, keys)
+		return d.State.Release(ctx, d.run.Num, keys)
 	}
 	for _, f := range again {
 		if f.fresh {

@@ -20,15 +20,15 @@ func (a *Applier) finishRun(ctx context.Context) error {
 		return err
 	}
 	if a.rules.Sync == nil {
-		return a.Journal.FinishRun(ctx, a.run.Num)
+		return a.State.FinishRun(ctx, a.run.Num)
 	}
 	e := state.Ending{Touched: string(migrate.ReasonSeeming)}
-	if a.rules.FollowsGone() {
+	if a.rules.FollowsDeletions() {
 		e.Absent = string(migrate.ObstacleAbsent)
 		var err error
 		if e.Remapped, err = a.IsRemapped(ctx, a.run, a.rules); err != nil {
 			return err
 		}
 	}
-	return a.Journal.FinishSync(ctx, a.run, e)
+	return a.State.FinishSync(ctx, a.run, e)
 }

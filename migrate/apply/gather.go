@@ -33,7 +33,7 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 	}
 	// It may be what another try wrote, whose answer was lost. That gave it no content.
 	standing, err := a.StandingOf(ctx, r, now)
-	if err != nil || standing != migrate.EditedThere {
+	if err != nil || standing != migrate.StandingEdited {
 		return time.Time{}, err
 	}
 	return left, nil
@@ -42,7 +42,7 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 // before is what the run keeps of the asset of an item as it was before; nothing if it keeps
 // none.
 func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerAsset, err error) {
-	kept, err := a.Journal.FormerAsset(ctx, a.run.Num, i.Key)
+	kept, err := a.State.FormerAsset(ctx, a.run.Num, i.Key)
 	if err == nil && kept != nil {
 		err = json.Unmarshal(kept, &was)
 	}

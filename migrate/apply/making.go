@@ -41,7 +41,7 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 		if try == makeTries {
 			return "", false, &unseenError{last}
 		}
-		if err := s.Journal.Intend(ctx, s.run.Pair.Destination, p, s.Now()); err != nil {
+		if err := s.State.Intend(ctx, s.run.Pair.Destination, p, s.Now()); err != nil {
 			return "", false, migrate.NewStateError(err)
 		}
 		faultpoint.Hit(faultpoint.FolderIntended)
@@ -108,7 +108,7 @@ func (s *structure) lookUntil(ctx context.Context, m making, due time.Time) (id 
 }
 
 func (s *structure) forgetIntent(ctx context.Context, p state.PlaceKey) error {
-	if err := s.Journal.ForgetIntent(ctx, s.run.Pair.Destination, p); err != nil {
+	if err := s.State.ForgetIntent(ctx, s.run.Pair.Destination, p); err != nil {
 		return migrate.NewStateError(err)
 	}
 	return nil

@@ -108,7 +108,7 @@ func (m moveMethod) each(ctx context.Context, n int, f func(ctx context.Context,
 // start finds out where an asset is. The journal knows, unless somebody may have moved it
 // and that does not matter.
 func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, error) {
-	r, err := m.Journal.Receipt(ctx, m.run.Pair.ID, i.Origin)
+	r, err := m.State.Receipt(ctx, m.run.Pair.ID, i.Origin)
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}

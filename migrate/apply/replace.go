@@ -38,7 +38,7 @@ func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 // replace gives the asset of an item the content that its object has now. It keeps its
 // identity, address, name and place, and the service keeps its former content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
-	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(i))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(i))
 	if err != nil {
 		return judge(ctx, i, migrate.NewStateError(err))
 	}
@@ -163,7 +163,7 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 	if !a.rules.Trashes() || a.settleOnly {
 		return remark + "stays with its address"
 	}
-	shared, err := a.Journal.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
+	shared, err := a.State.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
 	switch {
 	case err != nil:
 		return remark + "stays: " + err.Error()
@@ -231,7 +231,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
 	}
-	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
 	if err != nil {
 		f.receipt, f.err = nil, migrate.NewStateError(err)
 		return

@@ -90,7 +90,7 @@ func (a *Applier) settleGroup(ctx context.Context, s *structure, place migrate.C
 	a.takeUnproven(ctx, c, group, claimed)
 	if slices.ContainsFunc(group, finding.lost) {
 		// The next plan that wants the place has to look who is there.
-		if err := a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
+		if err := a.State.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
 			return migrate.NewStateError(err)
 		}
 	}
@@ -196,7 +196,7 @@ func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candida
 	for _, f := range wanted {
 		slots = append(slots, f.item.Slot)
 	}
-	entries, err := a.Journal.EntriesAt(ctx, state.RunScope(a.run.Num), slots)
+	entries, err := a.State.EntriesAt(ctx, state.RunScope(a.run.Num), slots)
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}
@@ -284,7 +284,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 			f.extra = append(f.extra, asset.ID)
 		default:
 			// The same library under another path may have taken it over.
-			owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+			owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 			if err != nil {
 				f.err = migrate.NewStateError(err)
 				return
@@ -317,7 +317,7 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
 		return false, nil
 	}
-	other, err := a.Journal.Item(ctx, a.run.Num, key)
+	other, err := a.State.Item(ctx, a.run.Num, key)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
@@ -334,7 +334,7 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 // isItem reports whether an asset that is not ours by the journal has the content
 // of an item, whose digest it finds out if it is not known.
 func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, digest *[]byte) (bool, error) {
-	held, err := a.Journal.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
+	held, err := a.State.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
 	if err != nil {
 		return false, migrate.NewStateError(err)
 	} else if held {

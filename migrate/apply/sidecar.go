@@ -15,7 +15,7 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 	if !a.FollowsSidecars() || a.Sidecarless {
 		return nil
 	}
-	undone := a.Journal.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked)
+	undone := a.State.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked)
 	for page, err := range migrate.Pages(undone, migrate.PageSize) {
 		if err != nil {
 			return err
@@ -27,7 +27,7 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 				keys = append(keys, metadata.SidecarsOf(string(i.Key))...)
 			}
 		}
-		all, err := a.Journal.SidecarsAmong(ctx, a.run.Pair.ID, keys)
+		all, err := a.State.SidecarsAmong(ctx, a.run.Pair.ID, keys)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 				left = append(left, c.Key)
 			}
 		}
-		if err := a.Journal.ClaimSidecars(ctx, a.run.Pair.ID, 0, left); err != nil {
+		if err := a.State.ClaimSidecars(ctx, a.run.Pair.ID, 0, left); err != nil {
 			return err
 		}
 	}

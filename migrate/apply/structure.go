@@ -47,7 +47,7 @@ func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	if err := json.Unmarshal(a.run.Categories, &s.wanted); err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	intents, err := a.Journal.Intents(ctx, a.run.Pair.Destination)
+	intents, err := a.State.Intents(ctx, a.run.Pair.Destination)
 	for place, at := range intents {
 		s.lost[place] = a.formerEnd(at).Add(a.patience(false))
 	}
@@ -80,10 +80,10 @@ func (s *structure) category(ctx context.Context, c migrate.NewCategory) error {
 	faultpoint.Hit(faultpoint.CategoryMade)
 	s.categories[c.Name] = id
 	if made {
-		if err := migrate.SaveCategories(ctx, s.Journal, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name, Private: c.Private}}); err != nil {
+		if err := migrate.SaveCategories(ctx, s.State, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name, Private: c.Private}}); err != nil {
 			return migrate.NewStateError(err)
 		}
-		if err := s.Journal.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
+		if err := s.State.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
 			return migrate.NewStateError(err)
 		}
 	}
@@ -97,7 +97,7 @@ func (s *structure) findCategory(ctx context.Context, want migrate.NewCategory) 
 	if err != nil {
 		return "", err
 	}
-	if err := migrate.SaveCategories(ctx, s.Journal, s.run.Pair.Destination, there); err != nil {
+	if err := migrate.SaveCategories(ctx, s.State, s.run.Pair.Destination, there); err != nil {
 		return "", migrate.NewStateError(err)
 	}
 	for _, c := range there {
@@ -140,7 +140,7 @@ func (s *structure) share(ctx context.Context, p state.PlaceKey) error {
 	if shared {
 		return nil
 	}
-	if err := s.Journal.ForgetOursOfOthers(ctx, s.run.Pair, []state.PlaceKey{p}); err != nil {
+	if err := s.State.ForgetOursOfOthers(ctx, s.run.Pair, []state.PlaceKey{p}); err != nil {
 		return migrate.NewStateError(err)
 	}
 	s.mu.Lock()
@@ -213,9 +213,9 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 			return "", err
 		}
 		if made {
-			err = s.Journal.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
+			err = s.State.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
 		} else {
-			err = s.Journal.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
+			err = s.State.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
 		}
 		if err != nil {
 			return "", migrate.NewStateError(err)
@@ -235,7 +235,7 @@ func (s *structure) known(ctx context.Context, category string) (map[string]stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folders[category] == nil {
-		paths, err := s.Journal.Folders(ctx, s.run.Pair.Destination, category)
+		paths, err := s.State.Folders(ctx, s.run.Pair.Destination, category)
 		if err != nil {
 			return nil, migrate.NewStateError(err)
 		}

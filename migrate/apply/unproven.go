@@ -82,7 +82,7 @@ func isUntouched(a assets.Asset) bool {
 // takeOnly takes the only asset that an item can have become. Undo leaves it where it is, as
 // what was there before: nothing proves that it is ours.
 func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding, asset assets.Asset) {
-	owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+	owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 	if err != nil {
 		f.err = migrate.NewStateError(err)
 	}
@@ -142,7 +142,7 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 	}) {
 		return nil
 	}
-	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
 	if err != nil {
 		return migrate.NewStateError(err)
 	}

@@ -35,7 +35,7 @@ func (d *dispatcher) await(due time.Time) {
 
 // findDue asks the journal for the next item that waits.
 func (d *dispatcher) findDue(ctx context.Context) (err error) {
-	d.nextDue, _, err = d.Journal.NextDue(ctx, d.run.Num)
+	d.nextDue, _, err = d.State.NextDue(ctx, d.run.Num)
 	return err
 }
 
@@ -61,7 +61,7 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	if d.nextDue.After(now) {
 		now = d.nextDue
 	}
-	items, err := d.Journal.TakeDue(ctx, d.run.Num, now, min(2*d.Concurrency, holdMost), d.Now())
+	items, err := d.State.TakeDue(ctx, d.run.Num, now, min(2*d.Concurrency, holdMost), d.Now())
 	if err != nil {
 		return err
 	}

@@ -20,16 +20,16 @@ import (
 func (d Collector) StandingOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Standing, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
-		return migrate.AsLeft, nil // an older service keeps none, and has no way to change a content
+		return migrate.StandingAsLeft, nil // an older service keeps none, and has no way to change a content
 	} else if err != nil {
-		return migrate.NotLooked, err
+		return migrate.StandingUnknown, err
 	}
 	for _, v := range revisions {
 		if v.Current && len(revisions) > 1 && v.CreatedAt.After(LastChangeByUs(r, a).Add(TimeTolerance)) {
-			return migrate.EditedThere, nil
+			return migrate.StandingEdited, nil
 		}
 	}
-	return migrate.AsLeft, nil
+	return migrate.StandingAsLeft, nil
 }
 
 const (

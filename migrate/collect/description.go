@@ -22,7 +22,7 @@ type LastDescription struct {
 // LastDescription reads what was said of an object when its asset was described last; it is empty
 // if that never happened.
 func (d Collector) LastDescription(ctx context.Context, run state.Run, key sources.Key) (last LastDescription, err error) {
-	kept, err := d.Journal.DescribedAs(ctx, run.Pair.ID, key)
+	kept, err := d.State.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
 		last.Text = kept.Metadata
 		last.Base, err = metadata.Decode(kept.Metadata)
@@ -63,7 +63,7 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
 		return m, nil
 	}
-	kept, err := d.Journal.DescribedAs(ctx, pair.ID, r.Key)
+	kept, err := d.State.DescribedAs(ctx, pair.ID, r.Key)
 	if err != nil {
 		return m, err
 	}

@@ -33,7 +33,7 @@ func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.K
 		return nil, nil
 	}
 	if digest == nil && d.Describer.AsksForDigests() {
-		r, err := d.Journal.Receipt(ctx, run.Pair.ID, key)
+		r, err := d.State.Receipt(ctx, run.Pair.ID, key)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return nil, migrate.NewStateError(err)
 		}

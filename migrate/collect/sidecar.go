@@ -28,21 +28,21 @@ func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources
 		return nil, "", nil
 	}
 	keys := metadata.SidecarsOf(string(key))
-	all, err := d.Journal.SidecarsAmong(ctx, run.Pair.ID, keys)
+	all, err := d.State.SidecarsAmong(ctx, run.Pair.ID, keys)
 	if err != nil {
 		return nil, "", migrate.NewStateError(err)
 	}
 	slices.SortFunc(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
 	for _, c := range all {
 		if c.Missed != 0 {
-			if err := d.Journal.ForgetSidecar(ctx, run.Pair.ID, c.Key); err != nil {
+			if err := d.State.ForgetSidecar(ctx, run.Pair.ID, c.Key); err != nil {
 				return nil, "", migrate.NewStateError(err)
 			}
 			continue
 		}
 		says, err := d.ReadSidecar(ctx, c)
 		if isUnread(err) {
-			if err := d.Journal.UnreadSidecar(ctx, run.Pair.ID, c.Key); err != nil {
+			if err := d.State.UnreadSidecar(ctx, run.Pair.ID, c.Key); err != nil {
 				return nil, "", migrate.NewStateError(err)
 			}
 		}

@@ -49,8 +49,8 @@ func IDsOf(page []assets.Asset) []string {
 	return ids
 }
 
-// A Found is what the destination says of an asset.
-type Found struct {
+// A AssetStatus is what the destination says of an asset.
+type AssetStatus struct {
 	assets.Asset
 	There      bool
 	UnknownErr error // why it cannot be told
@@ -58,15 +58,15 @@ type Found struct {
 
 // Ask asks for one asset by its ID. What the service says for good is no error: it is not
 // there, or cannot be told.
-func Ask(ctx context.Context, from migrate.Reader, id string) (Found, error) {
+func Ask(ctx context.Context, from migrate.Reader, id string) (AssetStatus, error) {
 	a, err := from.Asset(ctx, id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Found{}, nil
+		return AssetStatus{}, nil
 	case migrate.HasClass(err, retry.Permanent):
-		return Found{UnknownErr: err}, nil
+		return AssetStatus{UnknownErr: err}, nil
 	case err != nil:
-		return Found{}, err
+		return AssetStatus{}, err
 	}
-	return Found{Asset: a, There: true}, nil
+	return AssetStatus{Asset: a, There: true}, nil
 }

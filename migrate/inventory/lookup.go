@@ -21,13 +21,13 @@ const (
 // LookUp returns what the destination says of the assets of receipts, by their IDs. Those in one
 // place are listed, as long as that takes no more requests than to ask for each. At most atOnce
 // requests are made at a time.
-func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, atOnce int) (map[string]Found, error) {
+func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, atOnce int) (map[string]AssetStatus, error) {
 	places := map[state.Container][]state.Receipt{}
 	for _, r := range receipts {
 		c := state.Container{Category: r.Category, Folder: r.Folder}
 		places[c] = append(places[c], r)
 	}
-	all := lookups{seen: make(map[string]Found, len(receipts))}
+	all := lookups{seen: make(map[string]AssetStatus, len(receipts))}
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for c, wanted := range places {
@@ -45,10 +45,10 @@ func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, 
 // lookups are what was found so far, by the IDs of the assets.
 type lookups struct {
 	mu   sync.Mutex
-	seen map[string]Found
+	seen map[string]AssetStatus
 }
 
-func (l *lookups) add(id string, s Found) {
+func (l *lookups) add(id string, s AssetStatus) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen[id] = s
@@ -73,7 +73,7 @@ func lookInto(ctx context.Context, from migrate.Reader, c state.Container, wante
 		}
 		if left[a.ID] {
 			delete(left, a.ID)
-			all.add(a.ID, Found{Asset: a, There: true})
+			all.add(a.ID, AssetStatus{Asset: a, There: true})
 		}
 		if listed++; len(left) == 0 || listed > listedAtOnce*len(wanted) {
 			return nil

@@ -26,12 +26,12 @@ type collisions struct {
 // do deals with objects that would take the same place as another
 // object or as an asset that we made before. The first by key keeps its name.
 func (k *collisions) do(ctx context.Context) error {
-	collisions, err := k.Journal.Collisions(ctx, k.run.Num, k.run.Pair.ID)
+	collisions, err := k.State.Collisions(ctx, k.run.Num, k.run.Pair.ID)
 	if err != nil {
 		return err
 	}
 	settled := func(c state.Collision) bool {
-		tookOver := c.Action == state.Move && !k.Rules.FollowsGone() // in a former pass, see takeOver
+		tookOver := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
 		return c.Action == state.Adopt || migrate.TakesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemParked
 	}
 	for group := range bySlot(collisions) {
@@ -64,10 +64,10 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if !c.Held || c.Action != state.Create || c.Origin != "" || k.successions.followed[c.Holder] {
 		return false, nil
 	}
-	if k.Rules.FollowsGone() || k.Rules.KeepsDuplicates() || k.Rules.AdoptOnly {
+	if k.Rules.FollowsDeletions() || k.Rules.KeepsDuplicates() || k.Rules.AdoptOnly {
 		return false, nil
 	}
-	r, err := k.Journal.Receipt(ctx, k.run.Pair.ID, c.Holder)
+	r, err := k.State.Receipt(ctx, k.run.Pair.ID, c.Holder)
 	if err != nil || r.Size != c.Size {
 		return false, err
 	}
@@ -98,7 +98,7 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if err := k.store(ctx, i); err != nil {
 		return false, err
 	}
-	former, err := k.formerly(ctx, i, r, asset, migrate.AsLeft)
+	former, err := k.formerly(ctx, i, r, asset, migrate.StandingAsLeft)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.
 		return asset, false, err
 	}
 	standing, err := k.standing(ctx, state.Move, r, found)
-	return found.Asset, standing == migrate.AsLeft, err
+	return found.Asset, standing == migrate.StandingAsLeft, err
 }
 
 // isGone asks the source whether an object that has arrived is not there any more.
@@ -149,7 +149,7 @@ func (k *collisions) resolve(ctx context.Context, i state.Item) error {
 		if err != nil {
 			return err
 		}
-		if found.existing != migrate.Nothing {
+		if found.existing != migrate.ExistingNothing {
 			k.meets(&i, found)
 		}
 	}

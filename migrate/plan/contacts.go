@@ -66,7 +66,7 @@ func (c *contacts) do(ctx context.Context) error {
 	if err := c.awaitOthers(ctx); err != nil {
 		return err
 	}
-	if err := c.Journal.DropInventory(ctx, state.RunScope(c.run.Num)); err != nil {
+	if err := c.State.DropInventory(ctx, state.RunScope(c.run.Num)); err != nil {
 		return err // of a former pass
 	}
 	if found, err := c.inventories(ctx, places); err != nil || found == 0 {
@@ -81,7 +81,7 @@ const forgotten = 24 * time.Hour
 // awaitOthers waits until what another source sent without an answer must have shown
 // up: it may be the same library, under another path since a crash.
 func (c *contacts) awaitOthers(ctx context.Context) error {
-	n, largest, err := c.Journal.OthersInDoubt(ctx, c.run.Pair, c.Now().Add(-forgotten))
+	n, largest, err := c.State.OthersInDoubt(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *contacts) share(ctx context.Context) error {
 	for place := range c.places.containers {
 		keys = append(keys, state.PlaceKey{Category: place.Category, Path: place.Folder})
 	}
-	return c.Journal.ForgetOursOfOthers(ctx, c.run.Pair, keys)
+	return c.State.ForgetOursOfOthers(ctx, c.run.Pair, keys)
 }
 
 // toLookAt gives the containers that exist, or may, and may hold assets which
@@ -130,7 +130,7 @@ func (c *contacts) toLookAt(ctx context.Context) (places []migrate.Place, err er
 		if strings.HasPrefix(place.Category, migrate.NewPrefix) {
 			continue
 		}
-		ours, err := c.Journal.IsOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
+		ours, err := c.State.IsOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 	if others > 0 {
 		c.doubled.Add(names.Doubled())
 	} else if len(names.All) > 0 {
-		err = c.Journal.SaveOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
+		err = c.State.SaveOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
 	}
 	return others, err
 }
@@ -175,7 +175,7 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 // stageOthers stages those of some assets in a place that are not ours, and counts them. It
 // collects the names of all.
 func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NameCounter) (others int64, err error) {
-	receipts, err := c.Journal.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IDsOf(page))
+	receipts, err := c.State.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +192,7 @@ func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	known, err := inventory.ExpectedAssets(ctx, c.Journal, c.run.Pair, inventory.IDsOf(rest))
+	known, err := inventory.ExpectedAssets(ctx, c.State, c.run.Pair, inventory.IDsOf(rest))
 	if err != nil {
 		return 0, err
 	}
@@ -204,7 +204,7 @@ func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []
 		}
 	}
 	c.Watch.Progress(int64(len(entries)), 0)
-	return int64(len(entries)), c.Journal.StageInventory(ctx, state.RunScope(c.run.Num), entries)
+	return int64(len(entries)), c.State.StageInventory(ctx, state.RunScope(c.run.Num), entries)
 }
 
 // meetAll decides again about every object whose place is taken. First each finds the asset
@@ -247,12 +247,12 @@ func (c *contacts) findEqual(ctx context.Context, page []state.Item) error {
 			return err
 		}
 		for id, compared := range known[n] {
-			if compared.existing == migrate.Nothing {
+			if compared.existing == migrate.ExistingNothing {
 				c.vanished[id] = true
 			}
 		}
-		if found.existing != migrate.Equal {
-			c.others = c.others || found.existing == migrate.Other
+		if found.existing != migrate.ExistingEqual {
+			c.others = c.others || found.existing == migrate.ExistingOther
 			continue
 		}
 		c.meets(&i, found)
@@ -274,7 +274,7 @@ func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
 		if len(others) == 0 {
 			continue
 		}
-		c.meets(&i, sight{comparison: comparison{existing: migrate.Other}})
+		c.meets(&i, sight{comparison: comparison{existing: migrate.ExistingOther}})
 		if err := c.store(ctx, i); err != nil {
 			return err
 		}
@@ -321,7 +321,7 @@ func (n *encounters) inTheirPlaces(ctx context.Context, items []state.Item) ([][
 	if len(slots) == 0 {
 		return places, nil
 	}
-	entries, err := n.Journal.EntriesAt(ctx, state.RunScope(n.run.Num), slots)
+	entries, err := n.State.EntriesAt(ctx, state.RunScope(n.run.Num), slots)
 	bySlot := map[int64][]state.Entry{}
 	for _, e := range n.unclaimed(entries) {
 		bySlot[e.Slot] = append(bySlot[e.Slot], e)
@@ -362,10 +362,10 @@ func (n *encounters) look(ctx context.Context, i state.Item, entries []state.Ent
 				known[e.Asset] = c
 			}
 		}
-		if c.existing != migrate.Nothing {
+		if c.existing != migrate.ExistingNothing {
 			found = sight{c, e.Asset}
 		}
-		if c.existing == migrate.Equal {
+		if c.existing == migrate.ExistingEqual {
 			break
 		}
 	}
@@ -388,12 +388,12 @@ func nameDistance(e state.Entry, name string) int {
 
 // compare reads an object and an asset.
 func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
-	other := comparison{existing: migrate.Other}
+	other := comparison{existing: migrate.ExistingOther}
 	if e.Size != i.Size || n.Rules.KeepsDuplicates() {
 		return other, nil
 	}
 	mine, err := inventory.DigestOfObject(ctx, n.Source, i.Object)
-	equal := comparison{migrate.Equal, mine}
+	equal := comparison{migrate.ExistingEqual, mine}
 	switch {
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
@@ -411,7 +411,7 @@ func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (
 	theirs, err := inventory.DigestOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return comparison{existing: migrate.Nothing}, nil // deleted since it was listed
+		return comparison{existing: migrate.ExistingNothing}, nil // deleted since it was listed
 	case migrate.HasClass(err, retry.Permanent): // of this asset, so the others go on; that it is equal cannot be said
 		n.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
 		return other, nil

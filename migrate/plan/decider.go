@@ -45,7 +45,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 		i.Origin = ""
 	}
 	i.Asset, i.Digest = "", nil // of a former pass
-	if s.Gone || action == state.Describe || action == state.Replace || action == state.Conflict && s.Memory != migrate.Unknown {
+	if s.Gone || action == state.Describe || action == state.Replace || action == state.Conflict && s.Memory != migrate.MemoryNone {
 		i.Asset = receipt.Asset
 	}
 	migrate.SetDecision(i, action, why)
@@ -107,7 +107,7 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 		defer func() { d.ahead = nil }()
 	}
 	i.Origin = ""
-	return d.judge(ctx, i, d.situation(i.Object, migrate.Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
+	return d.judge(ctx, i, d.situation(i.Object, migrate.MemoryNone, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }
 
 // aheadOf gives what describes an object that is to be placed. What people deleted or moved

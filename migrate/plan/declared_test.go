@@ -85,7 +85,7 @@ func (l *library) begin() (*Planner, state.Run) {
 	must(l, err)
 	run, err := l.store.Begin(l.Context(), l.pair, migrate.SyncCommand, rules)
 	must(l, err)
-	p := New(migrate.Deps{Source: l.source, Dest: l.client, Journal: l.store}, r)
+	p := New(migrate.Deps{Source: l.source, Dest: l.client, State: l.store}, r)
 	p.ResponseTimeout = time.Millisecond
 	return p, run
 }

@@ -18,7 +18,7 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, func() {}
 	}
-	known := newMergeCursor(p.Journal.Described(ctx, p.run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
+	known := newMergeCursor(p.State.Described(ctx, p.run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
 	return func(o sources.Object, r state.Receipt) (bool, error) {
 		before, there, err := known.find(o.Key)
 		if err != nil {

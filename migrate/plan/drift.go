@@ -32,12 +32,12 @@ func (d *drift) do(ctx context.Context) error {
 	if d.Rules.Sync == nil {
 		return nil
 	}
-	cursor, err := d.Journal.DriftCursor(ctx, d.run.Pair.ID)
+	cursor, err := d.State.DriftCursor(ctx, d.run.Pair.ID)
 	if err != nil {
 		return err
 	}
 	d.cursor.next = cursor
-	known, err := d.Journal.SumReceipts(ctx, d.run.Pair.ID)
+	known, err := d.State.SumReceipts(ctx, d.run.Pair.ID)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (d *drift) do(ctx context.Context) error {
 		share = 1
 	}
 	left := int(math.Ceil(float64(known.Objects) * share))
-	if left == 0 || !d.Rules.FollowsGone() {
+	if left == 0 || !d.Rules.FollowsDeletions() {
 		return nil
 	}
 	d.Watch.Phase(migrate.PhaseInventory, int64(left), -1)
@@ -68,7 +68,7 @@ func (d *drift) do(ctx context.Context) error {
 // driftFrom compares so many assets with their receipts, from a key on.
 func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
 	var page []state.Receipt
-	for r, err := range d.Journal.Receipts(ctx, d.run.Pair.ID, after) {
+	for r, err := range d.State.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
 			return n, last, err
 		}
@@ -101,7 +101,7 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 		if err != nil {
 			return err
 		}
-		if standing == migrate.AsLeft {
+		if standing == migrate.StandingAsLeft {
 			continue
 		}
 		if err := d.drifts(ctx, r, standing, asset); err != nil {
@@ -113,11 +113,11 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 
 // drifts decides about an object that is unchanged while its asset is not. One of which the
 // plan decided otherwise needs nothing more: the survey has looked at its asset.
-func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.Found) error {
+func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.AssetStatus) error {
 	if d.followed[r.Key] {
 		return nil
 	}
-	i, err := d.Journal.Item(ctx, d.run.Num, r.Key)
+	i, err := d.State.Item(ctx, d.run.Num, r.Key)
 	fresh := errors.Is(err, state.ErrNotFound)
 	switch {
 	case fresh:
@@ -127,7 +127,7 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 	case i.Action != state.Unchanged && !isDrift(migrate.Reason(i.Reason)):
 		return d.lost.partFromLost(ctx, &i, r, asset, standing)
 	}
-	s := migrate.Situation{Memory: migrate.Same, Standing: standing}
+	s := migrate.Situation{Memory: migrate.MemorySame, Standing: standing}
 	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 	}
 	tellWhere(&i, r, asset)
 	if fresh {
-		if err := d.Journal.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
+		if err := d.State.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
 			return err
 		}
 	}

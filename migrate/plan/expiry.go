@@ -21,10 +21,10 @@ type heldDeletes struct{ why string }
 // do decides to trash the assets of objects that have been gone for long enough, if
 // that is wanted, and if they are no more than may be.
 func (e *expiry) do(ctx context.Context) error {
-	if !e.Rules.Trashes() || !e.Rules.FollowsGone() {
+	if !e.Rules.Trashes() || !e.Rules.FollowsDeletions() {
 		return nil
 	}
-	tallies, err := e.Journal.Tallies(ctx, e.run.Num)
+	tallies, err := e.State.Tallies(ctx, e.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
@@ -67,9 +67,9 @@ func (e *expiry) countExpired(ctx context.Context, hoped map[int64]bool) (due in
 // have been gone for long enough: by the time of the first listing that missed them, and by
 // one more that was finished since; and unless one of a size that is hoped for may be it.
 func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
-	orphans := newMergeCursor(e.Journal.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
+	orphans := newMergeCursor(e.State.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
-	for i, err := range e.Journal.Items(ctx, e.run.Num, state.ItemSkipped, state.ItemPlanned) {
+	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemSkipped, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i st
 // them may be what is gone, under another key.
 func (e *expiry) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err error) {
 	sizes = map[int64]bool{}
-	for i, err := range e.Journal.Items(ctx, e.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
+	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (b
 	if !known {
 		return false, nil
 	}
-	for _, err := range e.Journal.AliasesOf(ctx, e.run.Pair.ID, key) {
+	for _, err := range e.State.AliasesOf(ctx, e.run.Pair.ID, key) {
 		return false, err
 	}
 	return true, nil
@@ -121,7 +121,7 @@ func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (b
 // guardDeletes reports whether more assets are to be trashed than may be, and has the run
 // remember that.
 func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
-	known, err := e.Journal.SumReceipts(ctx, e.run.Pair.ID)
+	known, err := e.State.SumReceipts(ctx, e.run.Pair.ID)
 	if err != nil {
 		return false, err
 	}

@@ -26,7 +26,7 @@ func (f *finishing) do(ctx context.Context) error {
 			return err
 		}
 		wanted = append(wanted, still...)
-		if err := f.Journal.SaveChoices(ctx, f.run.Pair.Destination, f.places.placer.Chosen()); err != nil {
+		if err := f.State.SaveChoices(ctx, f.run.Pair.Destination, f.places.placer.Chosen()); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ func (f *finishing) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = f.Journal.FinishPlan(ctx, f.run.Num, hash, categories)
+	err = f.State.FinishPlan(ctx, f.run.Num, hash, categories)
 	faultpoint.Hit(faultpoint.Planned)
 	return err
 }
@@ -49,7 +49,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	if f.Approval != nil {
 		return f.Approval.Hash, nil
 	}
-	run, err := f.Journal.Run(ctx, f.run.ID) // with all that was listed
+	run, err := f.State.Run(ctx, f.run.ID) // with all that was listed
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	if err != nil {
 		return "", err
 	}
-	for i, err := range f.Journal.Items(ctx, run.Num) {
+	for i, err := range f.State.Items(ctx, run.Num) {
 		if err != nil {
 			return "", err
 		}
@@ -73,7 +73,7 @@ func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, err
 		return f.places.placer.Wanted(), nil
 	}
 	used := map[string]bool{}
-	for i, err := range f.Journal.Items(ctx, f.run.Num, state.ItemPlanned) {
+	for i, err := range f.State.Items(ctx, f.run.Num, state.ItemPlanned) {
 		if err != nil {
 			return nil, err
 		}

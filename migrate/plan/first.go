@@ -51,7 +51,7 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 			return false, nil
 		}
 		if i.State != state.ItemDone { // which needs its place
-			return true, f.judge(ctx, i, migrate.Situation{Memory: migrate.Changed, Standing: migrate.Deleted}, state.Receipt{}, state.Item{})
+			return true, f.judge(ctx, i, migrate.Situation{Memory: migrate.MemoryChanged, Standing: migrate.StandingDeleted}, state.Receipt{}, state.Item{})
 		}
 	}
 	if i.State == state.ItemDone { // an outcome from before this listing
@@ -80,7 +80,7 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 // decideAhead decides every item after what describes the objects was looked for: rules ask
 // for that to say where they go.
 func (f *firstDecisions) decideAhead(ctx context.Context) error {
-	for page, err := range migrate.Pages(f.Journal.Items(ctx, f.run.Num), migrate.PageSize) {
+	for page, err := range migrate.Pages(f.State.Items(ctx, f.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}

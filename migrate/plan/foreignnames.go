@@ -35,8 +35,8 @@ func (n *foreignNames) do(ctx context.Context) error {
 		return err
 	}
 	tree := inventory.NewTree(n.Dest)
-	theirs := inventory.NewForeignNames(tree, n.Journal, n.run.Pair.ID)
-	for page, err := range migrate.Pages(n.Journal.Items(ctx, n.run.Num, state.ItemPlanned), migrate.PageSize) {
+	theirs := inventory.NewForeignNames(tree, n.State, n.run.Pair.ID)
+	for page, err := range migrate.Pages(n.State.Items(ctx, n.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, tree *inventory.
 	for at, i := range taken {
 		slots[at] = i.Slot
 	}
-	ours, err := n.Journal.TakenPlaces(ctx, noRun, n.run.Pair.ID, slots)
+	ours, err := n.State.TakenPlaces(ctx, noRun, n.run.Pair.ID, slots)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error
 	if i.Reason == string(migrate.ReasonNameFree) {
 		return n.keepsName(ctx, &i)
 	}
-	action, why := migrate.Decide(migrate.Situation{Existing: migrate.Other}, n.Rules)
+	action, why := migrate.Decide(migrate.Situation{Existing: migrate.ExistingOther}, n.Rules)
 	migrate.SetDecision(&i, action, why)
 	return n.store(ctx, i)
 }

@@ -19,13 +19,13 @@ type freedNames struct {
 // those were taken by others that are gone by now. Whoever looks for one finds it by the name
 // that it has at the source. Where no name is free, nothing is asked of the destination.
 func (n *freedNames) do(ctx context.Context) error {
-	if !n.Rules.FollowsGone() {
+	if !n.Rules.FollowsDeletions() {
 		return nil
 	}
 	approved := n.approvals("")
 	defer approved.close()
 	folders := folderPaths{}
-	for page, err := range migrate.Pages(migrate.RenamedAssets(ctx, n.Journal, n.run.Pair.ID), migrate.PageSize) {
+	for page, err := range migrate.Pages(migrate.RenamedAssets(ctx, n.State, n.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (n *freedNames) takeFree(ctx context.Context, renames []state.Item) error {
 	for at, i := range renames {
 		slots[at] = i.Slot
 	}
-	taken, err := n.Journal.TakenPlaces(ctx, n.run.Num, n.run.Pair.ID, slots)
+	taken, err := n.State.TakenPlaces(ctx, n.run.Num, n.run.Pair.ID, slots)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (n *freedNames) takeFree(ctx context.Context, renames []state.Item) error {
 	if len(free) == 0 {
 		return nil
 	}
-	if err := n.Journal.AddDrift(ctx, n.run.Num, free); err != nil {
+	if err := n.State.AddDrift(ctx, n.run.Num, free); err != nil {
 		return err
 	}
 	for _, i := range free {
@@ -96,7 +96,7 @@ func (n *freedNames) nameBack(ctx context.Context, folders folderPaths, r state.
 	if !is {
 		return i, false, nil
 	}
-	if _, err := n.Journal.Item(ctx, n.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {
+	if _, err := n.State.Item(ctx, n.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {
 		return i, false, err
 	}
 	folder, known, err := folders.of(ctx, n.planning, r)
@@ -137,7 +137,7 @@ func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (fold
 		return "", true, nil
 	}
 	if f[r.Category] == nil {
-		ids, err := p.Journal.Folders(ctx, p.run.Pair.Destination, r.Category)
+		ids, err := p.State.Folders(ctx, p.run.Pair.Destination, r.Category)
 		if err != nil {
 			return "", false, err
 		}

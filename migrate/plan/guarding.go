@@ -40,7 +40,7 @@ func (g *guarding) do(ctx context.Context) error {
 	if why == "" && g.run.Stopped == "" && g.drifted.next == "" {
 		return nil
 	}
-	return g.Journal.NoteSync(ctx, g.run.Num, why, g.drifted.next)
+	return g.State.NoteSync(ctx, g.run.Num, why, g.drifted.next)
 }
 
 // checkContents looks into what is to take the place of assets.
@@ -49,7 +49,7 @@ func (g *guarding) checkContents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.Guards.CheckContents(ctx, g.Source, replaced, g.Journal.Items(ctx, g.run.Num, state.ItemPlanned))
+	return g.Guards.CheckContents(ctx, g.Source, replaced, g.State.Items(ctx, g.run.Num, state.ItemPlanned))
 }
 
 // checkChanges counts the assets that would be changed.
@@ -58,7 +58,7 @@ func (g *guarding) checkChanges(ctx context.Context) error {
 	if err != nil || changes == 0 {
 		return err
 	}
-	known, err := g.Journal.SumReceipts(ctx, g.run.Pair.ID)
+	known, err := g.State.SumReceipts(ctx, g.run.Pair.ID)
 	if err != nil {
 		return err
 	}

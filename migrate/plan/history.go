@@ -24,13 +24,13 @@ type history struct {
 
 // openHistory begins after a key. It tells of the receipts of no object, if missed is set.
 func (p *planning) openHistory(ctx context.Context, after sources.Key, missed func(state.Receipt) error) *history {
-	receipts := p.Journal.Fingerprints
+	receipts := p.State.Fingerprints
 	if p.Unchanged != nil { // which is told of all that is in them
-		receipts = p.Journal.Receipts
+		receipts = p.State.Receipts
 	}
 	h := &history{receipts: newMergeCursor(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
 	h.receipts.passed = missed
-	h.failures = newMergeCursor(p.Journal.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
+	h.failures = newMergeCursor(p.State.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
 	h.redescribed, h.stop = p.redescriptions(ctx, after)
 	h.memory, h.approved = p.remembered(h.receipts), p.approvals(after)
 	return h
@@ -53,15 +53,15 @@ func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
 		receipt, found, err := known.find(o.Key)
 		switch {
 		case err != nil || !found:
-			return migrate.Unknown, state.Receipt{}, err
+			return migrate.MemoryNone, state.Receipt{}, err
 		case sameFingerprint(o, receipt.Object, precision):
-			return p.trust(migrate.Same), receipt, nil
+			return p.trust(migrate.MemorySame), receipt, nil
 		case o.Size != receipt.Size:
-			return migrate.Changed, receipt, nil
+			return migrate.MemoryChanged, receipt, nil
 		case p.provesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
-			return p.trust(migrate.Seeming), receipt, nil
+			return p.trust(migrate.MemorySeeming), receipt, nil
 		}
-		return migrate.Maybe, receipt, nil
+		return migrate.MemoryMaybe, receipt, nil
 	}
 }
 
@@ -79,9 +79,9 @@ type recollections struct {
 func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollections {
 	pair, after := p.run.Pair.ID, p.run.Cursor
 	r := &recollections{history: p.openHistory(ctx, after, u.receipts(ctx))}
-	r.sidecars = newMergeCursor(p.Journal.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
+	r.sidecars = newMergeCursor(p.State.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
 	r.sidecars.passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
-	r.aliases = newMergeCursor(p.Journal.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
+	r.aliases = newMergeCursor(p.State.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
 	r.aliases.passed = func(a state.Alias) error { return u.alias(ctx, a) }
 	r.unsettled = newMergeCursor(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
 	r.unsettled.passed = func(f state.Failure) error { return u.failure(ctx, f) }
@@ -136,10 +136,10 @@ func (r *recollections) rest() error {
 // whether they arrived. To ask for them anew is how a person says that this is settled.
 func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
 	return func(yield func(state.Failure, error) bool) {
-		if !p.Rules.FollowsGone() || p.RetryParked {
+		if !p.Rules.FollowsDeletions() || p.RetryParked {
 			return
 		}
-		for f, err := range p.Journal.Failures(ctx, p.run.Pair.ID, p.run.Cursor) {
+		for f, err := range p.State.Failures(ctx, p.run.Pair.ID, p.run.Cursor) {
 			if err == nil && !f.Unclear {
 				continue
 			}
@@ -156,5 +156,5 @@ func (p *planning) doneBefore(ctx context.Context, decided bool) iter.Seq2[state
 	if decided || p.Rules.Sync == nil || p.Approval != nil {
 		return func(func(state.Item, error) bool) {}
 	}
-	return p.Journal.Items(ctx, p.run.Num, state.ItemDone)
+	return p.State.Items(ctx, p.run.Num, state.ItemDone)
 }

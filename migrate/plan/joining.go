@@ -37,15 +37,15 @@ type joining struct {
 // Where equal objects are not to share an asset, those still do that shared one before and
 // that are only read again.
 func (j *joining) do(ctx context.Context) error {
-	if j.Rules.Duplicates != oneAsset && j.trust(migrate.Same) == migrate.Same || j.Rules.AdoptOnly {
+	if j.Rules.Duplicates != oneAsset && j.trust(migrate.MemorySame) == migrate.MemorySame || j.Rules.AdoptOnly {
 		return nil
 	}
-	left, err := j.Journal.Tallies(ctx, j.run.Num)
+	left, err := j.State.Tallies(ctx, j.run.Num)
 	if err != nil || !creates(left) {
 		return err
 	}
 	j.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	equals := j.Journal.Sharers(ctx, j.run.Num, j.run.Pair.ID)
+	equals := j.State.Sharers(ctx, j.run.Num, j.run.Pair.ID)
 	if err := identical.BySize(equals, func(c state.Sharer) int64 { return c.Size }, func(group []state.Sharer) error { return j.joinGroup(ctx, group) }); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 	if c.Owns || j.Rules.Duplicates == oneAsset {
 		return true, nil
 	}
-	_, err := j.Journal.AliasOwner(ctx, j.run.Pair.ID, c.Key)
+	_, err := j.State.AliasOwner(ctx, j.run.Pair.ID, c.Key)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}
@@ -133,7 +133,7 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	if c.Category != "" {
 		return nil
 	}
-	r, err := j.Journal.Receipt(ctx, j.run.Pair.ID, c.Key)
+	r, err := j.State.Receipt(ctx, j.run.Pair.ID, c.Key)
 	c.Category = r.Category
 	return err
 }
@@ -142,11 +142,11 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 // from now on. Where one is not what the state database says, nobody shares it any more, and the
 // objects of which that was said are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
-	tallies, err := j.Journal.Tallies(ctx, j.run.Num)
+	tallies, err := j.State.Tallies(ctx, j.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonJoined) == 0 {
 		return false, err
 	}
-	for page, err := range migrate.Pages(j.Journal.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), surveyPage) {
+	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), surveyPage) {
 		if err != nil {
 			return false, err
 		}

@@ -21,7 +21,7 @@ type lostAssets struct {
 // more, or not where they would have it, and the plan does not see to that. People who deleted
 // or edited it knew of one object. That they made something of it is told of the owner, whose
 // item may be that of an heir.
-func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
 	if asset.UnknownErr != nil || !isLostTo(r, asset, standing) || restores(*i) {
 		return nil
 	}
@@ -33,8 +33,8 @@ func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Re
 }
 
 // isLostTo reports whether those who share the asset of a receipt have not what they share.
-func isLostTo(r state.Receipt, asset inventory.Found, standing migrate.Standing) bool {
-	return !asset.There || standing == migrate.EditedThere || asset.CategoryID != r.Category
+func isLostTo(r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) bool {
+	return !asset.There || standing == migrate.StandingEdited || asset.CategoryID != r.Category
 }
 
 // restores reports whether an item makes its asset again what it was.
@@ -54,7 +54,7 @@ func restores(i state.Item) bool {
 // them for what has arrived. One of them may be an heir, whose item is given.
 func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
 	p, some := parting{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
-	for a, err := range l.Journal.AliasesOf(ctx, l.run.Pair.ID, owner) {
+	for a, err := range l.State.AliasesOf(ctx, l.run.Pair.ID, owner) {
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *s
 	if err := p.end(ctx); err != nil {
 		return err
 	}
-	return l.Journal.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
+	return l.State.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
 
 // lostOwners are objects whose assets others were to share, and why they are not.

@@ -16,7 +16,7 @@ import (
 // unless they are not to be believed.
 func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 	if p.Rules.Sync != nil && p.Rules.Sync.Checksum {
-		return migrate.Maybe
+		return migrate.MemoryMaybe
 	}
 	return m
 }
@@ -38,14 +38,14 @@ func (m *maybes) do(ctx context.Context) error {
 	if m.Rules.Sync == nil {
 		return nil
 	}
-	tallies, err := m.Journal.Tallies(ctx, m.run.Num)
+	tallies, err := m.State.Tallies(ctx, m.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonMaybe) == 0 {
 		return err
 	}
 	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	differs, stop := m.redescriptions(ctx, "")
 	defer stop()
-	for page, err := range migrate.Pages(m.Journal.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
+	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -83,9 +83,9 @@ func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs rede
 			case parallel.Err() != nil:
 				return context.Cause(parallel)
 			case err == nil && bytes.Equal(digest, receipts[i.Asset].Digest):
-				memory[n] = migrate.Seeming
+				memory[n] = migrate.MemorySeeming
 			default: // what is wrong with it, if anything, is told when it is sent
-				memory[n] = migrate.Changed
+				memory[n] = migrate.MemoryChanged
 			}
 			m.Watch.Progress(1, i.Size)
 			return nil
@@ -104,8 +104,8 @@ func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs rede
 
 func (m *maybes) settleMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs redescriber) error {
 	o := i.Object
-	if memory == migrate.Seeming && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
-		memory = migrate.Same // only --checksum did not believe it
+	if memory == migrate.MemorySeeming && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
+		memory = migrate.MemorySame // only --checksum did not believe it
 	}
 	s := migrate.Situation{Memory: memory, Undescribed: m.lacksDescription(r)}
 	if err := m.redescribe(&s, o, r, true, differs); err != nil {
@@ -122,5 +122,5 @@ func (p *planning) receiptsOf(ctx context.Context, page []state.Item) (map[strin
 	for n, i := range page {
 		ids[n] = i.Asset
 	}
-	return p.Journal.ReceiptsOf(ctx, p.run.Pair.ID, ids)
+	return p.State.ReceiptsOf(ctx, p.run.Pair.ID, ids)
 }

@@ -31,10 +31,10 @@ type moves struct {
 // the longest end that keys have in common, as long as it is the only one; else nobody can
 // tell, and none of them moves.
 func (m *moves) do(ctx context.Context) error {
-	if !m.Rules.FollowsGone() {
+	if !m.Rules.FollowsDeletions() {
 		return nil
 	}
-	equals := m.Journal.MoveCandidates(ctx, m.run.Num, m.run.Pair.ID, string(migrate.ObstacleAbsent))
+	equals := m.State.MoveCandidates(ctx, m.run.Num, m.run.Pair.ID, string(migrate.ObstacleAbsent))
 	if err := identical.BySize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return m.matchGroup(ctx, group) }); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 // into another one either the old extension has to be allowed there, or the new one where
 // the asset comes from.
 func (s *successions) canBecome(ctx context.Context, m identical.Move) (bool, error) {
-	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, m.Gone.Key)
+	r, err := s.State.Receipt(ctx, s.run.Pair.ID, m.Gone.Key)
 	if err != nil || r.Category == m.New.Category {
 		return err == nil, err
 	}

@@ -35,11 +35,11 @@ func (n *neededContents) do(ctx context.Context) error {
 // neededBy gives the first object that shares the asset of an owner and does not part from
 // it in this run, with the reason; "" if all do.
 func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, error) {
-	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
+	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err != nil {
 			return "", err
 		}
-		i, err := p.Journal.Item(ctx, p.run.Num, a.Key)
+		i, err := p.State.Item(ctx, p.run.Num, a.Key)
 		switch {
 		case errors.Is(err, state.ErrNotFound): // it was joined after the plan was approved
 			return string(a.Key), nil

@@ -22,10 +22,10 @@ func (p *planning) changedSince(o sources.Object, s migrate.Situation, receipt s
 		return nil
 	}
 	was := receipt.Object
-	if s.Memory == migrate.Unknown {
+	if s.Memory == migrate.MemoryNone {
 		was = alias.Object
 	}
-	known := s.Memory != migrate.Unknown || alias.Key != ""
+	known := s.Memory != migrate.MemoryNone || alias.Key != ""
 	again := p.Rules.Sync.DescribeAgain // which it was
 	if known && sameFingerprint(o, was, p.Source.Traits().Precision) && (again || !s.Redescribed) {
 		return nil

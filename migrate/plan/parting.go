@@ -26,7 +26,7 @@ func (a *aliasPartings) do(ctx context.Context) error {
 	if a.Rules.Sync == nil || a.Approval != nil { // in an approved plan they have items
 		return nil
 	}
-	for i, err := range a.Journal.Items(ctx, a.run.Num) {
+	for i, err := range a.State.Items(ctx, a.run.Num) {
 		gone := i.Obstacle == migrate.ObstacleAbsent
 		switch {
 		case err != nil:
@@ -54,7 +54,7 @@ type parting struct {
 
 // all parts all aliases from an owner.
 func (p *parting) all(ctx context.Context, owner sources.Key) error {
-	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
+	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err == nil {
 			_, _, err = p.part(ctx, a)
 		}
@@ -68,7 +68,7 @@ func (p *parting) all(ctx context.Context, owner sources.Key) error {
 // succeed finds the alias that gets the asset of an owner which is gone: the first that is
 // to be taken, and is what it was when it was joined.
 func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
-	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, gone.Key) {
+	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, gone.Key) {
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
 		if !same || heir.Action != state.Create || heir.State != state.ItemPlanned {
 			continue
 		}
-		r, err := p.Journal.Receipt(ctx, p.run.Pair.ID, gone.Key)
+		r, err := p.State.Receipt(ctx, p.run.Pair.ID, gone.Key)
 		if err != nil {
 			return err
 		}
@@ -97,9 +97,9 @@ func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
 // part gives the item of an alias that is a new object, and whether its object is the same as
 // when it was joined: one that has an item already may have got another content.
 func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
-	i, err = p.Journal.Item(ctx, p.run.Num, a.Key)
+	i, err = p.State.Item(ctx, p.run.Num, a.Key)
 	if err == nil {
-		return i, p.trust(migrate.Same) == migrate.Same && sameFingerprint(i.Object, a.Object, p.Source.Traits().Precision), nil
+		return i, p.trust(migrate.MemorySame) == migrate.MemorySame && sameFingerprint(i.Object, a.Object, p.Source.Traits().Precision), nil
 	}
 	if !errors.Is(err, state.ErrNotFound) {
 		return i, false, err
@@ -118,7 +118,7 @@ func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same b
 func (p *parting) end(ctx context.Context) error {
 	if len(p.added) > 0 {
 		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
-		if err := p.Journal.AddDrift(ctx, p.run.Num, p.added); err != nil {
+		if err := p.State.AddDrift(ctx, p.run.Num, p.added); err != nil {
 			return err
 		}
 		faultpoint.Hit(faultpoint.Decided)

@@ -29,10 +29,10 @@ func (p *placements) need(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := migrate.SaveCategories(ctx, p.Journal, p.run.Pair.Destination, there); err != nil {
+	if err := migrate.SaveCategories(ctx, p.State, p.run.Pair.Destination, there); err != nil {
 		return err
 	}
-	choices, err := p.Journal.Choices(ctx, p.run.Pair.Destination)
+	choices, err := p.State.Choices(ctx, p.run.Pair.Destination)
 	if err != nil {
 		return err
 	}

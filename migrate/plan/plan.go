@@ -31,16 +31,16 @@ import (
 // Plan lists the source, as far as the run has not done so, decides, stores the decisions, and
 // returns what the plan says. A plan that a safety check stops is no error: see migrate.Plan.Guarded.
 func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error) {
-	run, err := p.Journal.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
+	run, err := p.State.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
 	if err != nil {
 		return migrate.Plan{}, err
 	}
 	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
 		// What a former process could not look into, or did not find, is not known here.
-		if err := p.Journal.Relist(ctx, run.Num); err != nil {
+		if err := p.State.Relist(ctx, run.Num); err != nil {
 			return migrate.Plan{}, err
 		}
-		if run, err = p.Journal.Run(ctx, run.ID); err != nil {
+		if run, err = p.State.Run(ctx, run.ID); err != nil {
 			return migrate.Plan{}, err
 		}
 	}
@@ -49,7 +49,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		return migrate.Plan{}, err
 	}
 	found := newHandover(shared)
-	if err := p.Guards.CheckRules(ctx, p.Journal, run, p.Rules); err != nil {
+	if err := p.Guards.CheckRules(ctx, p.State, run, p.Rules); err != nil {
 		e, guarded := errors.AsType[*migrate.GuardError](err)
 		if !guarded {
 			return migrate.Plan{}, err
@@ -84,7 +84,7 @@ func (p *planning) decide(ctx context.Context, found *handover) error {
 // summary reads a plan back from the state database, so that one which is continued
 // says the same as on the first day.
 func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) {
-	run, err := p.Journal.Run(ctx, id)
+	run, err := p.State.Run(ctx, id)
 	if err != nil {
 		return migrate.Plan{}, err
 	}
@@ -92,7 +92,7 @@ func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) 
 	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
 		return migrate.Plan{}, fmt.Errorf("read plan: %w", err)
 	}
-	if plan.Tallies, err = p.Journal.Tallies(ctx, run.Num); err != nil {
+	if plan.Tallies, err = p.State.Tallies(ctx, run.Num); err != nil {
 		return migrate.Plan{}, err
 	}
 	plan.Renamed = countOf(plan.Tallies, migrate.ReasonRenamed)
@@ -108,7 +108,7 @@ func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) 
 }
 
 func (p *Planner) countHidden(ctx context.Context, plan *migrate.Plan) error {
-	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemFailed) {
+	for i, err := range p.State.Items(ctx, plan.Run.Num, state.ItemFailed) {
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (p *Planner) countHidden(ctx context.Context, plan *migrate.Plan) error {
 
 func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error {
 	tallies := map[string]migrate.ExtensionTally{}
-	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemSkipped) {
+	for i, err := range p.State.Items(ctx, plan.Run.Num, state.ItemSkipped) {
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error 
 
 // planAnew plans a new run in the place of one that is overtaken.
 func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Key) (migrate.Plan, error) {
-	run, err := p.Journal.Begin(ctx, former.Pair, former.Command, former.Rules)
+	run, err := p.State.Begin(ctx, former.Pair, former.Command, former.Rules)
 	if err != nil {
 		return migrate.Plan{}, err
 	}

@@ -26,7 +26,7 @@ type decisions struct {
 
 // everyItem passes the run's items to f and stores those that f decided.
 func (d *decisions) everyItem(ctx context.Context, f func(context.Context, *state.Item) (decided bool, err error)) error {
-	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+	for i, err := range d.State.Items(ctx, d.run.Num) {
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (d *decisions) flush(ctx context.Context) error {
 	if len(d.batch) == 0 {
 		return nil
 	}
-	err := d.Journal.Decided(ctx, d.run.Num, d.batch)
+	err := d.State.Decided(ctx, d.run.Num, d.batch)
 	faultpoint.Hit(faultpoint.Decided)
 	d.batch = d.batch[:0]
 	return err
@@ -65,7 +65,7 @@ func (d *decisions) flush(ctx context.Context) error {
 
 // everyPage passes the run's items to f page by page. What f stores is written then.
 func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
-	for page, err := range migrate.Pages(d.Journal.Items(ctx, d.run.Num), migrate.PageSize) {
+	for page, err := range migrate.Pages(d.State.Items(ctx, d.run.Num), migrate.PageSize) {
 		if err == nil {
 			err = f(ctx, page)
 		}
@@ -78,7 +78,7 @@ func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []sta
 
 // countPlanned counts what a plan wants to do of some actions.
 func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
-	tallies, err := p.Journal.Tallies(ctx, p.run.Num)
+	tallies, err := p.State.Tallies(ctx, p.run.Num)
 	for _, t := range tallies {
 		if t.State == state.ItemPlanned && slices.Contains(actions, t.Action) {
 			n += t.Objects

@@ -24,10 +24,10 @@ type recasings struct {
 //
 // It comes after moves: what has equal content under another name is that object.
 func (r *recasings) do(ctx context.Context) error {
-	if !r.Rules.FollowsGone() {
+	if !r.Rules.FollowsDeletions() {
 		return nil
 	}
-	found, err := r.Journal.Recased(ctx, r.run.Num, r.run.Pair.ID, string(migrate.ObstacleAbsent))
+	found, err := r.State.Recased(ctx, r.run.Num, r.run.Pair.ID, string(migrate.ObstacleAbsent))
 	if err != nil {
 		return err
 	}

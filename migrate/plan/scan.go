@@ -86,7 +86,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.page.Cursor = key
 	delete(w.unseen, key)
 	w.seeSentinel(o)
-	if r.memory != migrate.Unknown {
+	if r.memory != migrate.MemoryNone {
 		w.met++
 	} else if r.shares && w.isAlias(o, r.alias, r.approved, r.isApproved) {
 		return w.passAlias(ctx, r.alias)
@@ -119,9 +119,9 @@ func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) er
 	}
 	action, _ := migrate.Decide(s, w.Rules)
 	switch {
-	case r.memory == migrate.Same && r.receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
+	case r.memory == migrate.MemorySame && r.receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
 		return nil
-	case action == state.Unchanged && r.memory == migrate.Same:
+	case action == state.Unchanged && r.memory == migrate.MemorySame:
 		return w.countUnchanged(ctx, r.receipt)
 	}
 	return w.addIn(ctx, state.Item{Object: o}, s, r.receipt, r.approved)
@@ -173,7 +173,7 @@ func (w *walk) end(ctx context.Context) error {
 func (w *walk) notThere(ctx context.Context, why error) error {
 	err := errors.Join(why, w.stage(ctx))
 	if w.Rules.Sync != nil {
-		err = errors.Join(err, w.Journal.NoteSync(ctx, w.run.Num, why.Error(), ""))
+		err = errors.Join(err, w.State.NoteSync(ctx, w.run.Num, why.Error(), ""))
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 // out before that nobody knows, so all of it is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, w.page.Cursor)
-	return errors.Join(err, w.Journal.Relist(ctx, w.run.Num))
+	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
 }
 
 // countGone counts what has arrived before and is not listed any more, unless a
@@ -191,7 +191,7 @@ func (w *walk) countGone(ctx context.Context) error {
 	if w.run.Cursor != "" {
 		return nil
 	}
-	known, err := w.Journal.SumReceipts(ctx, w.run.Pair.ID)
+	known, err := w.State.SumReceipts(ctx, w.run.Pair.ID)
 	if err != nil {
 		return err
 	}
@@ -205,10 +205,10 @@ func (w *walk) countGone(ctx context.Context) error {
 // stageMissing adds the keys that the user named and the source does not have.
 func (w *walk) stageMissing(ctx context.Context) error {
 	for key := range w.unseen {
-		_, err := w.Journal.Item(ctx, w.run.Num, key)
+		_, err := w.State.Item(ctx, w.run.Num, key)
 		if errors.Is(err, state.ErrNotFound) {
 			// A part of the listing that was done before may have found it unchanged.
-			if _, err = w.Journal.Receipt(ctx, w.run.Pair.ID, key); errors.Is(err, state.ErrNotFound) {
+			if _, err = w.State.Receipt(ctx, w.run.Pair.ID, key); errors.Is(err, state.ErrNotFound) {
 				err = w.add(ctx, state.Item{Object: sources.Object{Key: key, Obstacle: sources.Obstacle(migrate.ReasonMissing)}})
 			}
 		}
@@ -222,13 +222,13 @@ func (w *walk) stageMissing(ctx context.Context) error {
 // isAlias reports whether an object still is an alias, by all that its fingerprint says, and
 // nothing else is to be said of it.
 func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
-	s := w.situation(o, migrate.Same, state.Receipt{}, approved, isApproved)
+	s := w.situation(o, migrate.MemorySame, state.Receipt{}, approved, isApproved)
 	switch {
 	case !sameFingerprint(o, a.Object, w.Source.Traits().Precision):
 		return false
 	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
 		return false
-	case w.trust(migrate.Same) != migrate.Same: // to be read again
+	case w.trust(migrate.MemorySame) != migrate.MemorySame: // to be read again
 		return false
 	}
 	return s.LeftOut == "" && s.Failed == ""
@@ -296,7 +296,7 @@ func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 			return err
 		case approved.Reason == string(migrate.ReasonMissing):
 			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
-		case !acts(approved), known == migrate.Same: // or it arrived before it went
+		case !acts(approved), known == migrate.MemorySame: // or it arrived before it went
 			continue
 		case w.unlisted.unread.hides(i.Key):
 			i.Obstacle = sources.UnreadableDirectory

@@ -62,7 +62,7 @@ func (m *maybeSidecars) do(ctx context.Context) error {
 	if !m.FollowsSidecars() || m.listing.decided && !m.listing.maybeSidecars {
 		return nil
 	}
-	for page, err := range migrate.Pages(m.Journal.Items(ctx, m.run.Num), migrate.PageSize) {
+	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (m *maybeSidecars) tellSidecars(ctx context.Context, page []state.Item) (to
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return told, m.Journal.SaveSidecars(ctx, m.run.Num, found)
+	return told, m.State.SaveSidecars(ctx, m.run.Num, found)
 }
 
 // isUntold reports whether an item is of what may be a sidecar.
@@ -128,7 +128,7 @@ func (p *planning) owners(ctx context.Context, sidecars []sources.Key) (map[sour
 			begins = append(begins, owner.Begin)
 		}
 	}
-	there, err := p.Journal.SidecarOwners(ctx, p.run.Num, p.run.Pair.ID, keys, begins)
+	there, err := p.State.SidecarOwners(ctx, p.run.Num, p.run.Pair.ID, keys, begins)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *changedSidecars) do(ctx context.Context) error {
 	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil {
 		return nil
 	}
-	for page, err := range migrate.Pages(s.Journal.PendingSidecars(ctx, s.run.Pair.ID), migrate.PageSize) {
+	for page, err := range migrate.Pages(s.State.PendingSidecars(ctx, s.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -220,11 +220,11 @@ func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) 
 			return err
 		}
 	}
-	claimed := errors.Join(s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, s.run.Num, work.ours), s.Journal.ClaimSidecars(ctx, s.run.Pair.ID, 0, work.later))
+	claimed := errors.Join(s.State.ClaimSidecars(ctx, s.run.Pair.ID, s.run.Num, work.ours), s.State.ClaimSidecars(ctx, s.run.Pair.ID, 0, work.later))
 	if claimed != nil || len(work.items) == 0 {
 		return claimed
 	}
-	return s.Journal.AddDrift(ctx, s.run.Num, inOrder(work.items))
+	return s.State.AddDrift(ctx, s.run.Num, inOrder(work.items))
 }
 
 // sidecarWork is what follows from sidecars that changed.
@@ -279,13 +279,13 @@ func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (redescribe []sour
 // redescription is the item of an object that is as it was, and whose asset is to be
 // described again.
 func (s *changedSidecars) redescription(ctx context.Context, key sources.Key) (state.Item, error) {
-	r, err := s.Journal.Receipt(ctx, s.run.Pair.ID, key)
+	r, err := s.State.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {
 		return state.Item{}, err
 	}
 	i := state.Item{Object: r.Object}
 	i.Asset = r.Asset
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Redescribed: true}, s.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Redescribed: true}, s.Rules)
 	migrate.SetDecision(&i, action, why)
 	return i, nil
 }
@@ -311,7 +311,7 @@ func (s *changedSidecars) tellUnread(ctx context.Context, c state.Sidecar) (unre
 	case migrate.HasClass(err, retry.Fatal):
 		return true, err
 	}
-	i, missing := s.Journal.Item(ctx, s.run.Num, c.Key)
+	i, missing := s.State.Item(ctx, s.run.Num, c.Key)
 	if errors.Is(missing, state.ErrNotFound) { // it is in a folder that cannot be read
 		return true, nil
 	} else if missing != nil {

@@ -16,14 +16,14 @@ const maybeSidecar sources.Obstacle = "may describe another object"
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
-	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.Same && !p.onlyFailed().Covers(o):
+	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.MemorySame && !p.onlyFailed().Covers(o):
 		s.LeftOut = migrate.ReasonNotFailed
 	case p.Approval == nil:
 		s.LeftOut = p.Rules.SkipReason(o, p.started)
 	case known && !acts(approved):
 		s.LeftOut = migrate.Reason(approved.Reason)
 	case known:
-	case m == migrate.Same: // then, too, or it would have an item; to describe it was not approved
+	case m == migrate.MemorySame: // then, too, or it would have an item; to describe it was not approved
 		s.Undescribed = false
 	default:
 		s.LeftOut = migrate.ReasonNotApproved
@@ -57,7 +57,7 @@ func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Re
 	if failed := p.onlyFailed(); failed != nil && !failed.Covers(o) {
 		return nil
 	}
-	if s.LeftOut != "" || s.Memory == migrate.Unknown || p.Approval != nil && !approved {
+	if s.LeftOut != "" || s.Memory == migrate.MemoryNone || p.Approval != nil && !approved {
 		return nil
 	}
 	if p.Rules.Sync != nil && p.Rules.Sync.DescribeAgain {

@@ -57,7 +57,7 @@ func (g *staging) countUnchanged(ctx context.Context, r state.Receipt) error {
 }
 
 func (g *staging) stage(ctx context.Context) error {
-	err := g.Journal.Stage(ctx, g.run.Num, g.page)
+	err := g.State.Stage(ctx, g.run.Num, g.page)
 	faultpoint.Hit(faultpoint.Staged)
 	if g.listing.decided {
 		faultpoint.Hit(faultpoint.Decided)
@@ -78,7 +78,7 @@ func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
 		return false, nil // what describes an object may be listed after it
 	}
-	for _, err := range p.Journal.Items(ctx, p.run.Num) {
+	for _, err := range p.State.Items(ctx, p.run.Num) {
 		return false, err
 	}
 	return true, nil

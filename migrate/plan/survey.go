@@ -44,7 +44,7 @@ func (s *survey) do(ctx context.Context) error {
 	}
 	s.Watch.Phase(migrate.PhaseInventory, n, -1)
 	var page []state.Item
-	for i, err := range s.Journal.Items(ctx, s.run.Num, state.ItemPlanned) {
+	for i, err := range s.State.Items(ctx, s.run.Num, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return p.Journal.SaveFormer(ctx, p.run.Num, p.run.Pair.ID, all)
+	return p.State.SaveFormer(ctx, p.run.Num, p.run.Pair.ID, all)
 }
 
 // formerly is what is kept of an asset that an item is about to change.
@@ -118,7 +118,7 @@ func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, 
 		f.Of = i.Origin
 	}
 	was := collect.FormerOf(a)
-	if standing == migrate.EditedThere || collect.ChangedLater(r, a) {
+	if standing == migrate.StandingEdited || collect.ChangedLater(r, a) {
 		was.Left = collect.LastChangeByUs(r, a)
 	}
 	if i.Action == state.Replace && !was.Left.IsZero() {
@@ -145,10 +145,10 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 }
 
 // weigh decides again about an item now that it is known what became of its asset.
-func (s *survey) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found) (migrate.Standing, error) {
+func (s *survey) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Standing, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
-		return migrate.NotLooked, s.store(ctx, *i)
+		return migrate.StandingUnknown, s.store(ctx, *i)
 	}
 	standing, err := s.standing(ctx, i.Action, r, asset)
 	if err != nil {
@@ -164,26 +164,26 @@ func setUnknown(i *state.Item, err error) {
 }
 
 // reconsider decides again about an item by what became of its asset.
-func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.Found, standing migrate.Standing) error {
+func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
 	now := migrate.Situation{Standing: standing}
 	switch i.Action {
 	case state.Replace:
-		now.Memory = migrate.Changed
+		now.Memory = migrate.MemoryChanged
 	case state.Describe:
-		if standing != migrate.Deleted {
+		if standing != migrate.StandingDeleted {
 			return s.compareDescriptions(ctx, i, asset.Asset)
 		}
-		now.Memory = migrate.Same
+		now.Memory = migrate.MemorySame
 	case state.Move:
-		if standing == migrate.MovedThere && i.Reason == string(migrate.ReasonNameFree) && !s.Rules.Overwrites() {
+		if standing == migrate.StandingMoved && i.Reason == string(migrate.ReasonNameFree) && !s.Rules.Overwrites() {
 			return s.keepsName(ctx, i)
 		}
-		if standing == migrate.EditedThere || standing == migrate.AsLeft || standing == migrate.MovedThere && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
+		if standing == migrate.StandingEdited || standing == migrate.StandingAsLeft || standing == migrate.StandingMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
 			return nil // it goes with what people made of it
 		}
-		now.Memory = migrate.Changed
+		now.Memory = migrate.MemoryChanged
 	case state.Trash:
-		shared, err := s.Journal.SharedAssets(ctx, s.run.Pair, []string{i.Asset})
+		shared, err := s.State.SharedAssets(ctx, s.run.Pair, []string{i.Asset})
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt,
 }
 
 // redecide decides about an item whose asset is not as we left it.
-func (s *survey) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.Found) error {
+func (s *survey) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
 	origin := i.Origin
 	i.Origin = ""
 	if err := s.judge(ctx, i, now, r, state.Item{}); err != nil {
@@ -219,7 +219,7 @@ func (s *survey) redecide(ctx context.Context, i *state.Item, now migrate.Situat
 
 // tellWhere says of an asset that somebody moved or renamed what it is now: nobody can move
 // it back otherwise.
-func tellWhere(i *state.Item, r state.Receipt, asset inventory.Found) {
+func tellWhere(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonMovedThere) {
 		return
 	}
@@ -238,28 +238,28 @@ func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 
 // standing says what became of an asset, as far as it matters for what is to be done with
 // it.
-func (p *planning) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.Found) (migrate.Standing, error) {
+func (p *planning) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Standing, error) {
 	left := collect.LastChangeByUs(r, a.Asset)
 	switch {
 	case !a.There:
-		return migrate.Deleted, nil
+		return migrate.StandingDeleted, nil
 	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
-		return migrate.MovedThere, nil
+		return migrate.StandingMoved, nil
 	case a.Size != r.Size:
-		return migrate.EditedThere, nil
+		return migrate.StandingEdited, nil
 	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
-		return migrate.EditedThere, nil
+		return migrate.StandingEdited, nil
 	}
 	if action == state.Trash {
 		if foreign, err := p.HasForeignWords(ctx, p.run.Pair, r, a.Asset); foreign || err != nil {
-			return migrate.EditedThere, err
+			return migrate.StandingEdited, err
 		}
 	}
 	switch {
 	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
-		return migrate.AsLeft, nil
+		return migrate.StandingAsLeft, nil
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
-		return migrate.AsLeft, nil
+		return migrate.StandingAsLeft, nil
 	}
 	return p.StandingOf(ctx, r, a.Asset)
 }
@@ -282,7 +282,7 @@ func (s *survey) compareDescriptions(ctx context.Context, i *state.Item, a asset
 	if len(clash) == 0 {
 		return nil
 	}
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.Same, Standing: migrate.DescribedThere}, s.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Standing: migrate.StandingDescribed}, s.Rules)
 	migrate.SetDecision(i, action, why)
 	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
 	return s.store(ctx, *i)

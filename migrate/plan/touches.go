@@ -27,11 +27,11 @@ func (t *touches) do(ctx context.Context) error {
 	if t.Rules.Sync == nil || !t.UsesOrigin(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
 		return nil
 	}
-	tallies, err := t.Journal.Tallies(ctx, t.run.Num)
+	tallies, err := t.State.Tallies(ctx, t.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonSeeming) == 0 {
 		return err
 	}
-	for page, err := range migrate.Pages(t.Journal.Items(ctx, t.run.Num, state.ItemSkipped), migrate.PageSize) {
+	for page, err := range migrate.Pages(t.State.Items(ctx, t.run.Num, state.ItemSkipped), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
@@ -59,12 +59,12 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 		if !otherwise[n] {
 			continue
 		}
-		r, err := t.Journal.Receipt(ctx, t.run.Pair.ID, i.Key)
+		r, err := t.State.Receipt(ctx, t.run.Pair.ID, i.Key)
 		if err != nil {
 			return err
 		}
 		i.Asset = r.Asset
-		action, why := migrate.Decide(migrate.Situation{Memory: migrate.Seeming, Redescribed: true}, t.Rules)
+		action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySeeming, Redescribed: true}, t.Rules)
 		migrate.SetDecision(&i, action, why)
 		if err := t.store(ctx, i); err != nil {
 			return err

@@ -51,12 +51,12 @@ func (u *unlisted) addGone(ctx context.Context, o sources.Object, why sources.Ob
 // receipts gives what is to be told of objects that have arrived; nil where nothing follows
 // from that. What is to become of their assets is decided once all is listed.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
-	if !u.Rules.FollowsGone() {
+	if !u.Rules.FollowsDeletions() {
 		return nil
 	}
 	return func(r state.Receipt) error {
 		u.page.Cursor = r.Key
-		return u.addGone(ctx, r.Object, migrate.ObstacleAbsent, migrate.Same, r)
+		return u.addGone(ctx, r.Object, migrate.ObstacleAbsent, migrate.MemorySame, r)
 	}
 }
 
@@ -64,7 +64,7 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 // it. Of one that the listing could not look for nothing is known.
 func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	if u.unread.hides(a.Key) {
-		return u.addGone(ctx, a.Object, migrate.ObstacleUnseen, migrate.Unknown, state.Receipt{})
+		return u.addGone(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
 	}
 	if u.page.LostAliases = append(u.page.LostAliases, a.Key); len(u.page.LostAliases) < migrate.PageSize {
 		return nil
@@ -94,15 +94,15 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 // failure has people told of an object that is not listed any more while an asset may be
 // of it, with every run: nothing else would ever lead to that asset.
 func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
-	if _, err := u.Journal.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
+	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}
-	return u.addGone(ctx, f.Object, migrate.ObstacleUnsettled, migrate.Unknown, state.Receipt{})
+	return u.addGone(ctx, f.Object, migrate.ObstacleUnsettled, migrate.MemoryNone, state.Receipt{})
 }
 
 // outcome ends the listing if an object is gone since the run was done with it.
 func (u *unlisted) outcome(i state.Item) error {
-	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsGone() || u.unread.hides(i.Key) {
+	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsDeletions() || u.unread.hides(i.Key) {
 		return nil // it was gone already, nothing is lost with it, or nothing follows from that
 	}
 	return &overtakenError{i.Key}

@@ -71,7 +71,7 @@ func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []
 
 // recall finds out what the journal knows of a batch.
 func (g restoreMethod) recall(ctx context.Context, batch []state.Item) ([]*restoration, error) {
-	undoings, err := g.Journal.Undoings(ctx, g.undo, apply.ItemKeys(batch))
+	undoings, err := g.State.Undoings(ctx, g.undo, apply.ItemKeys(batch))
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}
@@ -79,7 +79,7 @@ func (g restoreMethod) recall(ctx context.Context, batch []state.Item) ([]*resto
 	for n, i := range batch {
 		ids[n] = i.Asset
 	}
-	receipts, err := g.Journal.ReceiptsOf(ctx, g.undo.Pair.ID, ids)
+	receipts, err := g.State.ReceiptsOf(ctx, g.undo.Pair.ID, ids)
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}

@@ -23,7 +23,7 @@ func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 		return nil
 	}
 	standing, err := g.StandingOf(ctx, c.Now, c.asset)
-	c.edited = standing == migrate.EditedThere
+	c.edited = standing == migrate.StandingEdited
 	return err
 }
 

@@ -57,26 +57,26 @@ func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
 // they are in the journal, and Apply goes on. Its error says why the undo as a whole ended
 // early, as that of Applier.Apply does.
 func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
-	undo, err := u.Journal.Run(ctx, undo.ID)
+	undo, err := u.State.Run(ctx, undo.ID)
 	if err != nil {
 		return err
 	}
 	if err := u.begin(ctx, undo); err != nil {
 		return err
 	}
-	defer apply.KeepAlive(u.Journal)()
+	defer apply.KeepAlive(u.State)()
 	for _, b := range u.methods(undo) {
 		if err := b.Apply(ctx); err != nil {
 			return err
 		}
 	}
-	err = u.Journal.FinishUndo(ctx, undo)
+	err = u.State.FinishUndo(ctx, undo)
 	faultpoint.Hit(faultpoint.Finished)
 	return err
 }
 
 func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
-	tallies, err := u.Journal.Tallies(ctx, undo.Num)
+	tallies, err := u.State.Tallies(ctx, undo.Num)
 	if err != nil {
 		return err
 	}
@@ -90,13 +90,13 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 		}
 	}
 	u.Watch.Phase(phase, left, -1)
-	return u.Journal.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
+	return u.State.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
 }
 
 // Settle finds out what became of the assets that a former process had in hand, so that
 // nothing of the undo is in flight any more. What is not taken back is planned again.
 func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
-	items, err := u.Journal.Interrupted(ctx, undo.Num)
+	items, err := u.State.Interrupted(ctx, undo.Num)
 	if err != nil {
 		return err
 	}

@@ -61,20 +61,20 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 		}
 	}
 	plan := migrate.Plan{}
-	if plan.Run, err = p.Journal.Run(ctx, undo.ID); err != nil {
+	if plan.Run, err = p.State.Run(ctx, undo.ID); err != nil {
 		return migrate.Plan{}, err
 	}
-	plan.Tallies, err = p.Journal.Tallies(ctx, undo.Num)
+	plan.Tallies, err = p.State.Tallies(ctx, undo.Num)
 	return plan, err
 }
 
 // stage makes items of what the run did, and counts them.
 func (p *Planner) stage(ctx context.Context) (made int64, err error) {
-	if err := p.Journal.StageUndo(ctx, p.undo, string(migrate.ReasonLater), string(migrate.ReasonSharedLater)); err != nil {
+	if err := p.State.StageUndo(ctx, p.undo, string(migrate.ReasonLater), string(migrate.ReasonSharedLater)); err != nil {
 		return 0, err
 	}
 	faultpoint.Hit(faultpoint.Staged)
-	tallies, err := p.Journal.Tallies(ctx, p.undo.Num)
+	tallies, err := p.State.Tallies(ctx, p.undo.Num)
 	for _, t := range tallies {
 		if t.State == state.ItemStaged {
 			made += t.Objects
@@ -86,7 +86,7 @@ func (p *Planner) stage(ctx context.Context) (made int64, err error) {
 // lookAround lists the places of the assets, newest first, back to when the run began:
 // so the assets of a pilot are found beside any number of older ones.
 func (p *Planner) lookAround(ctx context.Context) error {
-	containers, err := p.Journal.UndoContainers(ctx, p.undo)
+	containers, err := p.State.UndoContainers(ctx, p.undo)
 	if err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (p *Planner) lookInto(ctx context.Context, c migrate.Container, since time.
 // meet decides about assets that were listed, as far as the run made them. Those that were
 // there before are not looked for in lists: they are too old for that.
 func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
-	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(page))
+	receipts, err := p.State.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
 		return nil, err
 	}
-	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, inventory.IDsOf(page))
+	shared, err := p.State.SharedAssets(ctx, p.undo.Pair, inventory.IDsOf(page))
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []stat
 			keys = append(keys, r.Key)
 		}
 	}
-	undoings, err := p.Journal.Undoings(ctx, p.undo, keys)
+	undoings, err := p.State.Undoings(ctx, p.undo, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (p *Planner) decided(ctx context.Context, page []state.Item) error {
 	if len(page) == 0 {
 		return nil
 	}
-	err := p.Journal.DecideUndo(ctx, p.undo.Num, page)
+	err := p.State.DecideUndo(ctx, p.undo.Num, page)
 	faultpoint.Hit(faultpoint.Decided)
 	p.Watch.Progress(int64(len(page)), 0)
 	return err
@@ -196,14 +196,14 @@ func (p *Planner) askForRest(ctx context.Context) error {
 		case err != nil:
 			return false, err
 		}
-		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
+		r, err := p.State.Receipt(ctx, p.undo.Pair.ID, u.Key)
 		if err != nil {
 			return false, err
 		}
 		if u.Before != nil && u.Was != state.Create { // what was created again is as if it were new
 			return true, p.decideChanged(ctx, u, r, asset)
 		}
-		shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
+		shared, err := p.State.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
 		if err != nil {
 			return false, err
 		}
@@ -260,7 +260,7 @@ func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 	if u.Before.Key == u.Key {
 		return false, nil
 	}
-	_, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Before.Key)
+	_, err := p.State.Receipt(ctx, p.undo.Pair.ID, u.Before.Key)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}
@@ -277,7 +277,7 @@ func (p *Planner) readBack(ctx context.Context) error {
 		if u.Action != state.Trash && u.Action != state.Replace {
 			return false, nil
 		}
-		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
+		r, err := p.State.Receipt(ctx, p.undo.Pair.ID, u.Key)
 		if err != nil {
 			return false, err
 		}
@@ -312,11 +312,11 @@ func (p *Planner) contentOf(ctx context.Context, t collect.AssetHistory, a asset
 // eachPage asks f about items in a state, several at once, and stores those that it
 // decided about.
 func (p *Planner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Undoing) (decided bool, err error)) error {
-	for page, err := range migrate.Pages(p.Journal.Items(ctx, p.undo.Num, st), migrate.PageSize) {
+	for page, err := range migrate.Pages(p.State.Items(ctx, p.undo.Num, st), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		undoings, err := p.Journal.Undoings(ctx, p.undo, apply.ItemKeys(page))
+		undoings, err := p.State.Undoings(ctx, p.undo, apply.ItemKeys(page))
 		if err != nil {
 			return err
 		}
@@ -382,13 +382,13 @@ func (p *Planner) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, err := range p.Journal.Items(ctx, p.undo.Num) {
+	for i, err := range p.State.Items(ctx, p.undo.Num) {
 		if err != nil {
 			return err
 		}
 		h.Add(i)
 	}
-	err = p.Journal.FinishPlan(ctx, p.undo.Num, h.Sum(), json.RawMessage("[]"))
+	err = p.State.FinishPlan(ctx, p.undo.Num, h.Sum(), json.RawMessage("[]"))
 	faultpoint.Hit(faultpoint.Planned)
 	return err
 }

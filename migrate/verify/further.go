@@ -21,7 +21,7 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	for n, s := range page {
 		slots[n] = inventory.LikenessOf(inventory.EntryOfReceipt(s.Receipt))
 	}
-	entries, err := v.Journal.EntriesAt(ctx, state.PairScope(v.pair.ID), slots)
+	entries, err := v.State.EntriesAt(ctx, state.PairScope(v.pair.ID), slots)
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (v *Verifier) tellFurther(ctx context.Context, page []state.Sighting, found
 			ids = append(ids, e.Asset)
 		}
 	}
-	known, err := inventory.ExpectedAssets(ctx, v.Journal, v.pair, ids)
+	known, err := inventory.ExpectedAssets(ctx, v.State, v.pair, ids)
 	if err != nil {
 		return err
 	}

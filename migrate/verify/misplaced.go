@@ -70,7 +70,7 @@ type folderCheck struct {
 }
 
 func newFolderCheck(ctx context.Context, d migrate.Deps, destination, category string, top []assets.Folder) (*folderCheck, error) {
-	ids, err := d.Journal.Folders(ctx, destination, category)
+	ids, err := d.State.Folders(ctx, destination, category)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func New(d migrate.Deps, level string, sample int) *Verifier {
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
 	result := state.Verification{Pair: pair.ID, Level: v.Level}
 	scope := state.PairScope(pair.ID)
-	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+	if err := v.State.DropInventory(ctx, scope); err != nil {
 		return result, err
 	}
 	if err := v.noteCategories(ctx, pair); err != nil {
@@ -72,7 +72,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	v.pair, v.met, v.told, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
 	v.gone.Store(0)
-	containers, err := v.Journal.Containers(ctx, pair.ID)
+	containers, err := v.State.Containers(ctx, pair.ID)
 	if err != nil {
 		return result, err
 	}
@@ -86,10 +86,10 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err != nil {
 		return result, err
 	}
-	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+	if err := v.State.DropInventory(ctx, scope); err != nil {
 		return result, err
 	}
-	return result, v.Journal.SaveVerification(ctx, result, differences)
+	return result, v.State.SaveVerification(ctx, result, differences)
 }
 
 // noteCategories has the journal know what is private by now.
@@ -98,7 +98,7 @@ func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
 	if err != nil {
 		return err
 	}
-	return migrate.SaveCategories(ctx, v.Journal, pair.Destination, there)
+	return migrate.SaveCategories(ctx, v.State, pair.Destination, there)
 }
 
 func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope, containers []state.Container) error {
@@ -125,7 +125,7 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 // goes into the inventory: to write all of it down took longer than to ask for it. What is
 // not ours is there under what makes it like one that is.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
-	receipts, err := v.Journal.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
+	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 	if len(others) == 0 {
 		return nil
 	}
-	return v.Journal.StageInventory(ctx, scope, others)
+	return v.State.StageInventory(ctx, scope, others)
 }
 
 // isAsReceived reports whether there is nothing to tell of an asset but that it is there.
@@ -157,7 +157,7 @@ func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
 // sightings are the receipts with what was listed of their assets.
 func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, error] {
 	return func(yield func(state.Sighting, error) bool) {
-		for s, err := range v.Journal.Sightings(ctx, v.pair.ID) {
+		for s, err := range v.State.Sightings(ctx, v.pair.ID) {
 			if !yield(v.sighting(s), err) {
 				return
 			}
@@ -235,7 +235,7 @@ func (c *comparison) found(d migrate.Difference) {
 // compare walks the receipts beside the inventory and reads back contents. It gives
 // the differences in no particular order.
 func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) ([]state.Difference, error) {
-	total, err := v.Journal.SumReceipts(ctx, pair)
+	total, err := v.State.SumReceipts(ctx, pair)
 	if err != nil {
 		return nil, err
 	}

@@ -204,7 +204,7 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 
 func (s *endpoints) deps(f *command.Factory, w migrate.Observer) migrate.Deps {
 	d := migrate.Deps{
-		Source: s.source, Dest: s.dest.Client, Journal: s.journal, Watch: w, Log: f.Out.Log(),
+		Source: s.source, Dest: s.dest.Client, State: s.journal, Watch: w, Log: f.Out.Log(),
 		Now: s.dest.Now, Mapping: f.Settings.NewMapping(),
 	}
 	if s.metadata != nil {

@@ -70,7 +70,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	if err != nil {
 		return err
 	}
-	v := verify.New(migrate.Deps{Dest: dest.Client, Journal: journal, Log: f.Out.Log(), Now: dest.Now}, level, sample)
+	v := verify.New(migrate.Deps{Dest: dest.Client, State: journal, Log: f.Out.Log(), Now: dest.Now}, level, sample)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	verified, code := 0, exit.CodeDone
 	for _, p := range pairs {

@@ -303,7 +303,7 @@ func (w *world) putMany(n int) {
 }
 
 func (w *world) deps() migrate.Deps {
-	return migrate.Deps{Source: w.source, Dest: w.client, Journal: w.journal, Watch: w.watch}
+	return migrate.Deps{Source: w.source, Dest: w.client, State: w.journal, Watch: w.watch}
 }
 
 // A change adjusts an applier.

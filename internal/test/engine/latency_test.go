@@ -61,7 +61,7 @@ func TestLatencyIsHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal, err := state.Open(t.Context(), w.path)
 		must(t, err)
-		a := apply.New(migrate.Deps{Source: slowSource{w.source, latency}, Dest: w.client, Journal: journal},
+		a := apply.New(migrate.Deps{Source: slowSource{w.source, latency}, Dest: w.client, State: journal},
 			slowWriter{nil, latency, pace.New(pace.Options{Max: once})})
 		a.Concurrency = once
 		began := time.Now()

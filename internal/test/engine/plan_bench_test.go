@@ -69,7 +69,7 @@ func newBenchPlan(b *testing.B, source sources.Source) *benchPlan {
 	b.Cleanup(func() { must(b, journal.Close()) })
 	pair, err := journal.Pair(b.Context(), "numbered", "empty", "")
 	must(b, err)
-	return &benchPlan{b, journal, pair, migrate.Deps{Source: source, Dest: empty{}, Journal: journal}}
+	return &benchPlan{b, journal, pair, migrate.Deps{Source: source, Dest: empty{}, State: journal}}
 }
 
 func (b *benchPlan) plan() migrate.Plan {

@@ -204,7 +204,7 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	must(tb, err)
 	rules, err := json.Marshal(migrate.DefaultRules())
 	must(tb, err)
-	deps := migrate.Deps{Source: source, Dest: client, Journal: journal}
+	deps := migrate.Deps{Source: source, Dest: client, State: journal}
 	run, err := journal.Begin(tb.Context(), pair, "migrate", rules)
 	must(tb, err)
 	plan, err := plan.New(deps, migrate.DefaultRules()).Plan(tb.Context(), run)

@@ -277,13 +277,13 @@ func (l *life) deps() migrate.Deps {
 func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migrate.Plan, err error) {
 	a := apply.New(d, l.client)
 	a.FormerAlive, a.Concurrency = l.journal.FormerAlive(), 4
-	run, err := d.Journal.Unfinished(ctx, l.pair.ID)
+	run, err := d.State.Unfinished(ctx, l.pair.ID)
 	switch {
 	case errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying:
-		run, err = d.Journal.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))
+		run, err = d.State.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))
 	case err == nil && (run.Stale || time.Since(run.ListedAt) > 12*time.Hour):
 		if err = a.SettleDoubts(ctx, run); err == nil {
-			err = d.Journal.Relist(ctx, run.Num)
+			err = d.State.Relist(ctx, run.Num)
 		}
 	}
 	if err != nil {
