@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,11 +23,11 @@ func parse(t *testing.T) (*token.FileSet, []*ast.File) {
 	t.Helper()
 	set := token.NewFileSet()
 	var files []*ast.File
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		files = append(files, file)
 		return err
 	})
@@ -47,16 +48,21 @@ func (e engine) Import(path string) (*types.Package, error) {
 }
 
 // check finds out the types of the engine's code, as far as its packages alone tell them.
-func (e engine) check(set *token.FileSet, files []*ast.File) *types.Info {
+func (e engine) check(t *testing.T, set *token.FileSet, files []*ast.File) *types.Info {
+	t.Helper()
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	for _, name := range []string{"migrate", "inventory", "collect", "plan", "apply", "undo", "verify"} { // each after those that it imports
-		path := "assetferry/migrate"
-		if name != "migrate" {
-			path += "/" + name
-		}
-		of := slices.DeleteFunc(slices.Clone(files), func(f *ast.File) bool { return f.Name.Name != name })
-		lenient := types.Config{Importer: e, Error: func(error) {}}
-		e[path], _ = lenient.Check(path, set, of, info)
+	rest := slices.Clone(files)
+	for _, dir := range []string{ // each after those that it imports
+		".", "inventory", "collect", "plan/identical", "plan/placement", "plan/safety", "plan", "apply", "undo", "verify",
+	} {
+		elsewhere := func(f *ast.File) bool { return filepath.ToSlash(filepath.Dir(set.File(f.Pos()).Name())) != dir }
+		of := slices.DeleteFunc(slices.Clone(rest), elsewhere)
+		rest = slices.DeleteFunc(rest, func(f *ast.File) bool { return !elsewhere(f) })
+		lenient, at := types.Config{Importer: e, Error: func(error) {}}, path.Join("assetferry/migrate", dir)
+		e[at], _ = lenient.Check(at, set, of, info)
+	}
+	for _, f := range rest {
+		t.Errorf("%s is of no package that the test knows", set.File(f.Pos()).Name())
 	}
 	return info
 }
@@ -64,7 +70,7 @@ func (e engine) check(set *token.FileSet, files []*ast.File) *types.Info {
 // A text that becomes a reason anywhere else than in the table has no row.
 func TestEveryReasonHasRow(t *testing.T) {
 	set, files := parse(t)
-	info := engine{}.check(set, files)
+	info := engine{}.check(t, set, files)
 	reason := 0
 	for e, tv := range info.Types {
 		named, ok := tv.Type.(*types.Named)
