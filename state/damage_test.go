@@ -165,8 +165,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// pagesInLog gives the pages that are in the write-ahead log of a journal: its frames have the salt
-// of its header, and their number first.
+// pagesInLog gives the pages in the write-ahead log of a journal. Its frames have the salt of its
+// header, their number first, and, where a transaction is committed, the size of the database.
 func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	t.Helper()
 	log, err := os.ReadFile(path + disk.WALSuffix)
@@ -175,9 +175,17 @@ func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	}
 	must(t, err)
 	pages := map[uint32]bool{}
+	var open []uint32 // of the transaction that is being read
 	for frame := range slices.Chunk(log[min(32, len(log)):], 24+4096) {
-		if len(frame) == 24+4096 && bytes.Equal(frame[8:16], log[16:24]) {
-			pages[binary.BigEndian.Uint32(frame)] = true
+		if len(frame) < 24+4096 || !bytes.Equal(frame[8:16], log[16:24]) {
+			break
+		}
+		open = append(open, binary.BigEndian.Uint32(frame))
+		if binary.BigEndian.Uint32(frame[4:]) > 0 {
+			for _, number := range open {
+				pages[number] = true
+			}
+			open = nil
 		}
 	}
 	return pages

@@ -49,7 +49,7 @@ func IDsOf(page []assets.Asset) []string {
 	return ids
 }
 
-// A AssetStatus is what the destination says of an asset.
+// An AssetStatus is what the destination says of an asset.
 type AssetStatus struct {
 	assets.Asset
 	There      bool

@@ -151,7 +151,7 @@ func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] 
 }
 
 // doneBefore lists what a sync did before it was listed again. Whoever approved a plan wants no
-// other one, and all else but a sync brings only what is nep.
+// other one, and all else but a sync brings only what is new.
 func (p *planning) doneBefore(ctx context.Context, decided bool) iter.Seq2[state.Item, error] {
 	if decided || p.Rules.Sync == nil || p.Approval != nil {
 		return func(func(state.Item, error) bool) {}

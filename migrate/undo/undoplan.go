@@ -27,7 +27,7 @@ import (
 	"assetferry/state"
 )
 
-// An Planner plans what it takes to take back what a run did: to the assets that it
+// A Planner plans what it takes to take back what a run did: to the assets that it
 // created, replaced, described, moved and trashed, never to those that it only adopted, and
 // to no category or folder. It can read the destination and nothing more.
 type Planner struct {
