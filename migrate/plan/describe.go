@@ -13,12 +13,14 @@ import (
 // assets were described last. It is nil where nobody may describe assets anew.
 type redescriber func(sources.Object, state.Receipt) (bool, error)
 
-// redescriptions gives a redescriber for the objects after a key.
-func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ redescriber, stop func()) {
+// redescriptions gives a redescriber for the objects after a key, and what it reads, which the
+// caller stops.
+func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redescriber, *mergeCursor[state.Described]) {
+	key := func(d state.Described) sources.Key { return d.Key }
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
-		return nil, func() {}
+		return nil, newMergeCursor(func(func(state.Described, error) bool) {}, key)
 	}
-	known := newMergeCursor(p.State.Described(ctx, p.run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
+	known := newMergeCursor(p.State.Described(ctx, p.run.Pair.ID, after), key)
 	return func(o sources.Object, r state.Receipt) (bool, error) {
 		before, there, err := known.find(o.Key)
 		if err != nil {
@@ -43,5 +45,5 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (_ red
 		}
 		said, _, err := p.Say(o, last.Found.With(metadata.FromTable, fields))
 		return said.Over(last.Base).Encode() != last.Text, err
-	}, known.stop
+	}, known
 }

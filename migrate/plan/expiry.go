@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -88,7 +89,7 @@ func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i st
 			return err
 		}
 	}
-	return e.flush(ctx)
+	return errors.Join(e.flush(ctx), orphans.err)
 }
 
 // mayBeMoved gives the sizes of objects that are there and cannot be taken for now: one of

@@ -30,10 +30,14 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	f.history = f.openHistory(ctx, "", nil)
 	defer f.history.close()
 	f.failures = f.history.failures
+	decide := func(ctx context.Context) error { return f.everyItem(ctx, f.first) }
 	if f.Mapping.PlaceNeedsMetadata() {
-		return f.decideAhead(ctx)
+		decide = f.decideAhead
 	}
-	return f.everyItem(ctx, f.first)
+	if err := decide(ctx); err != nil {
+		return err
+	}
+	return f.history.unread()
 }
 
 // first decides an item by the rules, the state database and the categories. What is at

@@ -16,10 +16,9 @@ type history struct {
 	memory      recall
 	receipts    *mergeCursor[state.Receipt]
 	failures    *mergeCursor[state.Failure]
+	described   *mergeCursor[state.Described]
 	redescribed redescriber
 	approved    *approvals
-
-	stop func() // of redescribed
 }
 
 // openHistory begins after a key. It tells of the receipts of no object, if missed is set.
@@ -31,7 +30,7 @@ func (p *planning) openHistory(ctx context.Context, after sources.Key, missed fu
 	h := &history{receipts: newMergeCursor(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
 	h.receipts.passed = missed
 	h.failures = newMergeCursor(p.State.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
-	h.redescribed, h.stop = p.redescriptions(ctx, after)
+	h.redescribed, h.described = p.redescriptions(ctx, after)
 	h.memory, h.approved = p.remembered(h.receipts), p.approvals(after)
 	return h
 }
@@ -39,8 +38,13 @@ func (p *planning) openHistory(ctx context.Context, after sources.Key, missed fu
 func (h *history) close() {
 	h.receipts.stop()
 	h.failures.stop()
-	h.stop()
+	h.described.stop()
 	h.approved.close()
+}
+
+// unread returns the error of what was read ahead and no object asked for.
+func (h *history) unread() error {
+	return errors.Join(h.receipts.err, h.failures.err, h.described.err)
 }
 
 // recall tells what the state database knows of an object.
@@ -129,7 +133,7 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 
 // rest passes all that is left but the receipts.
 func (r *recollections) rest() error {
-	return errors.Join(r.sidecars.rest(), r.aliases.rest(), r.unsettled.rest(), r.outcomes.rest())
+	return errors.Join(r.unread(), r.sidecars.rest(), r.aliases.rest(), r.unsettled.rest(), r.outcomes.rest())
 }
 
 // unclear lists the objects after the cursor that were sent and of which nobody can tell

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -43,8 +44,8 @@ func (m *maybes) do(ctx context.Context) error {
 		return err
 	}
 	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	differs, stop := m.redescriptions(ctx, "")
-	defer stop()
+	differs, described := m.redescriptions(ctx, "")
+	defer described.stop()
 	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
@@ -53,7 +54,7 @@ func (m *maybes) do(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.flush(ctx)
+	return errors.Join(m.flush(ctx), described.err)
 }
 
 func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +89,31 @@ func (w *world) apply(a *plan.Approval, r migrate.Rules, changes ...change) migr
 		w.Fatalf("the run is %s with hash %s (%v), want finished with %s", run.State, run.PlanHash, err, a.Hash)
 	}
 	return plan
+}
+
+// What a plan reads ahead of objects, and none of them needs, fails the plan all the same: a state
+// database that cannot be read is not one that has nothing.
+func TestReadAheadFails(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"list fingerprints", "list failures", "list sidecars", "list aliases"} {
+		w := newWorld(t)
+		w.put("a.jpg", "a")
+		approval := w.approve(migrate.DefaultRules())
+		broken, once := errors.New("the disk does not answer"), sync.Once{}
+		w.hook(func(asked string, done bool) (err error) {
+			if asked == op && !done {
+				once.Do(func() { err = broken })
+			}
+			return err
+		})
+		if _, err := w.tryApproved(t.Context(), w.deps(), approval, migrate.DefaultRules()); !errors.Is(err, broken) {
+			t.Errorf("%s: got %v, want that it failed", op, err)
+		}
+		if n := len(w.assetsAt()); n > 0 {
+			t.Errorf("%s: %d assets were sent", op, n)
+		}
+		w.close()
+	}
 }
 
 // An approved plan is carried out as it is. To do so again sends nothing.
