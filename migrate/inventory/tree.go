@@ -23,13 +23,16 @@ type Tree struct {
 
 	mu     sync.Mutex
 	levels map[Level]map[string]string // a level's folders: name -> id
+	made   map[Level]map[string]string // those that were added while their level was not known
 }
 
 // A Level is where folders are directly: a category, or a folder of it.
 type Level struct{ Category, Folder string }
 
 // NewTree returns a tree that asks r.
-func NewTree(r migrate.Reader) *Tree { return &Tree{dest: r, levels: map[Level]map[string]string{}} }
+func NewTree(r migrate.Reader) *Tree {
+	return &Tree{dest: r, levels: map[Level]map[string]string{}, made: map[Level]map[string]string{}}
+}
 
 // Find returns the ID of the folder at a path within a category, "" for the
 // category itself. Without such a folder it fails with fs.ErrNotExist.
@@ -122,6 +125,12 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 func (t *Tree) set(l Level, names map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for name, id := range t.made[l] {
+		if names[name] == "" {
+			names[name] = id
+		}
+	}
+	delete(t.made, l)
 	t.levels[l] = names
 }
 
@@ -136,15 +145,23 @@ func (t *Tree) Forget(l Level) {
 func (t *Tree) ForgetAll(category string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.levels, func(l Level, _ map[string]string) bool { return l.Category == category })
+	ofCategory := func(l Level, _ map[string]string) bool { return l.Category == category }
+	maps.DeleteFunc(t.levels, ofCategory)
+	maps.DeleteFunc(t.made, ofCategory)
 }
 
 // Add notes a folder that was just made; nothing is in it yet.
 func (t *Tree) Add(l Level, name, id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if names := t.levels[l]; names != nil { // else forgotten meanwhile: one name must not pass for all of them
-		names[norm.NFC.String(name)] = id
+	name = norm.NFC.String(name)
+	if names := t.levels[l]; names != nil {
+		names[name] = id
+	} else { // forgotten meanwhile: one name must not pass for all of them, nor be missing in an answer that is on its way
+		if t.made[l] == nil {
+			t.made[l] = map[string]string{}
+		}
+		t.made[l][name] = id
 	}
 	t.levels[Level{l.Category, id}] = map[string]string{}
 }

@@ -35,3 +35,27 @@ func TestFolderMadeWhileItsLevelIsForgotten(t *testing.T) {
 	want("a", "a")
 	want("b", "b")
 }
+
+// A folder that is made while an answer from before is on its way is not made again.
+func TestTreeAddsToWhatIsAsked(t *testing.T) {
+	var late lateFolders
+	tree := NewTree(&late)
+	level := Level{"c", "parent"}
+	late.before = func() { tree.Add(level, "twins", "made") }
+	for range 2 {
+		if id, err := tree.Child(t.Context(), level, "twins"); id != "made" || err != nil {
+			t.Errorf("got %q and %v, want the folder that was made", id, err)
+		}
+	}
+}
+
+// lateFolders give an answer from before something happened.
+type lateFolders struct {
+	migrate.Reader
+	before func()
+}
+
+func (l *lateFolders) Folder(context.Context, string, int) (assets.Folder, error) {
+	l.before()
+	return assets.Folder{}, nil
+}
