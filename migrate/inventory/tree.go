@@ -21,9 +21,11 @@ type Tree struct {
 	dest   migrate.Reader
 	flight singleflight.Group
 
-	mu     sync.Mutex
-	levels map[Level]map[string]string // a level's folders: name -> id
-	made   map[Level]map[string]string // those that were added while their level was not known
+	mu        sync.Mutex
+	levels    map[Level]map[string]string // a level's folders: name -> id
+	made      map[Level]map[string]string // those that were added while their level was not known
+	turn      int                         // how often something was forgotten
+	forgotten map[string]int              // category -> the turn at which something of it was last
 }
 
 // A Level is where folders are directly: a category, or a folder of it.
@@ -31,7 +33,7 @@ type Level struct{ Category, Folder string }
 
 // NewTree returns a tree that asks r.
 func NewTree(r migrate.Reader) *Tree {
-	return &Tree{dest: r, levels: map[Level]map[string]string{}, made: map[Level]map[string]string{}}
+	return &Tree{dest: r, levels: map[Level]map[string]string{}, made: map[Level]map[string]string{}, forgotten: map[string]int{}}
 }
 
 // Find returns the ID of the folder at a path within a category, "" for the
@@ -86,23 +88,25 @@ func (t *Tree) children(ctx context.Context, l Level) (map[string]string, error)
 		return t.top(ctx, l)
 	}
 	_, err, _ := t.flight.Do(l.Folder, func() (any, error) {
+		asked := t.now()
 		f, err := t.dest.Folder(ctx, l.Folder, 1)
 		if err != nil {
 			return nil, err
 		}
-		t.set(l, byName(f.Folders))
+		t.set(l, byName(f.Folders), asked)
 		return nil, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.children(ctx, l)
+	return t.children(ctx, l) // again if it was forgotten meanwhile
 }
 
 // top reads the top levels of all categories: the service has one request for
 // them together.
 func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 	_, err, _ := t.flight.Do("", func() (any, error) {
+		asked := t.now()
 		all, err := t.dest.Folders(ctx)
 		if err != nil {
 			return nil, err
@@ -112,7 +116,7 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 			in[f.CategoryID] = append(in[f.CategoryID], f)
 		}
 		for category, folders := range in {
-			t.set(Level{category, ""}, byName(folders))
+			t.set(Level{category, ""}, byName(folders), asked)
 		}
 		return nil, nil
 	})
@@ -122,9 +126,22 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 	return t.children(ctx, l) // again if the answer was to somebody with another category
 }
 
-func (t *Tree) set(l Level, names map[string]string) {
+// now gives the turn at which a level is asked for.
+func (t *Tree) now() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.turn
+}
+
+// set takes the answer about a level that was asked for at a turn. What is known by then is as
+// new or newer, as folders were added to it meanwhile; and who had the level forgotten meanwhile
+// wants an answer from after that.
+func (t *Tree) set(l Level, names map[string]string, asked int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.levels[l] != nil || t.forgotten[l.Category] > asked {
+		return
+	}
 	for name, id := range t.made[l] {
 		if names[name] == "" {
 			names[name] = id
@@ -138,6 +155,7 @@ func (t *Tree) set(l Level, names map[string]string) {
 func (t *Tree) Forget(l Level) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.turnOf(l.Category)
 	delete(t.levels, l)
 }
 
@@ -145,9 +163,16 @@ func (t *Tree) Forget(l Level) {
 func (t *Tree) ForgetAll(category string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.turnOf(category)
 	ofCategory := func(l Level, _ map[string]string) bool { return l.Category == category }
 	maps.DeleteFunc(t.levels, ofCategory)
 	maps.DeleteFunc(t.made, ofCategory)
+}
+
+// turnOf begins a turn, from which on no answer about a category counts that was asked for before.
+func (t *Tree) turnOf(category string) {
+	t.turn++
+	t.forgotten[category] = t.turn
 }
 
 // Add notes a folder that was just made; nothing is in it yet.

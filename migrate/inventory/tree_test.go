@@ -49,13 +49,61 @@ func TestTreeAddsToWhatIsAsked(t *testing.T) {
 	}
 }
 
+// One answer has the folders of all categories. One that is asked for another of them hides none
+// that is made meanwhile.
+func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
+	var late lateFolders
+	tree := NewTree(&late)
+	texts, images := Level{Category: "texts"}, Level{Category: "images"}
+	want := func(l Level, id string) {
+		t.Helper()
+		if got, err := tree.Child(t.Context(), l, "twins"); got != id || err != nil {
+			t.Errorf("in %s: got %q and %v, want %q", l.Category, got, err, id)
+		}
+	}
+	want(texts, "")
+	late.before = func() { tree.Add(texts, "twins", "made") }
+	late.folders = []assets.Folder{{ID: "other", Name: "other", CategoryID: "texts"}}
+	want(images, "")
+	want(texts, "made")
+}
+
+// Who has a level forgotten is not given an answer that was asked for before.
+func TestForgottenLevelIsAskedForAnew(t *testing.T) {
+	for _, l := range []Level{{"c", ""}, {"c", "parent"}} {
+		var late lateFolders
+		tree := NewTree(&late)
+		late.before = func() {
+			late.before = nil
+			tree.Forget(l)
+			late.next = []assets.Folder{{ID: "shown", Name: "lost", CategoryID: "c"}}
+		}
+		if id, err := tree.Child(t.Context(), l, "lost"); id != "shown" || err != nil {
+			t.Errorf("%+v: got %q and %v, want the folder that showed up", l, id, err)
+		}
+	}
+}
+
 // lateFolders give an answer from before something happened.
 type lateFolders struct {
 	migrate.Reader
-	before func()
+	before        func()
+	folders, next []assets.Folder // next: of the answers after that
 }
 
+func (l *lateFolders) answer() []assets.Folder {
+	was := l.folders
+	if l.before != nil {
+		l.before()
+	}
+	if l.next != nil {
+		l.folders = l.next
+	}
+	return was
+}
+
+func (l *lateFolders) Folders(context.Context) ([]assets.Folder, error) { return l.answer(), nil }
+
 func (l *lateFolders) Folder(context.Context, string, int) (assets.Folder, error) {
-	l.before()
-	return assets.Folder{}, nil
+	return assets.Folder{Folders: l.answer()}, nil
 }
