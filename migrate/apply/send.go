@@ -110,7 +110,7 @@ func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prep
 		if err == nil {
 			asset, sent, err = a.upload(ctx, c, i, p.content)
 		}
-		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
+		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, assets.ErrInDoubt) {
 			return asset, c, sent, err
 		}
 		if err := s.forget(ctx, c, i.Folder); err != nil {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
@@ -36,7 +37,14 @@ type structure struct {
 	mu      sync.Mutex
 	folders map[string]map[string]string // category -> path -> id
 	lost    map[state.PlaceKey]time.Time // asked for without an answer; until when it may show up
+	young   []youngFolder                // in the order of time
 	shared  map[state.PlaceKey]bool      // see share
+}
+
+// A youngFolder was made so short a time ago that not all of the service may know it.
+type youngFolder struct {
+	place state.PlaceKey
+	known time.Time // when all of it does
 }
 
 func newStructure(ctx context.Context, a *Applier) (*structure, error) {
@@ -178,7 +186,8 @@ func (s *structure) lookup(ctx context.Context, category, folder string) (migrat
 }
 
 // forget makes us look anew at the folders of a category, because one of them is
-// not there any more, unless that has been done since.
+// not there any more, unless that has been done since. One that was just made may only
+// not be known to all of the service yet, so it is looked for until it must be.
 func (s *structure) forget(ctx context.Context, c migrate.Container, dir string) error {
 	known, err := s.known(ctx, c.Category)
 	if err != nil {
@@ -186,9 +195,15 @@ func (s *structure) forget(ctx context.Context, c migrate.Container, dir string)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Folder == "" || known[dir] == c.Folder {
-		clear(known)
-		s.tree.ForgetAll(c.Category)
+	if c.Folder != "" && known[dir] != c.Folder {
+		return nil
+	}
+	clear(known)
+	s.tree.ForgetAll(c.Category)
+	for _, f := range s.young {
+		if f.place.Category == c.Category {
+			s.lost[f.place] = f.known
+		}
 	}
 	return nil
 }
@@ -208,26 +223,51 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 		return id, nil
 	}
 	made, err, _ := s.flight.Do(category+"/"+dir, func() (any, error) {
-		id, made, err := s.adoptOrMake(ctx, category, dir)
-		if err != nil {
-			return "", err
-		}
-		if made {
-			err = s.State.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
-		} else {
-			err = s.State.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
-		}
-		if err != nil {
-			return "", migrate.NewStateError(err)
-		}
-		faultpoint.Hit(faultpoint.FolderSaved)
 		s.mu.Lock()
-		known[dir] = id
+		id, ok := known[dir] // by another worker, meanwhile
 		s.mu.Unlock()
-		return id, nil
+		if ok {
+			return id, nil
+		}
+		return s.saveFolder(ctx, known, category, dir)
 	})
 	id, _ = made.(string)
 	return id, err
+}
+
+// saveFolder adopts or makes a folder, and has it known from then on.
+func (s *structure) saveFolder(ctx context.Context, known map[string]string, category, dir string) (string, error) {
+	id, made, err := s.adoptOrMake(ctx, category, dir)
+	if err != nil {
+		return "", err
+	}
+	if made {
+		err = s.State.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
+	} else {
+		err = s.State.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
+	}
+	if err != nil {
+		return "", migrate.NewStateError(err)
+	}
+	faultpoint.Hit(faultpoint.FolderSaved)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known[dir] = id
+	if made {
+		s.grown()
+		s.young = append(s.young, youngFolder{state.PlaceKey{Category: category, Path: dir}, clock.Now().Add(s.ConfirmTimeout)})
+	}
+	return id, nil
+}
+
+// grown drops the folders that are young no more.
+func (s *structure) grown() {
+	now := clock.Now()
+	n := slices.IndexFunc(s.young, func(f youngFolder) bool { return now.Before(f.known) })
+	if n < 0 {
+		n = len(s.young)
+	}
+	s.young = slices.Delete(s.young, 0, n)
 }
 
 // known gives the folders of a category that the journal knows.
