@@ -48,13 +48,14 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
-	misnamed := ""
-	if err == nil {
-		misnamed, err = a.rename(ctx, i, &asset)
-	}
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
 		return judge(ctx, i, err)
+	}
+	misnamed, err := a.rename(ctx, i, &asset)
+	if err != nil {
+		i.Digest = sent.digest
+		return judgeUnnamed(ctx, i, err)
 	}
 	faultpoint.Hit(faultpoint.Sent)
 	receipt := receiptOf(i, asset, c, sent.digest)
@@ -66,6 +67,15 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(misnamed, r.outcome.Error)
 		r.outcome.Misnamed = true
 	}
+	return r
+}
+
+// judgeUnnamed is judge for an item whose asset has the new content, and not its name yet. That
+// is in doubt, whatever the error: where nothing passes for sent, the next plan takes the
+// content for people's.
+func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
+	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrInDoubt))
+	r.answer = true // to the content; to give a name twice does no harm
 	return r
 }
 

@@ -1,13 +1,17 @@
 package engine
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
+	"assetferry/migrate/apply"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -75,8 +79,9 @@ func TestRecasedNameAfterAFailure(t *testing.T) {
 	for _, fault := range []string{
 		"POST /assets/{id} drop=after once=1", "POST /assets/{id} drop=before once=1",
 		"PATCH /assets/{id} drop=after once=1", "PATCH /assets/{id} drop=before once=1", "PATCH /assets/{id} status=500 once=1",
+		"PATCH /assets/{id} status=503 once=1, PATCH /assets/{id} status=503 once=2, PATCH /assets/{id} status=503 once=3", // all tries of the client
 	} {
-		w := newWorld(t, faults(t, fault))
+		w := newWorld(t, faults(t, strings.Split(fault, ", ")...))
 		w.put("Photo.jpg", "before")
 		w.syncs(syncing())
 		before := w.receipt("Photo.jpg")
@@ -86,10 +91,73 @@ func TestRecasedNameAfterAFailure(t *testing.T) {
 		if r := w.receipt("photo.jpg"); r.Asset != before.Asset || r.Filename() != "photo.jpg" {
 			t.Errorf("%s: got %+v", fault, r)
 		}
+		if n := w.revisions(before.Asset); n != 2 {
+			t.Errorf("%s: %d revisions, want 2", fault, n)
+		}
 		if all := w.assetsAt(); len(all) != 1 || all[0].Name != "photo.jpg" || all[0].Digest != digest("after") {
 			t.Errorf("%s: at the destination is %v", fault, all)
 		}
 		w.wantSound()
+	}
+}
+
+// A run that ends after the new content of an asset and before its new name leaves that name to
+// the next one. The content is ours and not people's by then, and is not sent again.
+func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(stop, abort func()) (status int){
+		"told to stop, too many requests": func(stop, _ func()) int { stop(); return http.StatusTooManyRequests },
+		"told to stop, unavailable":       func(stop, _ func()) int { stop(); return http.StatusServiceUnavailable },
+		"aborted":                         func(_, abort func()) int { abort(); return http.StatusServiceUnavailable },
+		"unavailable":                     func(_, _ func()) int { return http.StatusServiceUnavailable },
+		"gateway timeout":                 func(_, _ func()) int { return http.StatusGatewayTimeout },
+		"unauthorized":                    func(_, _ func()) int { return http.StatusUnauthorized },
+	} {
+		for _, listed := range []bool{true, false} { // again, as the command has it done before it goes on
+			t.Run(fmt.Sprintf("%s, listed again %t", name, listed), func(t *testing.T) {
+				w := newWorld(t)
+				w.put("Photo.jpg", "before", "z.jpg", "z")
+				w.syncs(syncing())
+				before := w.receipt("Photo.jpg")
+				w.source.Delete("Photo.jpg")
+				w.put("photo.jpg", "after")
+				ctx, abort := context.WithCancel(t.Context())
+				defer abort()
+				told := make(chan struct{})
+				stop := sync.OnceFunc(func() { close(told) })
+				restore := w.answers("/assets/"+before.Asset, func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+					if r.Method != http.MethodPatch {
+						return next.RoundTrip(withBody(r, body))
+					}
+					status := end(stop, abort)
+					return reply(r, status, fmt.Sprintf(`{"statusCode":%d,"message":"no","data":null,"traceId":"t"}`, status)), nil
+				})
+				first, err := w.tryWith(ctx, w.deps(), syncing(), func(a *apply.Applier) { a.Stop = told })
+				restore()
+				if i := w.item(first, "photo.jpg"); i.State != state.ItemInDoubt || !strings.Contains(i.Error, "its asset has the new content") {
+					t.Errorf("the first run (%v) left %+v", err, i)
+				}
+				if listed {
+					must(t, w.applier(w.deps()).SettleDoubts(t.Context(), first.Run))
+					must(t, w.journal.Relist(t.Context(), first.Run.Num))
+				}
+				second := w.syncs(syncing())
+				if conflicts := w.statesOf(second, state.ItemConflict); conflicts > 0 {
+					t.Errorf("%d conflicts", conflicts)
+				}
+				if r := w.receipt("photo.jpg"); r.Asset != before.Asset || r.Filename() != "photo.jpg" || r.Size != int64(len("after")) {
+					t.Errorf("got %+v", r)
+				}
+				if a := w.assetOf("photo.jpg"); a.Filename() != "photo.jpg" || w.content(a) != "after" {
+					t.Errorf("its asset is %+v", a)
+				}
+				if n := w.revisions(before.Asset); n != 2 {
+					t.Errorf("%d revisions, want 2", n)
+				}
+				w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2})
+				w.wantSound()
+			})
+		}
 	}
 }
 
