@@ -169,9 +169,9 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, o.approver); err != nil {
 		return err
 	}
-	planner := planner(f, s, o.retryParked)
+	planner := planner(f, s, o.settle, o.retryParked)
 	guard(f, planner, o.sync)
-	planner.ResponseTimeout, planner.Describes = applier.ResponseTimeout, applier.Provenance == "always"
+	planner.Describes = applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
 	printOvertaken(f, plan)

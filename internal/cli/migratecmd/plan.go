@@ -110,7 +110,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if err != nil {
 		return err
 	}
-	planner := planner(f, s, o.retryParked)
+	planner := planner(f, s, 0, o.retryParked)
 	guard(f, planner, o.sync)
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
@@ -249,11 +249,12 @@ func showDecision(f *command.Factory, l event.Plan) {
 	f.Out.Printf("%-9s %s  (%s)", l.Action, key, why)
 }
 
-// planner makes what makes a plan.
-func planner(f *command.Factory, s *endpoints, retryParked bool) *plan.Planner {
+// planner makes what makes a plan; settle is as for settleTimes.
+func planner(f *command.Factory, s *endpoints, settle time.Duration, retryParked bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, f.Settings.Concurrency, s.journal.FormerAlive()
 	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
+	_, p.ResponseTimeout = settleTimes(settle, s.dest.Profile.ListingDelay)
 	return p
 }
 

@@ -28,7 +28,7 @@ func TestSettleTimes(t *testing.T) {
 	}
 }
 
-// A run reckons with the profile of its destination.
+// A run and a plan reckon with the profile of their destination.
 func TestSettleTimesOfAProfile(t *testing.T) {
 	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {
@@ -37,8 +37,12 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 	defer journal.Close()
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
 	d := &command.Destination{Profile: profile.Profile{ListingDelay: 15 * time.Second}}
-	applier := applier(f, &endpoints{dest: d, journal: journal}, MigrateOptions{})
+	s := &endpoints{dest: d, journal: journal}
+	applier := applier(f, s, MigrateOptions{})
 	if want := apply.DefaultConfirmTimeout + 30*time.Second; applier.ConfirmTimeout != want {
 		t.Errorf("it waits %v, want %v", applier.ConfirmTimeout, want)
+	}
+	if planner := planner(f, s, 0, false); planner.ResponseTimeout != applier.ResponseTimeout {
+		t.Errorf("a plan waits %v for other sources, a run %v", planner.ResponseTimeout, applier.ResponseTimeout)
 	}
 }
