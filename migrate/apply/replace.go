@@ -70,9 +70,9 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	return r
 }
 
-// judgeUnnamed is judge for an item whose asset has the new content, and not its name yet. That
-// is in doubt, whatever the error: where nothing passes for sent, the next plan takes the
-// content for people's.
+// judgeUnnamed is judge for an item whose asset has the new content and not its name yet. It is
+// in doubt whatever the error: were it taken for unsent, the next plan would read the new
+// content as an edit by people.
 func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
 	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrInDoubt))
 	r.answer = true // to the content; to give a name twice does no harm
