@@ -64,7 +64,7 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 	})
 }
 
-// AliasesOf lists those of one owner, with keys after the given one.
+// AliasesOf lists those of one owner.
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAliases(),

@@ -45,8 +45,8 @@ func (s *Store) Choices(ctx context.Context, destination string) (map[string]str
 	return s.pairsOfText(ctx, "list category choices", `SELECT extension, category FROM choices WHERE destination = ?`, destination)
 }
 
-// SaveChoices remembers choices of a category. A choice made before stays,
-// unless its category is gone from the destination and forgotten with it.
+// SaveChoices remembers choices of a category, instead of those made before for the same
+// extensions. A category that is gone from the destination is forgotten with its choices.
 func (s *Store) SaveChoices(ctx context.Context, destination string, choices map[string]string) error {
 	return s.Write(ctx, "save category choices", func(ctx context.Context, tx *sql.Tx) error {
 		for extension, category := range choices {

@@ -221,7 +221,8 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 }
 
 // FinishUndo ends an undo in which nothing is left to do. What was gone already is
-// remembered with that as it was before the run: not at all, if that created it.
+// remembered with that as it was before the run: not at all, if that created it, or if
+// another object has its key by now.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	return s.Write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
 		const gone = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
@@ -234,7 +235,9 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 		if err != nil {
 			return err
 		}
-		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, now, gone, undo.Num); err != nil {
+		const free = gone + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
+			WHERE f.run = (SELECT undoes FROM runs WHERE num = ?2) AND f.key = items.key AND r.asset <> f.receipt ->> '$.asset')`
+		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =

@@ -18,7 +18,7 @@ import (
 // tellTales are words that runs come across, with what the help calls them.
 func tellTales() map[string]string {
 	return map[string]string{
-		"CaptionWord": "metadata", "CreatorWord": "metadata", "CreditWord": "metadata", "TagWord": "metadata", "47.12": "metadata",
+		"CaptionWord": "metadata", "CreatorWord": "metadata", "CreditWord": "metadata", "TagWord": "metadata", "-47.12": "metadata", // no time reads so
 		"FolderWord": "names", "NameWord": "names", "127.0.0.1": "URLs",
 	}
 }
@@ -29,7 +29,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	dir := t.TempDir()
 	xmp := `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description
 		xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:exif="http://ns.adobe.com/exif/1.0/"
-		photoshop:Credit="CreditWord" exif:GPSLatitude="47,7.2N" exif:GPSLongitude="8,7.2E">
+		photoshop:Credit="CreditWord" exif:GPSLatitude="47,7.2S" exif:GPSLongitude="8,7.2E">
 		<dc:creator><rdf:Seq><rdf:li>CreatorWord</rdf:li></rdf:Seq></dc:creator>
 		<dc:description><rdf:Alt><rdf:li xml:lang="x-default">CaptionWord</rdf:li></rdf:Alt></dc:description>
 		<dc:subject><rdf:Bag><rdf:li>TagWord</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF></x:xmpmeta>`

@@ -534,3 +534,35 @@ func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
 	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "trash done": 1})
 	w.wantSound()
 }
+
+// An asset that is gone is not brought back under a name that another object has by now: what is
+// known of that object stays, and the undo comes to its end.
+func TestUndoOfAMoveWhoseAssetIsGone(t *testing.T) {
+	w := newWorld(t)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	w.put("a.jpg", "moved", "b.jpg", "too", "stays.txt", "s")
+	w.syncs(removing)
+	for _, key := range []string{"a.jpg", "b.jpg"} {
+		w.source.Delete(sources.Key(key))
+	}
+	w.put("dir/a.jpg", "moved", "dir/b.jpg", "too")
+	night := w.syncs(removing)
+	w.wantStates(night, map[string]int64{"move done": 2, "unchanged skipped": 1})
+	w.put("a.jpg", "another")
+	w.syncs(removing)
+	w.trash("dir/a.jpg")
+	w.trash("dir/b.jpg")
+	undo := w.undo(night)
+	w.wantStates(undo, map[string]int64{"skip skipped": 2})
+	if r := w.receipt("a.jpg"); r.Run == night.Run.Num || r.Size != int64(len("another")) {
+		t.Errorf("a.jpg has the receipt %+v", r)
+	}
+	if r := w.receipt("b.jpg"); r.Size != int64(len("too")) { // as before that night; its asset is gone
+		t.Errorf("b.jpg has the receipt %+v", r)
+	}
+	for _, key := range []sources.Key{"dir/a.jpg", "dir/b.jpg"} {
+		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, key); !errors.Is(err, state.ErrNotFound) {
+			t.Errorf("%s has the receipt %+v (%v)", key, r, err)
+		}
+	}
+}
