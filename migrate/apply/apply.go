@@ -151,8 +151,8 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 }
 
 // recall gives the items that a former process left in doubt. What goes many with a request
-// is not among them: nothing speaks against doing it twice, so it is planned again, and only
-// looked at where the run does not go on.
+// is not among them: it is looked at here, as the run may yet be given up, and planned again
+// where it was not done. Nothing speaks against doing it twice.
 func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {
@@ -170,10 +170,7 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 		}
 	}
 	move, trash, join := a.bulk(moveMethod{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joinMethod{a.Collector, a.run})
-	if a.settleOnly {
-		return s, doubts, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
-	}
-	return s, doubts, errors.Join(move.planAgain(ctx, many[state.Move]), trash.planAgain(ctx, many[state.Trash]), join.planAgain(ctx, many[state.Adopt]))
+	return s, doubts, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
 }
 
 func (a *Applier) bulk(m Method) *Bulk {

@@ -117,7 +117,9 @@ func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 		outcomes, cause := b.Ask(ctx, batch)
 		faultpoint.Hit(faultpoint.Sent)
 		left := without(batch, outcomes)
-		if err := b.record(ctx, batch, outcomes); err != nil {
+		if err := b.record(ctx, batch, outcomes); err != nil && cause != nil && len(left) > 0 {
+			return errors.Join(err, b.giveUp(ctx, left, cause))
+		} else if err != nil {
 			return b.stopWith(ctx, err, left)
 		}
 		switch batch = left; {
@@ -276,7 +278,7 @@ func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	return cause
 }
 
-// stopWith gives back items of which nothing was sent, and why the run ends.
+// stopWith gives back items that were not done, and why the run ends.
 func (b *Bulk) stopWith(ctx context.Context, why error, items []state.Item) error {
 	if err := b.release(ctx, items); err != nil {
 		return errors.Join(why, err)

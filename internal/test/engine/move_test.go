@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -356,6 +357,65 @@ func TestMovesAreStopped(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 100, "move planned": 50})
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"move done": 150})
+}
+
+// A move that came through is known as soon as its run goes on, even if that ends again before
+// anything is moved: who gives the run up then finds the asset where it is.
+func TestMoveThatCameThroughIsKnown(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"))
+	w.before(failing(errNoDisk), "record outcomes")
+	if err := w.applySync(t.Context(), w.deps(), plan); !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.unhook()
+	stop := make(chan struct{})
+	close(stop)
+	if err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.Stop = stop }); err != migrate.ErrStopped {
+		t.Errorf("got %v, want it stopped", err)
+	}
+	w.wantStates(plan, map[string]int64{"move done": 1})
+}
+
+// A run that ends because the service refuses one move after the other still looks for those of
+// which it has no answer.
+func TestRefusedMovesDoNotHideLostOnes(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(22)
+	w.migrate(migrate.DefaultRules())
+	var items []state.Item
+	refused := map[string]int{}
+	for n := range 22 {
+		name, dir := fmt.Sprintf("%03d.jpg", n), "refused"
+		if n < 20 {
+			refused[w.receipt(name).Asset] = http.StatusForbidden
+		} else {
+			dir = "taken"
+		}
+		items = append(items, w.renames(name, dir+"/"+name, w.images, dir, name))
+	}
+	plan := w.planSync(syncRules("keep"), items...)
+	no, err := json.Marshal(refused)
+	must(t, err)
+	asked := 0
+	restore := w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		if asked++; asked == 1 {
+			return reply(r, http.StatusMultiStatus, string(no)), nil
+		}
+		answer, err := next.RoundTrip(withBody(r, body))
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		return nil, errors.Join(errors.New("connection lost"), err)
+	})
+	err = w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.RetryPauses = nil })
+	restore()
+	if _, broken := errors.AsType[*apply.BreakerError](err); !broken {
+		t.Errorf("got %v, want the circuit breaker", err)
+	}
+	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 20})
 }
 
 // A move whose answer is lost is looked at, and where the journal fails meanwhile the run
