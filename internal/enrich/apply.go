@@ -112,14 +112,14 @@ func (w *writer) apply(ctx context.Context, c enrichment.Enrichable) error {
 	if why := strayed(e, now); why != "" {
 		return w.conflict(ctx, e, why)
 	}
-	before, after := changeOf(e, now)
-	if err := w.Store.Apply(ctx, w.run.Num, e.Num, before, after); err != nil {
-		return err
-	}
-	if isDecorative(e) {
+	if isDecorative(e) { // first, because what was begun is finished without it
 		if err := w.Decorative(ctx, true, e.Asset); err != nil {
 			return err
 		}
+	}
+	before, after := changeOf(e, now)
+	if err := w.Store.Apply(ctx, w.run.Num, e.Num, before, after); err != nil {
+		return err
 	}
 	return w.carryOut(ctx, enrichment.Change{Run: w.run.ID, Enrichment: e, State: enrichment.ChangeApplying, Before: before, After: after}, now)
 }

@@ -176,6 +176,50 @@ func TestDecorative(t *testing.T) {
 	}
 }
 
+// That an asset needs no description is remembered and taken back with its proposal, whenever the
+// process dies.
+func TestDecorativeAfterACrash(t *testing.T) {
+	for call := 1; ; call++ {
+		w := newWorld(t, 1)
+		w.answers = func(string) string { return `{"alt": "", "tags": [], "decorative": true}` }
+		_, err := w.ask(w.engine(), nil)
+		must(t, err)
+		w.accept()
+		died := false
+		dies := func(what func(e *Engine) error) {
+			w.calls, w.fault = 0, fault{at: call, kill: true, err: errKilled}
+			err := what(w.engine())
+			if died = died || w.fault.struck; !w.fault.struck {
+				must(t, err)
+			}
+			w.fault = fault{}
+		}
+		wants := func(marked int64) {
+			t.Helper()
+			if counts, err := w.engine().Findings(t.Context()); err != nil || counts.Findings[FindingDecorative] != marked {
+				t.Errorf("killed at call %d: got %+v (%v), want %d", call, counts, err, marked)
+			}
+		}
+		dies(func(e *Engine) error { _, err := e.Apply(t.Context()); return err })
+		_, err = w.engine().Apply(t.Context())
+		must(t, err)
+		wants(1)
+		runs, err := w.store.Runs(t.Context(), library, 100)
+		must(t, err)
+		for _, r := range runs {
+			if r.Command == "apply" {
+				dies(func(e *Engine) error { _, err := e.Undo(t.Context(), r.ID); return err })
+				_, err = w.engine().Undo(t.Context(), r.ID)
+				must(t, err)
+			}
+		}
+		wants(0)
+		if !died {
+			return
+		}
+	}
+}
+
 // What was said about an asset since the survey counts.
 func TestChangedSinceSurvey(t *testing.T) {
 	w := newWorld(t, 4)

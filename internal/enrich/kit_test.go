@@ -178,7 +178,7 @@ func (w *world) call(carryOut func() error) error {
 // hook has calls fail that write what becomes of questions and changes.
 func (w *world) hook(op string, done bool) error {
 	if !slices.Contains([]string{"begin run", "note questions", "record answers", "abandon questions", "forget conversation",
-		"finish run", "note change", "record change", "note undo", "record undo"}, op) {
+		"finish run", "note change", "record change", "note undo", "record undo", "mark decorative"}, op) {
 		return nil
 	}
 	w.mu.Lock()

@@ -58,13 +58,13 @@ func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[enrichment.
 
 // undo takes one change back. Its error ends the run.
 func (w *writer) undo(ctx context.Context, c enrichment.Change) error {
-	if err := w.Store.Undo(ctx, c.Run, c.Enrichment.Num, w.run.Num); err != nil {
-		return err
-	}
-	if isDecorative(c.Enrichment) {
+	if isDecorative(c.Enrichment) { // first, as in apply
 		if err := w.Decorative(ctx, false, c.Enrichment.Asset); err != nil {
 			return err
 		}
+	}
+	if err := w.Store.Undo(ctx, c.Run, c.Enrichment.Num, w.run.Num); err != nil {
+		return err
 	}
 	c.State = enrichment.ChangeUndoing
 	return w.settleOne(ctx, c)
