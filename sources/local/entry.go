@@ -14,6 +14,8 @@ type entry struct {
 	info fs.FileInfo // of what a followed link leads to; of the link itself if that failed
 	link bool        // a link was followed
 	err  error
+
+	listed bool // by its directory, although it is not found there
 }
 
 // look says what a name in a directory is at this moment.
@@ -33,8 +35,23 @@ func (w *walk) look(d *directory, name string) entry {
 	return entry{info: target, link: true}
 }
 
+// find looks a name up. If nothing is found, it may have been removed since its directory was
+// read, or be one that a mount lists and does not know: only the former is gone.
+func (w *walk) find(d *directory, name string) (entry, error) {
+	e := w.look(d, name)
+	if !e.isGone() {
+		return e, nil
+	}
+	listed, err := w.isListed(d, name)
+	if listed && err == nil {
+		e = w.look(d, name) // it may be there again
+		e.listed = true
+	}
+	return e, err
+}
+
 // isGone reports whether the entry itself, not what it links to, is not there.
-func (e entry) isGone() bool { return !e.link && errors.Is(e.err, fs.ErrNotExist) }
+func (e entry) isGone() bool { return !e.link && !e.listed && errors.Is(e.err, fs.ErrNotExist) }
 
 // isUnknown reports whether the entry is there but may be anything.
 func (e entry) isUnknown() bool {

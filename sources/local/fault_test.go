@@ -34,21 +34,31 @@ func TestDirectoryThatFailsHalfWay(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		top  bool // the root fails, not "dir"
+		gone bool // "dir" is removed
 		err  error
 		want []sources.Object
 		fail bool
 	}{
 		"an entry's trouble": {err: syscall.EIO, want: []sources.Object{hidden, a, b, z}},
-		"removed meanwhile":  {err: fs.ErrNotExist, want: []sources.Object{z}},
+		"removed meanwhile":  {gone: true, err: fs.ErrNotExist, want: []sources.Object{z}},
+		"not found":          {err: fs.ErrNotExist, want: []sources.Object{hidden, a, b, z}},
 		"our own trouble":    {err: syscall.EMFILE, fail: true},
 		"at the top":         {top: true, err: syscall.EIO, fail: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := listWith(t, func(root *os.Root, top bool) (nameReader, error) {
+				path := filepath.Clean(root.Name())
 				if top != test.top {
 					return readDirectory(root)
 				}
-				return &failingReader{[]string{"b", "a"}, test.err}, nil
+				names := []string{"b", "a"}
+				if test.gone {
+					names = nil
+					if err := os.RemoveAll(path); err != nil {
+						return nil, err
+					}
+				}
+				return &failingReader{names, test.err}, nil
 			})
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)

@@ -33,23 +33,38 @@ type directory struct {
 	prefix string // of the keys in it: empty at the top, else with a slash at its end
 	info   fs.FileInfo
 	parent *directory
+
+	names         []string // in it, as far as they matter
+	missing, lost []string // of them: those that were not found, and those that it listed all the same
 }
 
 // list yields what is in a directory and below it.
 func (w *walk) list(d *directory) error {
-	names, err := w.names(d)
-	switch {
-	case err == nil:
-	case d.parent == nil || w.isFatal(err):
-		return err
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // removed while it was read, so it is empty
-	default:
-		if err := w.obstacle(d.prefix, sources.UnreadableDirectory); err != nil {
+	var err error
+	if d.names, err = w.names(d); err != nil {
+		if d.parent == nil {
+			return err
+		}
+		if err := w.excuse(d.parent, strings.TrimPrefix(d.prefix, d.parent.prefix), err); err != nil {
 			return err
 		}
 	}
-	return w.visitAll(d, names)
+	return w.visitAll(d)
+}
+
+// excuse gives an error that ends the walk, and else yields the obstacle of a directory, whose
+// name comes with its slash, that cannot be read. One that was removed meanwhile is empty.
+func (w *walk) excuse(d *directory, name string, why error) error {
+	if w.isFatal(why) {
+		return why
+	}
+	if errors.Is(why, fs.ErrNotExist) {
+		e, err := w.find(d, strings.TrimSuffix(name, "/"))
+		if err != nil || errors.Is(e.err, fs.ErrNotExist) && !e.listed {
+			return err
+		}
+	}
+	return w.obstacle(d.prefix+name, sources.UnreadableDirectory)
 }
 
 // visitAll yields what the names in a directory stand for, in the order of the keys.
@@ -58,9 +73,9 @@ func (w *walk) list(d *directory) error {
 // the names before its slash are through, and no name has to be looked at beforehand
 // to be put in its place. Each that waits begins with the one that waited before it,
 // so the last to come is the first to be entered.
-func (w *walk) visitAll(d *directory, names []string) error {
+func (w *walk) visitAll(d *directory) error {
 	var waiting []string
-	for _, name := range names {
+	for _, name := range d.names {
 		for n := len(waiting) - 1; n >= 0 && waiting[n] < name; n-- {
 			if err := w.enter(d, waiting[n]); err != nil {
 				return err
@@ -91,8 +106,10 @@ func (w *walk) visitAll(d *directory, names []string) error {
 // takes what is below it for gone.
 func (w *walk) visit(d *directory, name string) (isDirectory bool, err error) {
 	key := d.prefix + name
-	e := w.look(d, name)
+	e, err := w.find(d, name)
 	switch {
+	case err != nil:
+		return false, err
 	case e.isGone(), w.excluded.has(key, e.info):
 		return false, nil
 	case e.isUnknown():
@@ -115,22 +132,19 @@ func (w *walk) enter(d *directory, name string) error {
 	if prefix < w.after && !strings.HasPrefix(w.after, prefix) {
 		return nil
 	}
-	name = strings.TrimSuffix(name, "/")
-	e := w.look(d, name)
+	e, err := w.find(d, strings.TrimSuffix(name, "/"))
+	if err != nil {
+		return err
+	}
 	if e.isUnknown() {
 		return w.obstacle(prefix, sources.UnreadableDirectory)
 	}
 	if !w.descends(d, e) {
 		return nil
 	}
-	child, err := w.open(d, name, e)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil && w.isFatal(err):
-		return err
-	case err != nil:
-		return w.obstacle(prefix, sources.UnreadableDirectory)
+	child, err := w.open(d, strings.TrimSuffix(name, "/"), e)
+	if err != nil {
+		return w.excuse(d, name, err)
 	}
 	defer child.Close()
 	if w.isMarked(child) {

@@ -1,0 +1,112 @@
+package local
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"assetferry/sources"
+)
+
+// A ghostReader reads the names in a directory and some that are not there.
+type ghostReader struct {
+	nameReader
+	ghosts []string
+}
+
+func (r *ghostReader) Readdirnames(n int) ([]string, error) {
+	names, err := r.nameReader.Readdirnames(n)
+	if err == io.EOF && len(r.ghosts) > 0 {
+		names, r.ghosts = r.ghosts, nil
+		return names, nil
+	}
+	return names, err
+}
+
+// ghosts lists names in "dir" that are not there each time that it is read, and counts these.
+func ghosts(reads *int, at func(read int) ([]string, error)) func(*os.Root, bool) (nameReader, error) {
+	return func(root *os.Root, top bool) (nameReader, error) {
+		r, err := readDirectory(root)
+		if top || err != nil {
+			return r, err
+		}
+		*reads++
+		names, err := at(*reads)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		return &ghostReader{r, names}, nil
+	}
+}
+
+// What a directory goes on listing is not gone, even if nothing is found under that name, and
+// may be a directory. What it lists no more is.
+func TestListedAndNotFound(t *testing.T) {
+	var (
+		a = sources.Object{Key: "dir/a"}
+		b = sources.Object{Key: "dir/b"}
+		c = sources.Object{Key: "dir/c"}
+		z = sources.Object{Key: "z"}
+	)
+	lost := func(name string) []sources.Object {
+		return []sources.Object{{Key: sources.Key(name), Obstacle: sources.Unreadable}, {Key: sources.Key(name + "/"), Obstacle: sources.UnreadableDirectory}}
+	}
+	for name, test := range map[string]struct {
+		first, again []string
+		err          error // of reading again
+		want         []sources.Object
+		fail         bool
+	}{
+		"still listed":    {[]string{"b."}, []string{"b."}, nil, slices.Concat([]sources.Object{a, b}, lost("dir/b."), []sources.Object{c, z}), false},
+		"several":         {[]string{"b.", "aa"}, []string{"aa", "b."}, nil, slices.Concat([]sources.Object{a}, lost("dir/aa"), []sources.Object{b}, lost("dir/b."), []sources.Object{c, z}), false},
+		"removed":         {[]string{"b."}, nil, nil, []sources.Object{a, b, c, z}, false},
+		"one of them":     {[]string{"b.", "aa"}, []string{"b."}, nil, slices.Concat([]sources.Object{a, b}, lost("dir/b."), []sources.Object{c, z}), false},
+		"nobody can tell": {[]string{"b."}, nil, syscall.EIO, slices.Concat([]sources.Object{a, b}, lost("dir/b."), []sources.Object{c, z}), false},
+		"all removed":     {[]string{"b."}, nil, fs.ErrNotExist, []sources.Object{a, b, c, z}, false},
+		"our own trouble": {[]string{"b."}, nil, syscall.EMFILE, []sources.Object{a, b}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			got, err := listWith(t, ghosts(&reads, func(read int) ([]string, error) {
+				if read == 1 {
+					return slices.Clone(test.first), nil
+				}
+				return slices.Clone(test.again), test.err
+			}))
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if test.fail != errors.Is(err, syscall.EMFILE) || !test.fail && err != nil {
+				t.Errorf("error is %v", err)
+			}
+			if reads != 2 {
+				t.Errorf("the directory was read %d times, want 2", reads)
+			}
+		})
+	}
+}
+
+// What comes while its directory is read again is listed as what it is.
+func TestNotFoundAndThereAgain(t *testing.T) {
+	reads := 0
+	var dir string
+	read := ghosts(&reads, func(read int) ([]string, error) {
+		if read == 1 {
+			return []string{"bb"}, nil
+		}
+		return nil, os.WriteFile(filepath.Join(dir, "bb"), nil, 0o644)
+	})
+	got, err := listWith(t, func(root *os.Root, top bool) (nameReader, error) {
+		dir = root.Name()
+		return read(root, top)
+	})
+	want := []sources.Object{{Key: "dir/a"}, {Key: "dir/b"}, {Key: "dir/bb"}, {Key: "dir/c"}, {Key: "z"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
