@@ -295,33 +295,6 @@ func (g restoreMethod) replace(ctx context.Context, c *restoration) error {
 	return nil
 }
 
-// swap trashes the asset that was sent instead of the former one, which comes out of the
-// trash if it was put there.
-func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
-	refused, err := apply.Refusals(g.write.Trash(ctx, c.Now.Asset))
-	if err != nil {
-		return err
-	}
-	if refusal := refused.Refusal(c.Now.Asset); refusal != nil && !errors.Is(refusal, fs.ErrNotExist) {
-		return refusal
-	}
-	faultpoint.Hit(faultpoint.Sent)
-	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
-	if errors.Is(err, fs.ErrNotExist) {
-		if refused, err = apply.Refusals(g.write.Restore(ctx, assets.Restoration{AssetID: c.BeforeRun.Asset})); err != nil {
-			return err
-		}
-		if refusal := refused.Refusal(c.BeforeRun.Asset); errors.Is(refusal, fs.ErrNotExist) {
-			return errEmptied
-		} else if refusal != nil {
-			return refusal
-		}
-		c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
-	}
-	c.current, c.done = err == nil, err == nil
-	return err
-}
-
 // outcome is what became of an item; it has no state if nobody knows.
 func (c *restoration) outcome() state.Outcome {
 	switch {
@@ -349,19 +322,14 @@ func (g restoreMethod) Look(ctx context.Context, i state.Item) (o state.Outcome,
 	c := all[0]
 	c.asset, err = g.Dest.Asset(ctx, i.Asset)
 	if errors.Is(err, fs.ErrNotExist) && c.IsSwapped() {
-		c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
-		c.done = err == nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+		return g.lookAtSwapped(ctx, c)
+	} else if errors.Is(err, fs.ErrNotExist) {
 		return o, nil // that is told when it is tried again
 	} else if err != nil {
 		return o, err
 	}
 	if err := g.findEdit(ctx, c); err != nil {
 		return o, err
-	}
-	if c.done {
-		return c.outcome(), nil
 	}
 	if c.done, err = g.isDone(ctx, c); err != nil || !c.done {
 		return o, err

@@ -37,7 +37,10 @@ func (g restoreMethod) findRevised(ctx context.Context, c *restoration) error {
 	return err
 }
 
-var errEmptied = collect.RestoreError("it is not in the trash of the service any more, and so it is lost there")
+const (
+	errEmptied    = collect.RestoreError("it is not in the trash of the service any more, and so it is lost there")
+	errNotAllowed = collect.RestoreError("its extension is not allowed there any more")
+)
 
 // formerRevision finds the revision that has the content which an asset had before: what we
 // had sent by then, or what somebody made of that, which is the newest. It is empty if the

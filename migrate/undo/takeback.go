@@ -18,6 +18,7 @@ import (
 type Reverter interface {
 	migrate.Trasher
 	Restore(ctx context.Context, restorations ...assets.Restoration) error
+	ValidateRestore(ctx context.Context, ids ...string) (map[string]assets.Restorability, error)
 	Move(ctx context.Context, to assets.Target, transfers ...assets.Transfer) error
 	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
 	UseRevision(ctx context.Context, id, revisionID string) error

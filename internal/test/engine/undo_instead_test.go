@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/profile"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// An instead is a night in which a new asset was sent instead of the former one, which is in
+// the trash.
+type instead struct {
+	*world
+	rules         migrate.Rules
+	night         migrate.Plan
+	former, later string // ids
+}
+
+func newInstead(t *testing.T) *instead {
+	t.Helper()
+	w := &instead{
+		world: newWorld(t, func(o *sandbox.Options) { o.Profile = profile.Profile{Version: 1, Lacks: []string{"replace"}} }),
+		rules: syncRules("keep"),
+	}
+	w.rules.Sync.Delete, w.rules.Sync.OnReplaceRefused = "trash", "new-asset"
+	w.put("stays.jpg", "stays", "a.jpg", "a")
+	w.sync(says(), w.rules)
+	w.former = w.receipt("a.jpg").Asset
+	w.put("a.jpg", "other")
+	w.night = w.sync(says(), w.rules)
+	w.later = w.receipt("a.jpg").Asset
+	if w.former == w.later {
+		t.Fatal("no new asset was sent")
+	}
+	return w
+}
+
+// refuses has the service refuse to take assets out of the trash: each for itself, or the
+// whole request.
+func (w *instead) refuses(status int, ids ...string) {
+	w.answers("/assets/restore", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		for _, id := range ids {
+			switch {
+			case !strings.Contains(body, id):
+			case status == http.StatusMultiStatus:
+				return reply(r, status, fmt.Sprintf(`{"%s":403}`, id)), nil
+			default:
+				return reply(r, status, fmt.Sprintf(`{"statusCode":%d,"message":"no","data":null,"traceId":"t"}`, status)), nil
+			}
+		}
+		return next.RoundTrip(withBody(r, body))
+	})
+}
+
+// wantLater looks whether the object has the asset of the night, which the next one leaves alone.
+func (w *instead) wantLater() {
+	w.Helper()
+	if r := w.receipt("a.jpg"); r.Asset != w.later {
+		w.Errorf("its asset is %s, want %s", r.Asset, w.later)
+	}
+	if a, err := w.other.Asset(w.Context(), w.later); err != nil || a.Filename() != "a.jpg" {
+		w.Errorf("the asset of the night: %s, %v", a.Filename(), err)
+	}
+	if got, _ := w.states(w.sync(says(), w.rules)); !gocmp.Equal(got, map[string]int64{"unchanged skipped": 2}) {
+		w.Errorf("the next night came to %v", got)
+	}
+}
+
+func (w *instead) wantFailure(undo migrate.Plan, says ...string) {
+	w.Helper()
+	i := w.item(undo, "a.jpg")
+	if i.State != state.ItemFailed {
+		w.Errorf("it is %s", i.State)
+	}
+	for _, text := range says {
+		if !strings.Contains(i.Error, text) {
+			w.Errorf("its error is %q, want %q in it", i.Error, text)
+		}
+	}
+}
+
+// Nothing is trashed as long as nobody knows that the former asset can come back.
+func TestUndoOfNewAssetWhoseFormerCannotComeBack(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		prepare func(*instead)
+		says    string
+	}{
+		"emptied trash": {func(w *instead) { must(w, w.other.Delete(w.Context(), w.former)) }, "not in the trash of the service any more"},
+		"place that is gone": {func(w *instead) {
+			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":false,"hasNameConflict":false,"isExtensionAllowed":true}}}`)
+		}, "folder where it was is not there any more"},
+		"extension that is not allowed": {func(w *instead) {
+			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":false}}}`)
+		}, "extension is not allowed there any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newInstead(t)
+			tc.prepare(w)
+			var undo migrate.Plan
+			asked := w.during(func() { undo = w.undo(w.night) })
+			if n := asked["POST /assets/trash"]; n > 0 {
+				t.Errorf("%d requests to trash something", n)
+			}
+			w.wantFailure(undo, tc.says, "asset "+w.later+" stays")
+			w.wantLater()
+		})
+	}
+}
+
+// validates has the service answer what restoring would meet.
+func (w *instead) validates(answer string) {
+	w.answers("/assets/restore/validate", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+		return reply(r, http.StatusOK, answer), nil
+	})
+}
+
+// Where the former asset is refused all the same, the one that was trashed for it comes back.
+func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*instead){
+		"by itself":        func(w *instead) { w.refuses(http.StatusMultiStatus, w.former) },
+		"with its request": func(w *instead) { w.refuses(http.StatusBadRequest, w.former) },
+		"for its name":     func(w *instead) { w.upload(w.images, "", "a.jpg", "of somebody else") },
+		"as not there": func(w *instead) {
+			w.validates(fmt.Sprintf(validNow, w.former))
+			must(w, w.other.Delete(w.Context(), w.former))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newInstead(t)
+			prepare(w)
+			w.wantFailure(w.undo(w.night), "asset "+w.later+" stays")
+			w.wantLater()
+		})
+	}
+}
+
+const validNow = `{"assets":{"%s":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":true}}}`
+
+// Where neither of the two can be had back, the item says where they are.
+func TestUndoOfNewAssetWhenNeitherComesBack(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusMultiStatus, http.StatusBadRequest, http.StatusForbidden} {
+		w := newInstead(t)
+		w.refuses(status, w.former, w.later)
+		w.wantFailure(w.undo(w.night), "asset "+w.later+", which was sent instead, is in the trash, too", "restore it there")
+	}
+}
+
+// An undo that ended between the two finds out again whether the former asset can come back.
+func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
+	w := newInstead(t)
+	restore := w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+		return reply(r, http.StatusServiceUnavailable, `{}`), nil
+	})
+	if _, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false); err == nil {
+		t.Fatal("the undo did not end early")
+	}
+	restore()
+	if _, err := w.other.Asset(t.Context(), w.later); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the asset of the night is not in the trash: %v", err)
+	}
+	must(t, w.other.Delete(t.Context(), w.former))
+	w.wantFailure(w.undo(w.night), "not in the trash of the service any more", "asset "+w.later+" stays")
+	w.wantLater()
+}
+
+// Wherever an undo is cut off, going on with it brings the former asset back.
+func TestUndoOfNewAssetIsCutOff(t *testing.T) {
+	t.Parallel()
+	for n, cut := 1, true; cut; n++ {
+		w := newInstead(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cut = false
+		w.gate.on(func(at int, _ *http.Request) error {
+			if at == n {
+				cut = true
+				cancel()
+			}
+			return ctx.Err()
+		})
+		_, err := w.takeBack(ctx, w.deps(), w.night.Run.ID, false)
+		cancel()
+		w.gate.on(nil)
+		if cut != (err != nil) {
+			t.Errorf("cut off at request %d: %v", n, err)
+		}
+		if cut {
+			w.undo(w.night)
+		}
+		if r := w.receipt("a.jpg"); r.Asset != w.former || w.content(w.assetOf("a.jpg")) != "a" {
+			t.Errorf("cut off at request %d: its asset is %s, want %s", n, r.Asset, w.former)
+		}
+		if _, err := w.other.Asset(t.Context(), w.later); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("cut off at request %d: the asset of the night is there: %v", n, err)
+		}
+		w.close()
+	}
+}
+
+// Where the service refuses the request for want of a right, the undo ends, but not in between.
+func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
+	w := newInstead(t)
+	w.refuses(http.StatusForbidden, w.former)
+	_, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false)
+	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+" stays") {
+		t.Errorf("the undo ended with %v", err)
+	}
+	if _, err := w.other.Asset(t.Context(), w.later); err != nil {
+		t.Errorf("the asset of the night: %v", err)
+	}
+}
+
+// Where the former asset cannot be asked for, the undo ends before anything is trashed.
+func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
+	w := newInstead(t)
+	next := w.gate.next
+	w.gate.next = forbidding{next, "/assets/" + w.former}
+	asked := w.during(func() {
+		if _, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false); err == nil {
+			t.Error("the undo did not end early")
+		}
+	})
+	w.gate.next = next
+	if n := asked["POST /assets/trash"]; n > 0 {
+		t.Errorf("%d requests to trash something", n)
+	}
+}
+
+// A forbidding service refuses what is asked of one address.
+type forbidding struct {
+	http.RoundTripper
+	path string
+}
+
+func (f forbidding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != f.path {
+		return f.RoundTripper.RoundTrip(r)
+	}
+	return reply(r, http.StatusForbidden, `{"statusCode":403,"message":"no","data":null,"traceId":"t"}`), nil
+}
