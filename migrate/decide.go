@@ -67,6 +67,7 @@ type Situation struct {
 	Shared      bool     // another source has its asset, too
 	Gone        bool     // it has arrived, and is not at the source any more
 	Expired     bool     // and has been gone for long enough
+	Elsewhere   bool     // unless it is what cannot be taken for now, under another key
 	Excess      bool     // as more are than may be trashed
 }
 
@@ -167,6 +168,8 @@ func decideGone(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, ReasonOrphaned
 	case !s.Expired:
 		return state.Skip, ReasonGracePeriod
+	case s.Elsewhere:
+		return state.Skip, ReasonElsewhere
 	case s.Shared:
 		return state.Conflict, ReasonShared
 	case s.Standing == StandingMoved && !r.Overwrites():

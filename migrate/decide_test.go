@@ -58,6 +58,7 @@ func syncLaws() []law {
 
 		{func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "never" }, state.Skip, because(ReasonOrphaned)},
 		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Elsewhere }, state.Skip, because(ReasonElsewhere)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonShared)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
@@ -99,10 +100,10 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryMaybe, MemorySeeming} {
 					for _, standing := range []Standing{StandingUnknown, StandingAsLeft, StandingDeleted, StandingMoved, StandingEdited, StandingDescribed} {
 						for _, parked := range []Reason{"", ReasonParked} {
-							for flags := range 64 {
+							for flags := range 128 {
 								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, Parked: parked,
 									Undescribed: flags&1 != 0, Redescribed: flags&2 != 0, Shared: flags&4 != 0,
-									Gone: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0}
+									Gone: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0, Elsewhere: flags&64 != 0}
 								cases += checkDecideSync(t, s)
 							}
 						}
@@ -111,7 +112,7 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*2*3*4*6*2*64*12 {
+	if cases != 2*2*3*4*6*2*128*12 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }

@@ -78,3 +78,38 @@ func TestNewSkipsOfEachReason(t *testing.T) {
 		t.Errorf("got %v", keys)
 	}
 }
+
+// What could not be taken is met anew if an earlier run did not meet it, could take it, or knew its
+// size.
+func TestMeetsAnew(t *testing.T) {
+	c := newCalendar(t)
+	ctx := t.Context()
+	stage := func(keys ...string) int64 {
+		c.begin("sync")
+		var items []Item
+		for _, key := range keys {
+			i := decided(key, Skip, ItemFailed)
+			i.Size, i.Obstacle = 0, sources.UnreadableDirectory
+			items = append(items, i)
+		}
+		sized := decided("sized", Skip, ItemFailed)
+		sized.Obstacle = sources.Unreadable
+		skipped := decided("skipped", Skip, ItemSkipped)
+		skipped.Size, skipped.Obstacle = 0, sources.Symlink
+		must(t, c.Stage(ctx, c.run.Num, Page{Done: true, Items: append(items, sized, skipped)}))
+		must(t, c.Decided(ctx, c.run.Num, append(items, sized, skipped)))
+		must(t, c.FinishPlan(ctx, c.run.Num, "hash", json.RawMessage("[]")))
+		must(t, c.SetRunState(ctx, c.run.Num, Planned, Applying))
+		must(t, c.FinishSync(ctx, c.run, Ending{}))
+		return c.run.Num
+	}
+	none, one, both := stage(), stage("a/"), stage("a/", "b/")
+	for _, tc := range []struct {
+		run, earlier int64
+		want         bool
+	}{{none, one, false}, {one, none, true}, {one, both, false}, {both, one, true}, {both, both, false}} {
+		if anew, err := c.MeetsAnew(ctx, tc.run, tc.earlier); err != nil || anew != tc.want {
+			t.Errorf("run %d after run %d: %v (%v), want %v", tc.run, tc.earlier, anew, err, tc.want)
+		}
+	}
+}

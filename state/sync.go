@@ -191,6 +191,15 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 	return err
 }
 
+// MeetsAnew reports whether a run met anything of unknown size that could not be taken, and that
+// an earlier run did not meet like that.
+func (s *Store) MeetsAnew(ctx context.Context, run, earlier int64) (anew bool, err error) {
+	const unsized = `state = 'failed' AND size = 0 AND obstacle <> ''`
+	err = s.r.row(ctx, "look for what could not be taken before", `SELECT EXISTS (SELECT 1 FROM items i WHERE run = ?1 AND `+unsized+`
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = i.key AND `+unsized+`))`, run, earlier).Scan(&anew)
+	return anew, err
+}
+
 // Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
 func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)

@@ -121,7 +121,7 @@ type FailingObject struct {
 
 // goneReasons are those of objects that are gone and of which no person has to decide.
 var goneReasons = map[migrate.Reason]bool{
-	migrate.ReasonOrphaned: true, migrate.ReasonGracePeriod: true, migrate.ReasonTooMany: true, migrate.ReasonExpired: true, migrate.ReasonBothGone: true,
+	migrate.ReasonOrphaned: true, migrate.ReasonGracePeriod: true, migrate.ReasonElsewhere: true, migrate.ReasonTooMany: true, migrate.ReasonExpired: true, migrate.ReasonBothGone: true,
 }
 
 // driftReasons are those that follow from what people did at the destination.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func (l *library) put(keysAndContents ...string) {
 // snapshot gives what the findings in memory say.
 func (h *handover) snapshot() map[finding]string {
 	s := map[finding]string{
-		theListing: fmt.Sprint(*h.listing), theGone: fmt.Sprint(*h.gone), theFollowed: fmt.Sprint(h.followed), theClaimed: fmt.Sprint(h.claimed),
+		theListing: fmt.Sprint(*h.listing), theGone: fmt.Sprint(*h.gone), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),
 		theHeld: fmt.Sprint(*h.held), theLost: fmt.Sprint(h.lost), theCursor: fmt.Sprint(*h.cursor), theDoubled: fmt.Sprint(h.doubled.Load()),
 		theViolations: fmt.Sprint(len(h.violated.all)), thePlaces: fmt.Sprint(h.places.containers, h.places.creates, h.places.limits),
 	}
@@ -119,6 +120,16 @@ func (h *handover) snapshot() map[finding]string {
 		s[thePlaces] += fmt.Sprint(*p)
 	}
 	return s
+}
+
+// shut is a source that does not give the content of one object.
+type shut struct{ sources.Source }
+
+func (s shut) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == "shut.jpg" {
+		return nil, &sources.Error{Op: "open", Source: "memory", Key: o.Key, Err: fs.ErrPermission}
+	}
+	return s.Source.Open(ctx, o, offset)
 }
 
 // A pass changes no finding but those that it declares to write. Of a library in which all has
@@ -142,10 +153,10 @@ func TestPassesWriteWhatTheyDeclare(t *testing.T) {
 	}
 	l.source.Delete("Case.jpg")
 	l.source.Delete("move.jpg")
-	l.put("case.jpg", "after", "changed.jpg", "now", "claimed.jpg", "claimed.jpg", "moved.jpg", "moved", "with.jpg", "equal")
+	l.put("case.jpg", "after", "changed.jpg", "now", "claimed.jpg", "claimed.jpg", "moved.jpg", "moved", "shut.jpg", "shut!", "with.jpg", "equal")
 
 	p, run := l.begin()
-	p.DriftShare, p.Guards = 0.4, safety.Guards{}
+	p.DriftShare, p.Guards, p.Source = 0.4, safety.Guards{}, shut{l.source}
 	run, err := l.store.Run(t.Context(), run.ID)
 	must(t, err)
 	shared := &planning{Planner: p, run: run, started: p.Now()}

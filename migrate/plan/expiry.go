@@ -3,6 +3,8 @@ package plan
 import (
 	"context"
 	"errors"
+	"maps"
+	"time"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -13,7 +15,8 @@ import (
 type expiry struct {
 	*planning
 	*decisions
-	held *heldDeletes
+	unread unreadSizes
+	held   *heldDeletes
 }
 
 // heldDeletes is why a plan trashes none of the assets that it would; "" if it may.
@@ -29,45 +32,50 @@ func (e *expiry) do(ctx context.Context) error {
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
-	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
+	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonElsewhere)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
 		return nil
 	}
-	hoped, err := e.mayBeMoved(ctx)
+	doubt, err := e.mayBeMoved(ctx)
 	if err != nil {
 		return err
 	}
-	due, err := e.countExpired(ctx, hoped)
-	if err != nil || due == 0 {
+	expired, due, err := e.countExpired(ctx, doubt)
+	if err != nil || expired == 0 {
 		return err
 	}
 	excess, err := e.guardDeletes(ctx, due)
 	if err != nil {
 		return err
 	}
-	return e.eachGone(ctx, hoped, func(i state.Item, expired bool) error {
-		if !expired {
+	return e.eachGone(ctx, doubt, func(i state.Item, s migrate.Situation) error {
+		if !s.Expired {
 			return nil
 		}
-		action, why := migrate.Decide(migrate.Situation{Gone: true, Expired: true, Excess: excess}, e.Rules)
+		s.Excess = excess
+		action, why := migrate.Decide(s, e.Rules)
 		migrate.SetDecision(&i, action, why)
 		return e.store(ctx, i)
 	})
 }
 
-func (e *expiry) countExpired(ctx context.Context, hoped map[int64]bool) (due int64, err error) {
-	err = e.eachGone(ctx, hoped, func(_ state.Item, expired bool) error {
-		if expired {
+// countExpired counts what has been gone for long enough, and of that the assets that are due.
+func (e *expiry) countExpired(ctx context.Context, doubt doubts) (expired, due int64, err error) {
+	err = e.eachGone(ctx, doubt, func(_ state.Item, s migrate.Situation) error {
+		if s.Expired {
+			expired++
+		}
+		if s.Expired && !s.Elsewhere {
 			due++
 		}
 		return nil
 	})
-	return due, err
+	return expired, due, err
 }
 
 // eachGone passes the items whose assets may be trashed some day to f, and whether they
 // have been gone for long enough: by the time of the first listing that missed them, and by
-// one more that was finished since; and unless one of a size that is hoped for may be it.
-func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
+// one more that was finished since; and whether they may be what is in doubt.
+func (e *expiry) eachGone(ctx context.Context, doubt doubts, f func(i state.Item, s migrate.Situation) error) error {
 	orphans := newMergeCursor(e.State.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
 	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemSkipped, state.ItemPlanned) {
@@ -84,27 +92,96 @@ func (e *expiry) eachGone(ctx context.Context, hoped map[int64]bool, f func(i st
 		if known, err = e.stillAlone(ctx, i.Key, known); err != nil {
 			return err
 		}
-		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.GracePeriod))
-		if err := f(i, expired); err != nil {
+		s := migrate.Situation{Gone: true, Elsewhere: doubt.has(i.Size, orphan.Since)}
+		s.Expired = known && orphan.Runs > 0 && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.GracePeriod))
+		if err := f(i, s); err != nil {
 			return err
 		}
 	}
 	return errors.Join(e.flush(ctx), orphans.err)
 }
 
-// mayBeMoved gives the sizes of objects that are there and cannot be taken for now: one of
-// them may be what is gone, under another key.
-func (e *expiry) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err error) {
-	sizes = map[int64]bool{}
+// doubts are what is there and cannot be taken for now: any of it may be what is gone, under
+// another key.
+type doubts struct {
+	sizes map[int64]bool
+	since time.Time // there is something of unknown size since then, see unsizedSince; zero if there is none
+}
+
+// has reports whether an object may be in doubt by its size, or by when it was missed first: what
+// could not be looked into before that is not where it went.
+func (d doubts) has(size int64, missed time.Time) bool {
+	return d.sizes[size] || !d.since.IsZero() && !missed.After(d.since)
+}
+
+// mayBeMoved finds what is there and cannot be taken for now.
+func (e *expiry) mayBeMoved(ctx context.Context) (doubt doubts, err error) {
+	doubt.sizes = maps.Clone(e.unread)
+	known := newMergeCursor(e.State.Fingerprints(ctx, e.run.Pair.ID, ""), func(r state.Receipt) sources.Key { return r.Key })
+	defer known.stop()
+	unsized := false
 	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
 		if err != nil {
-			return nil, err
+			return doubt, err
 		}
-		if i.Asset == "" && (i.State != state.ItemSkipped || i.Reason == string(migrate.ReasonTooYoung)) {
-			sizes[i.Size] = true
+		waits, err := e.waits(i, known)
+		if err != nil {
+			return doubt, err
+		}
+		switch {
+		case !waits:
+		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
+			unsized = true
+		default:
+			doubt.sizes[i.Size] = true
 		}
 	}
-	return sizes, nil
+	if unsized {
+		doubt.since, err = e.unsizedSince(ctx)
+	}
+	return doubt, err
+}
+
+// waits reports whether an item is of an object that may be taken some day. One that is archived
+// and has its asset, as it was sent, does not count.
+func (e *expiry) waits(i state.Item, known *mergeCursor[state.Receipt]) (bool, error) {
+	switch {
+	case i.Asset != "":
+		return false, nil
+	case i.State != state.ItemSkipped, i.Reason == string(migrate.ReasonTooYoung):
+		return true, nil
+	case i.Reason != string(migrate.ReasonArchived):
+		return false, nil
+	}
+	r, found, err := known.find(i.Key)
+	return !found || !sameFingerprint(i.Object, r.Object, e.Source.Traits().Precision), err
+}
+
+// manyRuns are more than anybody asks how long something has been failing.
+const manyRuns = 1000
+
+// unsizedSince gives the time since which every listing has had all of unknown size that this one
+// has. Only finished runs count that noted what is gone: all else they found, beside it.
+func (e *expiry) unsizedSince(ctx context.Context) (since time.Time, err error) {
+	since = e.run.ListedAt
+	before, err := e.State.FinishedBefore(ctx, e.run, manyRuns)
+	if err != nil {
+		return since, err
+	}
+	for _, r := range before {
+		rules, err := migrate.ReadRules(r)
+		if err != nil {
+			return since, err
+		}
+		if !rules.FollowsDeletions() {
+			continue
+		}
+		if anew, err := e.State.MeetsAnew(ctx, e.run.Num, r.Num); err != nil || anew {
+			return since, err
+		}
+		since = r.ListedAt
+	}
+	return since, nil
 }
 
 // stillAlone reports of an object that is gone, and of which is known since when, whether it

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
 	"assetferry/migrate/plan/identical"
@@ -15,11 +16,15 @@ import (
 // followedKeys are objects that are gone and go by another key now.
 type followedKeys map[sources.Key]bool
 
+// unreadSizes are those of new objects that may be what is gone, and whose contents cannot be read.
+type unreadSizes map[int64]bool
+
 // moves are objects that only got another key.
 type moves struct {
 	*planning
 	*decisions
 	successions *successions
+	unread      unreadSizes
 }
 
 // do finds among what is new the objects that have only got another key: those
@@ -54,9 +59,17 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	if len(of.Gone) == 0 || len(of.New) == 0 {
 		return nil
 	}
-	contents, err := m.contentsOf(ctx, of)
+	contents, unread, err := m.contentsOf(ctx, of)
 	if err != nil {
 		return err
+	}
+	for n, why := range unread {
+		if why == nil {
+			continue
+		}
+		if err := m.leave(ctx, of.New[n].Item, why); err != nil {
+			return err
+		}
 	}
 	for _, equal := range of.ByContent(contents) {
 		if err := m.follow(ctx, equal); err != nil {
@@ -66,17 +79,32 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	return nil
 }
 
-// contentsOf gives the digests of new objects; "" for those that cannot be read. What a
+// leave decides about a new object that may be one which is gone, and whose content cannot be
+// read: it is not sent, since it may well be readable by then, and would get a second asset. One
+// that is parked stays so.
+func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
+	m.unread[i.Size] = true
+	if i.State == state.ItemParked {
+		return nil
+	}
+	m.successions.places.withdraw()
+	migrate.SetDecision(&i, state.Skip, migrate.ReasonUnreadable)
+	class, _ := retry.Classify(why)
+	i.Class, i.Error = string(class), why.Error()
+	return m.store(ctx, i)
+}
+
+// contentsOf gives the digests of new objects, or why one of them cannot be read. What a
 // version tag tells need not be read. That tags differ tells nothing: those of objects that are
 // encrypted, or came in parts, are not made from the content, and need not look otherwise.
-func (m *moves) contentsOf(ctx context.Context, of identical.Group) ([]string, error) {
+func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []string, unread []error, err error) {
 	byTag := map[string]string{}
 	for _, c := range of.Gone {
 		if m.provesContent(c.VersionTag) {
 			byTag[c.VersionTag] = string(c.Digest)
 		}
 	}
-	contents := make([]string, len(of.New))
+	contents, unread = make([]string, len(of.New)), make([]error, len(of.New))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(m.Concurrency)
 	for n, c := range of.New {
@@ -88,13 +116,14 @@ func (m *moves) contentsOf(ctx context.Context, of identical.Group) ([]string, e
 			if parallel.Err() != nil {
 				return context.Cause(parallel)
 			}
-			if err == nil { // else sending it will tell what is wrong with it
-				contents[n] = string(digest)
+			if migrate.HasClass(err, retry.Fatal) {
+				return err
 			}
+			contents[n], unread[n] = string(digest), err
 			return nil
 		})
 	}
-	return contents, g.Wait()
+	return contents, unread, g.Wait()
 }
 
 // follow decides what becomes of objects of one content, some of which are gone and some

@@ -16,6 +16,7 @@ const (
 	theGone       finding = "gone"          // see goneCount
 	thePlaces     finding = "places"        // see placements
 	theFollowed   finding = "followed keys" // see followedKeys
+	theUnread     finding = "unread sizes"  // see unreadSizes
 	theClaimed    finding = "claimed"       // see claimedAssets
 	theHeld       finding = "held deletes"  // see heldDeletes
 	theLost       finding = "lost owners"   // see lostOwners
@@ -42,6 +43,7 @@ type handover struct {
 	gone     *goneCount
 	places   *placements
 	followed followedKeys
+	unread   unreadSizes
 	claimed  claimedAssets
 	held     *heldDeletes
 	lost     lostOwners
@@ -53,7 +55,7 @@ type handover struct {
 func newHandover(p *planning) *handover {
 	return &handover{
 		listing: &listing{}, gone: &goneCount{}, places: &placements{planning: p, containers: map[migrate.Place]bool{}},
-		followed: followedKeys{}, claimed: claimedAssets{}, held: &heldDeletes{}, lost: lostOwners{},
+		followed: followedKeys{}, unread: unreadSizes{}, claimed: claimedAssets{}, held: &heldDeletes{}, lost: lostOwners{},
 		cursor: &driftCursor{}, doubled: &doubledNames{}, violated: &violations{},
 	}
 }
@@ -99,14 +101,14 @@ func (p *planning) passes(h *handover) []pass {
 			step: &changedSidecars{p, out}},
 		{name: "part aliases", updates: findings{absentItems, changeItems, thePlaces, theFollowed}, writes: findings{createItems},
 			step: &aliasPartings{parting{planning: p, decisions: out, decider: object}, successions}},
-		{name: "match moves", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems},
-			step: &moves{p, out, successions}},
+		{name: "match moves", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems, theUnread},
+			step: &moves{p, out, successions, h.unread}},
 		{name: "match recased keys", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems},
 			step: &recasings{p, out, h.places, h.followed}},
 		{name: "free names", reads: findings{createItems}, updates: findings{changeItems},
 			step: &freedNames{p, out}},
-		{name: "expire", reads: findings{createItems}, updates: findings{absentItems}, writes: findings{trashItems, theHeld},
-			step: &expiry{p, out, h.held}},
+		{name: "expire", reads: findings{createItems, theUnread}, updates: findings{absentItems}, writes: findings{trashItems, theHeld},
+			step: &expiry{p, out, h.unread, h.held}},
 		// What people did at the destination.
 		{name: "survey", updates: findings{changeItems, trashItems, thePlaces}, writes: findings{createItems, theLost},
 			step: &survey{p, out, object, lost}},

@@ -17,6 +17,7 @@ var inMemory = map[reflect.Type]finding{
 	reflect.TypeFor[goneCount]():     theGone,
 	reflect.TypeFor[placements]():    thePlaces,
 	reflect.TypeFor[followedKeys]():  theFollowed,
+	reflect.TypeFor[unreadSizes]():   theUnread,
 	reflect.TypeFor[claimedAssets](): theClaimed,
 	reflect.TypeFor[heldDeletes]():   theHeld,
 	reflect.TypeFor[lostOwners]():    theLost,

@@ -25,6 +25,7 @@ type model struct {
 	things  map[string]*thing      // at the destination, by id; what is in the trash, too
 	known   map[string]remembrance // what has arrived, by key
 	cursor  sources.Key            // how far assets were compared with what was left
+	unread  time.Time              // when all that cannot be read was met first; zero if all can
 }
 
 // An object is one at the source.
@@ -100,7 +101,7 @@ func newModel() *model {
 
 // copied gives a model of its own, as of now.
 func (m *model) copied() *model {
-	c := &model{maps.Clone(m.objects), maps.Clone(m.words), map[string]*thing{}, maps.Clone(m.known), m.cursor}
+	c := &model{maps.Clone(m.objects), maps.Clone(m.words), map[string]*thing{}, maps.Clone(m.known), m.cursor, m.unread}
 	for id, t := range m.things {
 		same := *t
 		c.things[id] = &same
@@ -271,6 +272,8 @@ func (m *model) bury(f *forecast, gone []string) {
 			f.Items[key] = verdict{state.Skip, migrate.ReasonOrphaned, ""}
 		case known.missed == 0 || f.begins.Before(known.since.Add(r.GracePeriod)):
 			f.Items[key] = verdict{state.Skip, migrate.ReasonGracePeriod, ""}
+		case !m.unread.IsZero() && !known.since.Truncate(time.Millisecond).After(m.unread): // it may be what cannot be read
+			f.Items[key] = verdict{state.Skip, migrate.ReasonElsewhere, ""}
 		default:
 			due = append(due, key)
 		}

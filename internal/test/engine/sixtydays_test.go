@@ -175,6 +175,7 @@ func (l *life) sync(n int) {
 	if l.left != nil {
 		night = l.left.round
 	}
+	l.model.unread = l.unreadSince()
 	evening := l.model.copied()
 	f := l.model.foresee(night, time.Now())
 	l.notes("  night: delete %s, %s, repair %v, checksum %v, share %.2f, accept %d deletes and %d changes: %v", night.rules.Sync.Delete,
@@ -499,6 +500,39 @@ type seenThing struct {
 	modified time.Time
 }
 
+// unreadSince gives when all that cannot be read now was met first, and in every finished night
+// since; zero if all can be read.
+func (l *life) unreadSince() (since time.Time) {
+	var shut []sources.Key
+	for key, o := range l.model.objects {
+		if o.Obstacle != "" {
+			shut = append(shut, sources.Key(key))
+		}
+	}
+	if len(shut) == 0 {
+		return since
+	}
+	since = time.Now()
+	runs, err := l.journal.RunsOf(l.Context(), l.pair.ID, 1000)
+	must(l, err)
+	for _, r := range runs {
+		rules, err := migrate.ReadRules(r)
+		must(l, err)
+		if r.State != state.Finished || r.Undoes != 0 || !rules.FollowsDeletions() {
+			continue
+		}
+		for _, key := range shut {
+			i, err := l.journal.Item(l.Context(), r.Num, key)
+			if errors.Is(err, state.ErrNotFound) || err == nil && (i.Obstacle == "" || i.State != state.ItemFailed) {
+				return since
+			}
+			must(l, err)
+		}
+		since = r.ListedAt
+	}
+	return since
+}
+
 // learn brings the model up to date after a night that nobody can foresee, as something
 // went wrong. Whatever it was, nothing is lost by it, and nothing is there twice.
 //
@@ -604,6 +638,7 @@ func (m *model) wants(id string) bool {
 func (l *life) again(n int, night round) {
 	time.Sleep(time.Minute)
 	night.limit.AcceptChanges = 1000
+	l.model.unread = l.unreadSince()
 	f := l.model.foresee(night, time.Now())
 	l.notes("  once more: %v", f.summary())
 	plan := l.finishes(night, f, true)

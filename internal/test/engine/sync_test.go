@@ -1,13 +1,19 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/sources"
@@ -83,10 +89,11 @@ func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	w.put("a.jpg", "a", "locked/b.jpg", "b", "locked/c/d.jpg", "d", "lockedx.jpg", "x", "z.jpg", "z")
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
-	for _, key := range []sources.Key{"locked/b.jpg", "locked/c/d.jpg", "z.jpg"} {
-		w.source.Delete(key)
-	}
+	w.source.Delete("locked/b.jpg")
+	w.source.Delete("locked/c/d.jpg")
 	w.source.PutObject(sources.Object{Key: "locked/", Obstacle: sources.UnreadableDirectory}, nil)
+	w.syncs(removing)
+	w.source.Delete("z.jpg")
 	for range 3 {
 		plan := w.syncs(removing)
 		if i := w.item(plan, "locked/c/d.jpg"); i.Reason != string(migrate.ReasonUnseen) || i.State != state.ItemSkipped {
@@ -257,6 +264,217 @@ func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
 	if i := w.item(plan, "new/a.jpg"); i.Action != state.Move || i.Asset != id {
 		t.Errorf("got %+v", i)
 	}
+}
+
+// What has no size because it could not be looked into may be all that is gone, under other
+// keys, be it a folder or one object: then nothing is trashed.
+func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
+	t.Parallel()
+	for _, o := range []sources.Object{
+		{Key: "press/", Obstacle: sources.UnreadableDirectory},
+		{Key: "press/a.jpg", Obstacle: sources.Unreadable},
+		{Key: "press/a.jpg", Obstacle: sources.Unreadable.Because("the server answers 500")},
+		{Key: "press/a.jpg", Obstacle: sources.Miswritten.Because("its address is none")},
+	} {
+		w := newWorld(t)
+		w.put("photos/a.jpg", "picture", "b.jpg", "another picture", "c.jpg", "to be there")
+		removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+		w.syncs(removing)
+		id := w.receipt("photos/a.jpg").Asset
+		w.source.Delete("photos/a.jpg")
+		w.source.PutObject(o, nil)
+		narrow := syncing(func(s *migrate.SyncRules) { s.Failed = migrate.NewKeyList([]sources.Key{"c.jpg"}) })
+		w.syncs(narrow) // which meets the obstacle and does not look for what is gone
+		w.syncs(removing)
+		for range 2 {
+			plan := w.syncs(removing)
+			if i := w.item(plan, "photos/a.jpg"); i.State != state.ItemSkipped || i.Reason != string(migrate.ReasonElsewhere) {
+				t.Fatalf("%s: got %+v", o.Obstacle, i)
+			}
+		}
+		w.source.Delete("b.jpg") // after what cannot be looked into was there
+		w.syncs(removing)
+		if i := w.item(w.syncs(removing), "b.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
+			t.Errorf("%s: what is gone since is %s (%s)", o.Obstacle, i.Action, i.Reason)
+		}
+		w.source.Delete(o.Key)
+		w.put("press/a.jpg", "picture")
+		if i := w.item(w.syncs(removing), "press/a.jpg"); i.Action != state.Move || i.Asset != id {
+			t.Errorf("%s: got %+v", o.Obstacle, i)
+		}
+		w.close()
+	}
+}
+
+// What could not be looked into while an object was still there is not where that went, nor is
+// what is not there any more.
+func TestSyncTrashesBesideWhatWasNeverRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there", "empty.jpg", "")
+	w.source.PutObject(sources.Object{Key: "lost+found/", Obstacle: sources.UnreadableDirectory}, nil)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	w.syncs(removing)
+	w.source.Delete("a.jpg")
+	w.source.Delete("empty.jpg")
+	w.syncs(removing)
+	w.source.PutObject(sources.Object{Key: "new/", Obstacle: sources.UnreadableDirectory}, nil)
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+		t.Errorf("beside a folder that is new: %s (%s)", i.Action, i.Reason)
+	}
+	w.source.Delete("new/")
+	plan := w.syncs(removing)
+	for _, key := range []string{"a.jpg", "empty.jpg"} {
+		if i := w.item(plan, key); i.Action != state.Trash || i.State != state.ItemDone {
+			t.Errorf("beside a folder that nobody could ever read: %s: %s (%s)", key, i.Action, i.Reason)
+		}
+	}
+}
+
+// An archived object may be what is gone, unless it has its own asset.
+func TestSyncWaitsForWhatIsArchived(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("old/a.jpg", "picture", "b.jpg", "PICTURE 2", "cold.jpg", "picture 2", "c.jpg", "to be there")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	w.syncs(removing)
+	id, cold := w.receipt("old/a.jpg").Asset, w.receipt("cold.jpg").Object
+	w.source.Delete("old/a.jpg")
+	w.source.Delete("b.jpg")
+	cold.Obstacle = sources.Archived
+	w.source.PutObject(cold, nil)
+	w.source.PutObject(sources.Object{Key: "new/a.jpg", Size: int64(len("picture")), Obstacle: sources.Archived}, nil)
+	for range 3 {
+		w.syncs(removing)
+	}
+	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
+		t.Error("b.jpg is still there: an archived object with an asset blocks what has its size")
+	}
+	w.put("new/a.jpg", "picture")
+	if i := w.item(w.syncs(removing), "new/a.jpg"); i.Action != state.Move || i.Asset != id {
+		t.Errorf("got %+v", i)
+	}
+}
+
+// unopened is a source that lists an object and does not give its content as long as err is set.
+type unopened struct {
+	sources.Source
+	key sources.Key
+	err error
+}
+
+func (u *unopened) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == u.key && u.err != nil {
+		return nil, &sources.Error{Op: "open", Source: "memory", Key: o.Key, Err: u.err}
+	}
+	return u.Source.Open(ctx, o, offset)
+}
+
+// A new object whose content cannot be had is not sent as a new one while it may be one that is
+// gone: as soon as it can be read it is moved, with its asset.
+func TestSyncWaitsForContentsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err    error
+		nights int
+	}{{fs.ErrPermission, 8}, {syscall.EIO, 1}, {syscall.EIO, 3}, {sources.ErrChanged, 3}} {
+		w := newWorld(t)
+		w.put("a.jpg", "picture", "c.jpg", "to be there")
+		removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+		w.syncs(removing)
+		id := w.receipt("a.jpg").Asset
+		w.source.Delete("a.jpg")
+		w.put("b.jpg", "picture")
+		source := &unopened{w.source, "b.jpg", tc.err}
+		d := w.deps()
+		d.Source = source
+		for range tc.nights {
+			w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "skip failed": 1})
+		}
+		source.err = nil
+		if i := w.item(w.syncWith(d, removing), "b.jpg"); i.Action != state.Move || i.Asset != id {
+			t.Errorf("%v: got %+v", tc.err, i)
+		}
+		w.close()
+	}
+}
+
+// An error that comes once, while contents are compared, makes no new asset of a renamed object.
+func TestSyncOfARenamedObjectThatIsReadLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there")
+	w.syncs(syncing())
+	id := w.receipt("a.jpg").Asset
+	w.source.Delete("a.jpg")
+	w.put("b.jpg", "picture")
+	source := &faltering{Source: w.source}
+	d := w.deps()
+	d.Source = source
+	plan := w.syncWith(d, syncing())
+	if i := w.item(plan, "b.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "input/output error") || i.Class != string(retry.Transient) {
+		t.Errorf("got %+v", i)
+	}
+	if i := w.item(w.syncWith(d, syncing()), "b.jpg"); i.Action != state.Move || i.Asset != id {
+		t.Errorf("got %+v", i)
+	}
+}
+
+// What is wrong with the source as a whole while contents are compared ends the plan.
+func TestSyncEndsIfTheSourceFailsWhileContentsAreCompared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there")
+	w.syncs(syncing())
+	w.source.Delete("a.jpg")
+	w.put("b.jpg", "picture")
+	source := &unopened{w.source, "b.jpg", loggedOut{}}
+	d := w.deps()
+	d.Source = source
+	if _, err := w.tryWith(t.Context(), d, syncing()); !errors.Is(err, loggedOut{}) {
+		t.Errorf("it ended with %v", err)
+	}
+	source.err = nil
+	w.wantStates(w.syncWith(d, syncing()), map[string]int64{"unchanged skipped": 1, "move done": 1})
+}
+
+// loggedOut is an error of a source that wants a new login.
+type loggedOut struct{}
+
+func (loggedOut) Error() string { return "log in again" }
+
+func (loggedOut) Class() retry.Class { return retry.Fatal }
+
+// faltering is a source whose first content cannot be read to its end.
+type faltering struct {
+	sources.Source
+	once sync.Once
+}
+
+func (f *faltering) Open(ctx context.Context, o sources.Object, offset int64) (r io.ReadCloser, err error) {
+	r, err = f.Source.Open(ctx, o, offset)
+	f.once.Do(func() { r = io.NopCloser(endsWith("", syscall.EIO)) })
+	return r, err
+}
+
+// An object that was given up before may be what is gone, too.
+func TestSyncWaitsForWhatIsParked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "b.jpg", "picture", "c.jpg", "to be there")
+	source := &unopened{w.source, "b.jpg", fs.ErrPermission}
+	d := w.deps()
+	d.Source = source
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	for range 5 {
+		w.syncWith(d, removing)
+	}
+	w.source.Delete("a.jpg")
+	for range 3 {
+		w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "create parked": 1})
+	}
+	source.err = nil
+	w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "move parked": 1})
 }
 
 // Nothing is left to try of an object that failed and is as it had arrived, or is gone.
