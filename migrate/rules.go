@@ -152,6 +152,16 @@ func (l *KeyList) Covers(o sources.Object) bool {
 	return false
 }
 
+// HasParentOf reports whether a directory that an object is in is in the set.
+func (l *KeyList) HasParentOf(key sources.Key) bool {
+	for n := range key {
+		if key[n] == '/' && l.Keys[key[:n+1]] {
+			return true
+		}
+	}
+	return false
+}
+
 // Differences names the rules that differ, with both values, or nothing.
 func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	var was Rules

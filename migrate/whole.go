@@ -35,13 +35,26 @@ const lookBack = 200
 // looked at all of the source, or in one since, and that nothing has brought by now. A
 // run of a few objects says nothing of the others, so it must not hide them.
 func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
+	from, err := LastWhole(ctx, j, pair)
+	if err != nil {
+		return 0, err
+	}
+	return j.LeftBehind(ctx, pair, from)
+}
+
+// LastWhole gives the number of the last run of a pair that looked at all of the source, or
+// of the first one that looked at anything.
+func LastWhole(ctx context.Context, j History, pair int64) (from int64, err error) {
 	runs, err := j.RunsOf(ctx, pair, lookBack)
 	if err != nil {
 		return 0, err
 	}
-	from := int64(0)
+	undone := map[int64]bool{} // runs that count as if they had not been
 	for _, r := range runs { // the newest first
-		if r.Command == "plan" || r.Undoes != 0 || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
+		if r.State == state.Finished {
+			undone[r.Undoes] = true
+		}
+		if r.Command == "plan" || r.Undoes != 0 || undone[r.Num] || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
 			continue
 		}
 		from = r.Num
@@ -51,5 +64,5 @@ func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
 			break
 		}
 	}
-	return j.LeftBehind(ctx, pair, from)
+	return from, nil
 }

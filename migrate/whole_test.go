@@ -33,6 +33,8 @@ func TestLeftBehind(t *testing.T) {
 	all, some := Rules{Exclude: []string{"*.tmp"}}, Rules{Include: []string{"*.jpg"}}
 	undo := run(8, "undo", all)
 	undo.Undoes = 3
+	undone := run(8, "undo", all)
+	undone.Undoes, undone.State = 4, state.Finished
 	broken := run(9, "migrate", all)
 	broken.Scanned = false
 	for name, tc := range map[string]struct {
@@ -45,6 +47,7 @@ func TestLeftBehind(t *testing.T) {
 		"parts only":           {[]state.Run{run(5, "migrate", Rules{Limit: 1}), run(4, "adopt", Rules{AdoptOnly: true})}, 4},
 		"plans":                {[]state.Run{run(5, "plan", all), run(4, "migrate", some), run(3, "apply", all)}, 3},
 		"undos":                {[]state.Run{undo, run(4, "migrate", Rules{FilesFrom: &KeyList{}}), run(3, "migrate", all)}, 3},
+		"an undone run":        {[]state.Run{undone, run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 3},
 		"not listed to an end": {[]state.Run{broken, run(4, "migrate", all)}, 4},
 	} {
 		p := &past{runs: tc.runs}

@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -172,4 +173,26 @@ func TestLeftBehind(t *testing.T) {
 	left(first, 1)
 	left(j.run.Num, 1)
 	left(j.run.Num+1, 0)
+
+	// Who takes up what was left behind needs the keys, but for what is to be decided first.
+	keys := func(want ...sources.Key) {
+		t.Helper()
+		if got, err := j.Unarrived(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
+			t.Errorf("not arrived are %q (%v), want %q", got, err, want)
+		}
+	}
+	keys("c")
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
+	must(t, err)
+	j.apply("d", "e", "f")
+	j.take(2)
+	must(t, j.record(done("d"), fail("e")))
+	left(first, 2)
+	keys("c", "e", "f")
+
+	// An undone run counts as if it had not been.
+	j.undone(j.run)
+	left(first, 1)
+	keys("c")
 }

@@ -7,6 +7,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/collect"
 	"assetferry/migrate/plan/safety"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -67,6 +68,13 @@ func (p *Planner) onlyFailed() *migrate.KeyList {
 		return nil
 	}
 	return p.Rules.Sync.Failed
+}
+
+// isLeftOut reports whether only what failed before is taken, and an object is not of that. A
+// directory that could not be read stands for what is below it.
+func (p *Planner) isLeftOut(o sources.Object) bool {
+	failed := p.onlyFailed()
+	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
 }
 
 // An Approval is a plan that somebody approved. A planner that has one looks at source

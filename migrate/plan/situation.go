@@ -16,7 +16,7 @@ const maybeSidecar sources.Obstacle = "may describe another object"
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
-	case p.Approval == nil && p.onlyFailed() != nil && m != migrate.MemorySame && !p.onlyFailed().Covers(o):
+	case p.Approval == nil && m != migrate.MemorySame && p.isLeftOut(o):
 		s.LeftOut = migrate.ReasonNotFailed
 	case p.Approval == nil:
 		s.LeftOut = p.Rules.SkipReason(o, p.started)
@@ -54,7 +54,7 @@ func (p *Planner) lacksDescription(r state.Receipt) bool {
 // redescribe has an asset described anew if the source says something else of its object,
 // unless an approved plan knows nothing of that.
 func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
-	if failed := p.onlyFailed(); failed != nil && !failed.Covers(o) {
+	if p.isLeftOut(o) {
 		return nil
 	}
 	if s.LeftOut != "" || s.Memory == migrate.MemoryNone || p.Approval != nil && !approved {

@@ -150,7 +150,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if o.command == "adopt" {
 		s.adoptOnly()
 	}
-	if err := syncRules(ctx, f, s, o.sync); err != nil {
+	if err := syncRules(ctx, f, s, o.sync, o.restart); err != nil {
 		return err
 	}
 	if err := s.sameRules(); err != nil {

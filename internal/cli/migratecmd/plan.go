@@ -99,7 +99,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if o.adoptOnly {
 		s.adoptOnly()
 	}
-	if err := syncRules(ctx, f, s, o.sync); err != nil {
+	if err := syncRules(ctx, f, s, o.sync, false); err != nil {
 		return err
 	}
 	introduce(f, s)

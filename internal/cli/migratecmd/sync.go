@@ -112,7 +112,7 @@ func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 }
 
 // syncRules makes a sync of what would only bring what is new.
-func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOptions) error {
+func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOptions, restart bool) error {
 	if !o.on {
 		return nil
 	}
@@ -122,14 +122,33 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	case "":
 		return nil
 	case "failed":
-	default:
-		return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+		return takeFailed(ctx, f, s, r, restart)
+	}
+	return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+}
+
+// takeFailed limits a sync to what did not arrive before. A run that is not finished has more
+// to do than what failed in it: it comes first, unless it is given up.
+func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrate.SyncRules, restart bool) error {
+	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
+	if err != nil {
+		return err
+	}
+	begun := open.Num != 0 && (open.Undoes == 0 || open.State == state.Applying) // an undo that did nothing yet leaves nothing
+	if begun && !restart {
+		rules, err := migrate.ReadRules(open)
+		if err != nil {
+			return err
+		}
+		if rules.Sync == nil || rules.Sync.Failed == nil {
+			return refuseRun(ctx, f, s.journal, open, migrate.RunDecision{Step: migrate.StepRefuse, Why: migrate.WhyOtherRun})
+		}
 	}
 	keys, err := s.failedKeys(ctx)
 	if err != nil {
 		return err
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && !begun {
 		f.Out.Printf("Nothing is left of what failed before.")
 		return exit.Said(exit.CodeDone)
 	}
@@ -138,7 +157,8 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	return nil
 }
 
-// failedKeys are the keys of objects that did not arrive when they were tried last.
+// failedKeys are the keys of objects that did not arrive when they were tried last, in the last
+// run that had all of the source or since.
 func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
 	for f, err := range s.journal.Failures(ctx, s.pair.ID, "") {
 		if err != nil {
@@ -146,19 +166,12 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 		}
 		keys = append(keys, f.Key)
 	}
-	last, err := s.journal.LastApplied(ctx, s.pair.ID)
-	if errors.Is(err, state.ErrNotFound) {
-		return keys, nil
-	} else if err != nil {
+	from, err := migrate.LastWhole(ctx, s.journal, s.pair.ID)
+	if err != nil {
 		return nil, err
 	}
-	for i, err := range s.journal.Items(ctx, last.Num, state.ItemFailed, state.ItemChanged) {
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, i.Key)
-	}
-	return keys, nil
+	unarrived, err := s.journal.Unarrived(ctx, s.pair.ID, from)
+	return append(keys, unarrived...), err
 }
 
 // printOvertaken says that a run was not gone on with, since it could not follow what changed.
