@@ -115,8 +115,8 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 	switch {
 	case run.Undoes != 0 && run.Open():
 		return exit.CodeItems, printUndo(ctx, f, journal, run)
-	case run.Undoes != 0: // what it left behind is verified as everything else
-		return exit.CodeDone, nil
+	case run.Undoes != 0: // what it left is verified as everything else
+		return leftBehind(ctx, f, journal, run, "is an undo", ", and what was undone")
 	case run.Open():
 		f.Out.Printf("Run %s is not finished: %s.", run.ID, items)
 		f.Out.Notef("Try: go on with it: %s", outcome.FinishIt(f, run))
@@ -126,12 +126,17 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 		f.Out.Notef("Try: %s tries again what failed, and tells what needs a decision", outcome.FinishIt(f, run))
 		return exit.CodeItems, nil
 	}
+	return leftBehind(ctx, f, journal, run, "had only a part of the source", "")
+}
+
+// leftBehind tells what runs before the last one did not bring, which it does not say itself.
+func leftBehind(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, why, more string) (code int, err error) {
 	behind, err := migrate.LeftBehind(ctx, journal, run.Pair.ID)
 	if err != nil || behind == 0 {
 		return exit.CodeDone, err
 	}
-	f.Out.Printf("Not everything has arrived: %s did not come through before run %s, which had only a part of the source.", ui.Counted(behind, "object"), run.ID)
-	f.Out.Notef("Try: assetferry migrate without --include, --files-from and --limit takes them up again")
+	f.Out.Printf("Not everything has arrived: %s did not come through before run %s, which %s.", ui.Counted(behind, "object"), run.ID, why)
+	f.Out.Notef("Try: assetferry migrate without --include, --files-from and --limit takes them up again%s", more)
 	return exit.CodeItems, nil
 }
 
