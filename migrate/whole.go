@@ -54,7 +54,7 @@ func LastWhole(ctx context.Context, j History, pair int64) (from int64, err erro
 		if r.State == state.Finished {
 			undone[r.Undoes] = true
 		}
-		if r.Command == "plan" || r.Undoes != 0 || undone[r.Num] || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
+		if r.Command == "plan" || r.Open() && r.State != state.Applying || r.Undoes != 0 || undone[r.Num] || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
 			continue
 		}
 		from = r.Num

@@ -28,13 +28,15 @@ func TestLeftBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return state.Run{Num: num, Command: command, Rules: rules, Scanned: true}
+		return state.Run{Num: num, Command: command, State: state.Finished, Rules: rules, Scanned: true}
 	}
 	all, some := Rules{Exclude: []string{"*.tmp"}}, Rules{Include: []string{"*.jpg"}}
+	waits := run(9, "migrate", all)
+	waits.State = state.Planned
 	undo := run(8, "undo", all)
-	undo.Undoes = 3
+	undo.Undoes, undo.State = 3, state.Superseded
 	undone := run(8, "undo", all)
-	undone.Undoes, undone.State = 4, state.Finished
+	undone.Undoes = 4
 	broken := run(9, "migrate", all)
 	broken.Scanned = false
 	for name, tc := range map[string]struct {
@@ -47,6 +49,7 @@ func TestLeftBehind(t *testing.T) {
 		"parts only":           {[]state.Run{run(5, "migrate", Rules{Limit: 1}), run(4, "adopt", Rules{AdoptOnly: true})}, 4},
 		"plans":                {[]state.Run{run(5, "plan", all), run(4, "migrate", some), run(3, "apply", all)}, 3},
 		"undos":                {[]state.Run{undo, run(4, "migrate", Rules{FilesFrom: &KeyList{}}), run(3, "migrate", all)}, 3},
+		"not begun":            {[]state.Run{waits, run(5, "migrate", some), run(4, "migrate", all)}, 4},
 		"an undone run":        {[]state.Run{undone, run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 3},
 		"not listed to an end": {[]state.Run{broken, run(4, "migrate", all)}, 4},
 	} {

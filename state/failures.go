@@ -78,10 +78,10 @@ const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
 	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)`
 
 // LeftBehind counts the objects that did not come through in the runs of a pair from one
-// on, and that no run since has brought.
+// on, or that those given up had not come to, and that no run since has brought.
 func (s *Store) LeftBehind(ctx context.Context, pair, from int64) (n int64, err error) {
 	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key)`+notBrought+`
-		AND i.state IN ('failed', 'parked', 'conflict', 'changed', 'waiting', 'in_doubt')`, pair, from).Scan(&n)
+		AND (i.state IN ('failed', 'parked', 'conflict', 'changed', 'waiting', 'in_doubt') OR i.state = 'planned' AND r.state = 'superseded')`, pair, from).Scan(&n)
 	return n, err
 }
 

@@ -191,6 +191,11 @@ func TestLeftBehind(t *testing.T) {
 	left(first, 2)
 	keys("c", "e", "f")
 
+	// What a run had not come to when it was given up has not come through either.
+	must(t, j.Supersede(t.Context(), j.run.Num))
+	left(first, 3)
+	keys("c", "e", "f")
+
 	// An undone run counts as if it had not been.
 	j.undone(j.run)
 	left(first, 1)

@@ -152,8 +152,9 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 	})
 }
 
-// Supersede ends a run that is not to be continued. It fails with ErrConflict
-// while the outcome of an item is unknown.
+// Supersede ends a run that is not to be continued. What it waited for has failed, and what it
+// had not come to stays planned, for LeftBehind. It fails with ErrConflict while the outcome of
+// an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
@@ -161,19 +162,33 @@ func (s *Store) Supersede(ctx context.Context, run int64) error {
 }
 
 func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
+	for _, step := range []func(context.Context, *sql.Tx, int64) error{failWaiting, dropUndone} {
+		if err := step(ctx, tx, run); err != nil {
+			return err
+		}
+	}
 	if err := One(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE num = ? AND state NOT IN ('finished', 'superseded')
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
 		now.UnixMilli(), run); err != nil {
 		return err
 	}
+	return tally(ctx, tx, run)
+}
+
+// failWaiting ends what a run waits for: it has failed.
+func failWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
 	if err := blameWaiting(ctx, tx, run); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run); err != nil {
-		return err
-	}
-	return tally(ctx, tx, run)
+	_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'failed', due_at = NULL WHERE run = ? AND `+onGiveUp.condition(), run)
+	return err
+}
+
+// dropUndone drops what a run has not come to, but for what it was about to bring.
+func dropUndone(ctx context.Context, tx *sql.Tx, run int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run)
+	return err
 }
 
 // SetRunState moves a run from one state to the next.

@@ -29,6 +29,7 @@ const (
 	onRecord // Advance
 	onRelist
 	onSupersede // BeginUndo
+	onGiveUp    // Supersede, BeginUndo
 	onBegin     // BeginUndo, PlanUndo
 )
 
@@ -59,9 +60,10 @@ var transitions = [...]struct {
 	onResend:      {"", []ItemState{ItemInDoubt}, []ItemState{ItemSending}, ""},
 	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemInDoubt},
 		[]ItemState{ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemChanged, ItemInDoubt}, ""},
-	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned, ItemWaiting}, []ItemState{noItem}, ""},  // the same
-	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                          // if its plan gives way
+	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""},                                   // unless the outcome of another is unknown
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, "(items.action IS NULL OR items.action = 'trash')"}, // the same
+	onGiveUp:    {"", []ItemState{ItemWaiting}, []ItemState{ItemFailed}, ""},                                                         // the same
+	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                                            // if its plan gives way
 }
 
 // conditions hold, in SQL, for the items to which an event can happen.

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,11 +87,17 @@ var triggers = []trigger{
 		return j.record(towards(key, to))
 	}},
 	{"Relist", onRelist, false, false, func(j *journey, _ string, _ ItemState) error { return j.Relist(j.Context(), j.run.Num) }},
-	{"Supersede", onSupersede, false, false, func(j *journey, _ string, _ ItemState) error { return j.Supersede(j.Context(), j.run.Num) }},
+	{"Supersede", onSupersede, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(dropUndone) }},
+	{"GiveUp", onGiveUp, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(failWaiting) }},
 	{"Begin", onBegin, false, false, func(j *journey, _ string, _ ItemState) error {
 		_, err := j.Begin(j.Context(), j.pair, "plan", json.RawMessage("{}"))
 		return err
 	}},
+}
+
+// within takes a step of a larger change.
+func (j *journey) within(step func(context.Context, *sql.Tx, int64) error) error {
+	return j.Write(j.Context(), "take a step", func(ctx context.Context, tx *sql.Tx) error { return step(ctx, tx, j.run.Num) })
 }
 
 // A situation is how far an item has come.
@@ -171,12 +179,12 @@ func TestTransitionsByState(t *testing.T) {
 		ItemSkipped:  {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
 		ItemConflict: {" Stage AddDrift StageUndo Decided", " Decided DecidedMove Relist Begin"},
 		ItemParked:   {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
-		ItemFailed:   {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
+		ItemFailed:   {" Stage AddDrift Decided Record GiveUp", " Decided DecidedMove Relist Begin"},
 		ItemChanged:  {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
 		ItemSending:  {" Take TakeDue Resend", " Release Interrupted Record"},
 		ItemSent:     {" Record", " Record"},
 		ItemInDoubt:  {" Interrupted Record", " Resend Record"},
-		ItemWaiting:  {" Record", " TakeDue Relist Supersede"},
+		ItemWaiting:  {" Record", " TakeDue Relist GiveUp"},
 		ItemDone:     {" Record", ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(ways{})); diff != "" {

@@ -125,6 +125,8 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 		f.Out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
 		f.Out.Notef("Try: %s tries again what failed, and tells what needs a decision", outcome.FinishIt(f, run))
 		return exit.CodeItems, nil
+	case run.State == state.Superseded:
+		return leftBehind(ctx, f, journal, run, "was given up", "")
 	}
 	return leftBehind(ctx, f, journal, run, "had only a part of the source", "")
 }
@@ -135,7 +137,7 @@ func leftBehind(ctx context.Context, f *command.Factory, journal *state.Store, r
 	if err != nil || behind == 0 {
 		return exit.CodeDone, err
 	}
-	f.Out.Printf("Not everything has arrived: %s did not come through before run %s, which %s.", ui.Counted(behind, "object"), run.ID, why)
+	f.Out.Printf("Not everything has arrived: %s did not come through by the end of run %s, which %s.", ui.Counted(behind, "object"), run.ID, why)
 	f.Out.Notef("Try: assetferry migrate without --include, --files-from and --limit takes them up again%s", more)
 	return exit.CodeItems, nil
 }
