@@ -119,8 +119,8 @@ func (r Rules) StopsAtUnmatched() bool { return r.Unmatched == "stop" && !r.Adop
 
 // A KeyList is a set of keys given by the user. Only its digest is stored.
 type KeyList struct {
-	Digest string `json:"digest"`
-	Keys   map[sources.Key]bool
+	Digest string               `json:"digest"`
+	Keys   map[sources.Key]bool `json:"-"`
 }
 
 // NewKeyList makes a set of the keys, order and repetition aside.

@@ -50,7 +50,7 @@ func LastWhole(ctx context.Context, j History, pair int64) (from int64, err erro
 		return 0, err
 	}
 	undone := map[int64]bool{} // runs that count as if they had not been
-	for _, r := range runs { // the newest first
+	for _, r := range runs {   // the newest first
 		if r.State == state.Finished {
 			undone[r.Undoes] = true
 		}
