@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -84,10 +85,34 @@ func TestListedAndNotFound(t *testing.T) {
 			if test.fail != errors.Is(err, syscall.EMFILE) || !test.fail && err != nil {
 				t.Errorf("error is %v", err)
 			}
-			if reads != 2 {
-				t.Errorf("the directory was read %d times, want 2", reads)
+			if reads < 2 || reads > 1+maxGhosts {
+				t.Errorf("the directory was read %d times", reads)
 			}
 		})
+	}
+}
+
+// A directory is not read again for each of many names: neither where it has none of those that it
+// lists, nor where many are removed.
+func TestManyNotFound(t *testing.T) {
+	var many []string
+	for n := range 100 {
+		many = append(many, fmt.Sprintf("b%02d", n))
+	}
+	for name, test := range map[string]struct {
+		again       []string
+		reads, want int
+	}{"listed": {many, 1 + maxGhosts, 4 + 2*len(many)}, "removed": {nil, 2, 4}} {
+		reads := 0
+		got, err := listWith(t, ghosts(&reads, func(read int) ([]string, error) {
+			if read == 1 {
+				return slices.Clone(many), nil
+			}
+			return slices.Clone(test.again), nil
+		}))
+		if err != nil || len(got) != test.want || reads != test.reads {
+			t.Errorf("%s: %d objects and %d reads (%v), want %d and %d", name, len(got), reads, err, test.want, test.reads)
+		}
 	}
 }
 

@@ -57,43 +57,47 @@ func (w *walk) namesThat(d *directory, matter func(string) bool) (names []string
 	}
 }
 
-// isListed reports whether a directory goes on listing a name that was not found in it.
+// maxGhosts is how many names a directory may list and not have before it is asked no more.
+const maxGhosts = 3
+
+// isListed reports whether a directory goes on listing a name that was not found in it. One that
+// it does not list when it is read again is gone. One that it does list may be gone by now, so it
+// is read once more for each, until it has shown to be one that lists what it does not have: all
+// that is not found there is taken for listed then. So it is if the directory does not tell.
 func (w *walk) isListed(d *directory, name string) (bool, error) {
-	if _, asked := slices.BinarySearch(d.missing, name); !asked {
-		if err := w.readAgain(d, name); err != nil {
+	i, _ := slices.BinarySearch(d.names, name)
+	switch {
+	case d.listed != nil && !d.listed[i]:
+		return false, nil
+	case d.ghosts >= maxGhosts:
+		return true, nil
+	}
+	if err := w.readAgain(d); err != nil {
+		if w.isFatal(err) {
 			return false, err
 		}
+		d.ghosts = maxGhosts
+		return true, nil
 	}
-	_, listed := slices.BinarySearch(d.lost, name)
-	return listed, nil
+	if d.listed[i] {
+		d.ghosts++
+	}
+	return d.listed[i], nil
 }
 
-// readAgain finds out which names of a directory, from one that was not found on, it goes on
-// listing although they are not found: of all at once, because a mount that does not know one
-// name may not know any. If the directory does not tell, none is taken for gone.
-func (w *walk) readAgain(d *directory, name string) error {
-	d.missing, d.lost = []string{name}, nil
-	i, _ := slices.BinarySearch(d.names, name+"\x00")
-	for _, later := range d.names[i:] {
-		if w.ctx.Err() != nil {
-			return context.Cause(w.ctx)
+// readAgain notes which names of a directory it goes on listing: none, if it is gone.
+func (w *walk) readAgain(d *directory) error {
+	listed := make([]bool, len(d.names))
+	_, err := w.namesThat(d, func(name string) bool {
+		if i, known := slices.BinarySearch(d.names, name); known {
+			listed[i] = true
 		}
-		if w.look(d, later).isGone() {
-			d.missing = append(d.missing, later)
-		}
-	}
-	lost, err := w.namesThat(d, func(name string) bool {
-		_, missing := slices.BinarySearch(d.missing, name)
-		return missing
+		return false
 	})
-	switch {
-	case err == nil, errors.Is(err, fs.ErrNotExist): // a directory that is gone lists nothing
-		d.lost = lost
-	case w.isFatal(err):
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	default:
-		d.lost = d.missing
 	}
+	d.listed = listed
 	return nil
 }
 

@@ -34,8 +34,9 @@ type directory struct {
 	info   fs.FileInfo
 	parent *directory
 
-	names         []string // in it, as far as they matter
-	missing, lost []string // of them: those that were not found, and those that it listed all the same
+	names  []string // in it, as far as they matter
+	listed []bool   // which of them it listed when it was read again; nil if it was not
+	ghosts int      // how often it listed one that was not found
 }
 
 // list yields what is in a directory and below it.
