@@ -72,13 +72,21 @@ func (b *Bulk) toldToStop(ctx context.Context) error {
 }
 
 // Settle finds out what became of items that a former process had in hand, so that none is
-// in flight any more. Those that are not done are planned again.
+// in flight any more. Those that are not done are planned again, as is one that the service
+// refuses to say anything about: doing it again shows what is wrong with it.
 func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
-	done, undone, _, unknownErr := b.lookAt(ctx, items)
-	if err := b.record(ctx, items, done); err != nil {
-		return err
+	var again []state.Item
+	for {
+		done, undone, left, unknownErr := b.lookAt(ctx, items)
+		if err := b.record(ctx, items, done); err != nil {
+			return err
+		}
+		again = append(again, undone...)
+		if !migrate.HasClass(unknownErr, retry.Permanent) {
+			return errors.Join(b.planAgain(ctx, again), unknownErr)
+		}
+		again, items = append(again, left[0]), left[1:]
 	}
-	return errors.Join(b.planAgain(ctx, undone), unknownErr)
 }
 
 // planAgain gives back items in doubt.

@@ -379,6 +379,25 @@ func TestMoveThatCameThroughIsKnown(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 1})
 }
 
+// An asset that the service refuses to tell about keeps no run from going on: what became of it
+// shows when it is moved again.
+func TestMoveThatCannotBeLookedAt(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"), w.renames("b.jpg", "dir/b.jpg", w.images, "dir", "b.jpg"))
+	w.before(failing(errNoDisk), "record outcomes")
+	if err := w.applySync(t.Context(), w.deps(), plan); !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.unhook()
+	d := w.deps()
+	d.Dest = unreadable{w.client, w.receipt("a.jpg").Asset}
+	must(t, w.applySync(t.Context(), d, plan))
+	w.wantFinished(plan)
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
+}
+
 // A run that ends because the service refuses one move after the other still looks for those of
 // which it has no answer.
 func TestRefusedMovesDoNotHideLostOnes(t *testing.T) {
