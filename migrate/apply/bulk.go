@@ -126,11 +126,13 @@ func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 		faultpoint.Hit(faultpoint.Sent)
 		left := without(batch, outcomes)
 		if err := b.record(ctx, batch, outcomes); err != nil && cause != nil && len(left) > 0 {
-			return errors.Join(err, b.giveUp(ctx, left, cause))
+			return errors.Join(err, b.giveUp(ctx, left, cause, tries))
 		} else if err != nil {
 			return b.stopWith(ctx, err, left)
 		}
 		switch batch = left; {
+		case len(batch) == 0 && migrate.HasClass(cause, retry.Fatal):
+			return b.why(ctx, batch, cause)
 		case len(batch) == 0:
 			return nil
 		case migrate.HasClass(cause, retry.Permanent) && len(batch) > 1:
@@ -138,7 +140,7 @@ func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 		case migrate.HasClass(cause, retry.Permanent):
 			return b.refuse(ctx, batch, cause)
 		case !b.pauses(ctx, began, tries, cause):
-			return b.giveUp(ctx, batch, cause)
+			return b.giveUp(ctx, batch, cause, tries)
 		}
 	}
 }
@@ -215,7 +217,7 @@ func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error 
 	done, _, left, err := b.lookAt(ctx, one)
 	switch {
 	case len(left) > 0 && !migrate.HasClass(err, retry.Permanent):
-		return b.giveUp(ctx, one, err)
+		return b.giveUp(ctx, one, err, 1)
 	case len(done) == 0:
 		done = []state.Outcome{Failure(one[0], cause)}
 	}
@@ -251,10 +253,10 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 
 // giveUp ends the run in the middle of a batch, whose request may have been carried out:
 // the destination is looked at, and what it does not tell stays in doubt. A request that
-// was refused for reasons of the whole run did nothing.
-func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error) error {
+// was refused for reasons of the whole run did nothing, unless it was not the first try.
+func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
-	if migrate.HasClass(cause, retry.Fatal) {
+	if migrate.HasClass(cause, retry.Fatal) && tries == 1 {
 		return b.stopWith(ctx, why, batch)
 	}
 	done, undone, left, err := b.lookAt(retry.WithDrain(ctx, nil), batch)

@@ -42,6 +42,7 @@ type restoration struct {
 	edited  bool         // by people, which is not to pass for ours
 	done    bool         // it is as it was before
 	refusal error        // why it does not get any further
+	halfway error        // what keeps it between two assets, both in the trash, for now
 }
 
 // Ask makes the assets of a batch what they were. What has begun is finished, even if the
@@ -300,6 +301,8 @@ func (c *restoration) outcome() state.Outcome {
 	switch {
 	case c.refusal != nil:
 		return apply.Failure(c.Item, c.refusal)
+	case c.halfway != nil:
+		return state.Outcome{Key: c.Key, State: state.ItemInDoubt, Class: string(retry.Transient), Error: c.halfway.Error()}
 	case !c.done:
 		return state.Outcome{}
 	}

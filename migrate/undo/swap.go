@@ -80,12 +80,15 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 // adds to the refusal where that is.
 func (g restoreMethod) keepLater(ctx context.Context, c *restoration, refusal error) error {
 	err := g.bringBack(ctx, c)
-	if class, _ := retry.Classify(err); err != nil && class.Repeatable() {
-		return err
-	} else if err != nil {
+	switch class, _ := retry.Classify(err); {
+	case err == nil:
+		return fmt.Errorf("%w; asset %s stays for the object", refusal, c.Now.Asset)
+	case class == retry.Permanent:
 		return &refusedError{fmt.Errorf("%w; %w", refusal, err)}
+	case class == retry.Fatal: // this run does not come to another try
+		c.halfway = err
 	}
-	return fmt.Errorf("%w; asset %s stays for the object", refusal, c.Now.Asset)
+	return err
 }
 
 // bringBack takes the asset that was sent instead out of the trash, unless it is not in there.
@@ -94,12 +97,16 @@ func (g restoreMethod) keepLater(ctx context.Context, c *restoration, refusal er
 func (g restoreMethod) bringBack(ctx context.Context, c *restoration) error {
 	id := c.Now.Asset
 	asset, err := g.Dest.Asset(ctx, id)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("asset %s, which was sent instead, may be in the trash: %w", id, err)
 	}
 	err = refusalOf(id, g.write.Restore(ctx, assets.Restoration{AssetID: id, IfTaken: assets.RenameIt}))
-	if err != nil {
-		return fmt.Errorf("asset %s, which was sent instead, is in the trash, too, and does not come back: %w; restore it there", id, err)
+	if class, _ := retry.Classify(err); err != nil && class.Repeatable() {
+		return err
+	} else if err != nil {
+		return &refusedError{fmt.Errorf("asset %s, which was sent instead, is in the trash, too, and does not come back: %w; restore it there", id, err)}
 	}
 	if asset, err = g.Dest.Asset(ctx, id); err != nil || asset.Name == c.Now.Name {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -220,6 +221,38 @@ func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	if _, err := w.other.Asset(t.Context(), w.later); err != nil {
 		t.Errorf("the asset of the night: %v", err)
 	}
+}
+
+// An undo that loses its rights between the two ends, and does not take the object for lost: once
+// it has them again, it goes on.
+func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
+	w := newInstead(t)
+	next := w.gate.next
+	w.gate.next = forbiddingAfter{next, "/assets/trash", new(atomic.Bool)}
+	_, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false)
+	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+", which was sent instead, may be in the trash") {
+		t.Errorf("the undo ended with %v", err)
+	}
+	w.gate.next = next
+	w.undo(w.night)
+	if r := w.receipt("a.jpg"); r.Asset != w.former || w.content(w.assetOf("a.jpg")) != "a" {
+		t.Errorf("its asset is %s, want %s", r.Asset, w.former)
+	}
+}
+
+// A forbiddingAfter service refuses all that is asked after one address.
+type forbiddingAfter struct {
+	http.RoundTripper
+	path  string
+	asked *atomic.Bool
+}
+
+func (f forbiddingAfter) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.asked.Load() {
+		return forbidding{f.RoundTripper, r.URL.Path}.RoundTrip(r)
+	}
+	f.asked.Store(r.URL.Path == f.path)
+	return f.RoundTripper.RoundTrip(r)
 }
 
 // Where the former asset cannot be asked for, the undo ends before anything is trashed.
