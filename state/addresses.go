@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"iter"
+	"strings"
 
 	"assetferry/sources"
 )
@@ -169,14 +171,19 @@ func (s *Store) AddressByKey(ctx context.Context, pair int64, key sources.Key) (
 	return First(all, err, "address of "+string(key))
 }
 
-// AddressByGiven finds the object that had an address, as its source says; ErrNotFound if
-// none had. The address is in the form in which they are compared. Of several objects it is
-// the first one, by key.
-func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable string) (Address, error) {
+// AddressByGiven finds the object that had one of some addresses, as its source says;
+// ErrNotFound if none had. They are in the form in which addresses are compared. Of several
+// objects it is the first one, by key.
+func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable ...string) (Address, error) {
+	these, err := json.Marshal(comparable)
+	if err != nil {
+		return Address{}, err
+	}
 	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT 3, k.address, `+addressColumns+`, 0, ''
-		FROM given_addresses k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key WHERE k.pair = ?1 AND k.comparable = ?2
-		ORDER BY r.key LIMIT 1`, pair, comparable)
-	return First(all, err, "address "+comparable)
+		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN given_addresses k ON k.pair = ?1 AND k.comparable = a.value
+		CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key
+		ORDER BY r.key LIMIT 1`, pair, string(these))
+	return First(all, err, "address "+strings.Join(comparable, ", "))
 }
 
 // GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".

@@ -64,6 +64,12 @@ func TestAddressesOfAllKinds(t *testing.T) {
 	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/1"); err != nil || a.Key != "b" {
 		t.Errorf("what two objects had: %+v (%v)", a, err)
 	}
+	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3", "//old/2", "//old/1"); err != nil || a.Key != "b" {
+		t.Errorf("the first object that had one of several: %+v (%v)", a, err)
+	}
+	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3", "//old/2"); err != nil || a.Key != "d" {
+		t.Errorf("the only object that had one of several: %+v (%v)", a, err)
+	}
 	if _, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("what none had: %v", err)
 	}

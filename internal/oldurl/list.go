@@ -85,7 +85,7 @@ func (f *Finder) settle(ctx context.Context, old Old, o Object, by claim, yield 
 	}
 	found, err := f.find(ctx, s)
 	switch {
-	case errors.Is(err, ErrUnknown): // known by another host, where hosts do not count
+	case errors.Is(err, ErrUnknown): // nothing else has it
 	case err != nil:
 		return yield(old, err)
 	case found.Key != o.Key:

@@ -51,6 +51,7 @@ type Map struct {
 	pair       state.Pair // the zero Pair if nothing has arrived
 	run        int64      // 0: of all runs
 	finder     *oldurl.Finder
+	anywhere   []string // what given addresses begin with, if hosts do not count
 	categories map[string]state.Category
 }
 
@@ -78,14 +79,26 @@ func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
-// ByAddress finds an object by an address that it had.
+// ByAddress finds an object by an address that it had; at any host, where paths are compared.
 func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
-	return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, comparable))
+	if !m.PathsOnly {
+		return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, comparable))
+	}
+	var all []string
+	for _, begin := range m.anywhere {
+		all = append(all, strings.TrimSuffix(begin, "/")+comparable)
+	}
+	return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, all...))
 }
 
 // Beginnings are those of addresses that objects had.
 func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
-	return m.store.GivenBeginnings(ctx, m.pair.ID)
+	all, err := m.store.GivenBeginnings(ctx, m.pair.ID)
+	if !m.PathsOnly || len(all) == 0 {
+		return all, err
+	}
+	m.anywhere = all
+	return []string{"/"}, err
 }
 
 func (m *Map) objectOf(at state.Address, err error) (oldurl.Object, error) {
@@ -107,12 +120,13 @@ type Entry struct {
 // All yields everything that has arrived, with all its old addresses, in the order of keys.
 func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		var paths givenPaths
 		for at, err := range m.store.Addresses(ctx, m.pair.ID, m.run) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			if m.NewOnly && at.Known != state.ByKey {
+			if m.NewOnly && at.Known != state.ByKey || m.PathsOnly && !paths.take(&at) {
 				continue
 			}
 			if !m.addressesOf(ctx, at, yield) {
@@ -120,6 +134,29 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 			}
 		}
 	}
+}
+
+// givenPaths are the paths of the given addresses of one object, which are listed together:
+// each is written once, at however many hosts it was.
+type givenPaths struct {
+	key  sources.Key
+	seen map[string]bool
+}
+
+// take takes the host off a given address, and reports whether its path is a new one of the
+// object. All others are left alone.
+func (p *givenPaths) take(at *state.Address) bool {
+	if at.Known != state.ByGivenAddress {
+		return true
+	}
+	if p.seen == nil || p.key != at.Key {
+		p.key, p.seen = at.Key, map[string]bool{}
+	}
+	at.As = oldurl.WithoutHost(at.As)
+	path := oldurl.Comparable(at.As)
+	isNew := !p.seen[path]
+	p.seen[path] = true
+	return isNew
 }
 
 // addressesOf yields all old addresses that an object has because of something it is known
@@ -133,11 +170,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entr
 			return yield(Entry{}, err)
 		}
 	}
-	as := at.As
-	if m.PathsOnly && o.Kind == oldurl.Given {
-		as = oldurl.WithoutHost(as)
-	}
-	for old, err := range m.finder.List(ctx, as, o) {
+	for old, err := range m.finder.List(ctx, at.As, o) {
 		l := Entry{row, o.Left, cmp.Or(string(at.TakenBy), old.TakenBy)}
 		l.Old, l.New, l.Kind, l.Width = old.Address, old.New, old.Kind, old.Width
 		if l.Width > 0 {
