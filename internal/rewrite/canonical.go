@@ -10,14 +10,21 @@ import (
 // whatever of it is encoded: without its scheme, its host in lower case, its path decoded
 // and in one form of Unicode, and without a fragment. It is empty for what is neither an
 // address of the web nor a path that begins with a slash.
-func Canonical(address string) string {
+func Canonical(address string) string { return canonical(address, norm.NFC.Bytes) }
+
+// canonicalInForm is Canonical in the form of Unicode that the address has.
+func canonicalInForm(address string) string {
+	return canonical(address, func(path []byte) []byte { return path })
+}
+
+func canonical(address string, form func(path []byte) []byte) string {
 	address, _, _ = strings.Cut(address, "#")
 	address, query, hasQuery := strings.Cut(address, "?")
 	host, path, ok := splitHost(address)
 	if !ok {
 		return ""
 	}
-	c := host + canonicalPath(path)
+	c := host + canonicalPath(path, form)
 	if hasQuery {
 		c += "?" + query
 	}
@@ -50,7 +57,7 @@ func splitHost(address string) (host, path string, ok bool) {
 
 // canonicalPath decodes all of a path but what would begin something else if it were
 // decoded.
-func canonicalPath(path string) string {
+func canonicalPath(path string, form func([]byte) []byte) string {
 	plain := true
 	for i := range len(path) {
 		if path[i] == '%' || path[i] >= 0x80 {
@@ -75,7 +82,7 @@ func canonicalPath(path string) string {
 			b = append(b, c)
 		}
 	}
-	return string(norm.NFC.Bytes(b))
+	return string(form(b))
 }
 
 // clean encodes what would mean something to the text around an address: what may not

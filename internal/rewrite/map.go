@@ -65,6 +65,9 @@ func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 	_ = os.Remove(f.Name()) // now, so that it goes with the process; some systems want it closed first
 	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
 	if err = m.take(rows); err == nil {
+		err = m.checkContradictions()
+	}
+	if err == nil {
 		err = m.checkCircles()
 	}
 	if err != nil {
@@ -232,6 +235,65 @@ func (m *Map) all(yield func(Row, error) bool) {
 		}
 		at += int64(n - len(rest))
 	}
+}
+
+// checkContradictions refuses rows that lead from one old address to different new ones: the
+// first would win in silence. The first row that contradicts another is told.
+func (m *Map) checkContradictions() error {
+	var wrong *contradiction
+	for first, end := 0, 0; first < len(m.rows); first = end {
+		for end = first + 1; end < len(m.rows) && m.rows[end].hash == m.rows[first].hash; end++ {
+		}
+		if end-first == 1 {
+			continue
+		}
+		c, err := m.contradictionIn(m.rows[first:end])
+		if err != nil {
+			return err
+		}
+		if c != nil && (wrong == nil || c.at < wrong.at) {
+			wrong = c
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	n := 1
+	for _, e := range m.rows {
+		if e.at < wrong.at {
+			n++
+		}
+	}
+	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: nobody could tell which of the two counts", wrong.before, wrong.New)}
+}
+
+// A contradiction is a row that leads elsewhere than an earlier one.
+type contradiction struct {
+	Row
+	at     int64
+	before string // where the earlier one leads
+}
+
+// contradictionIn finds the first contradiction among entries of the same hash, nil if there
+// is none. Keys that differ in their form of Unicode alone are two objects, and urls writes
+// a row for each.
+func (m *Map) contradictionIn(same []entry) (*contradiction, error) {
+	leads := map[string]string{}
+	for _, e := range same {
+		r, err := m.read(e.at)
+		if err != nil {
+			return nil, err
+		}
+		old := canonicalInForm(r.Old)
+		before, known := leads[old]
+		switch {
+		case !known:
+			leads[old] = r.New
+		case Canonical(before) != Canonical(r.New):
+			return &contradiction{*r, e.at, before}, nil
+		}
+	}
+	return nil, nil
 }
 
 // checkCircles refuses old addresses that are new ones, too: whether those were replaced

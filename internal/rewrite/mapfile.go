@@ -48,7 +48,7 @@ func OpenMapFile(name string) (_ Redirects, err error) {
 	t := &mapTable{name: name, in: in, size: size}
 	m, err := NewMap(t.rows)
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct that line")
+		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct or remove that line")
 	}
 	if wrong, ok := errors.AsType[*rows.Mistakes](err); ok {
 		return nil, hint.Usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")

@@ -54,7 +54,7 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	}
 	l.Map, err = NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml")
+		return nil, hint.Usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml, or correct what it lists and give it with --map")
 	}
 	if err != nil {
 		return nil, err
