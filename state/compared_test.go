@@ -79,37 +79,38 @@ func TestNewSkipsOfEachReason(t *testing.T) {
 	}
 }
 
-// What could not be taken is met anew if an earlier run did not meet it, could take it, or knew its
-// size.
-func TestMeetsAnew(t *testing.T) {
+// A run met what cannot be taken if it met all of it, could take none of it, and knew no size.
+func TestMetUnsized(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
-	stage := func(keys ...string) int64 {
-		c.begin("sync")
-		var items []Item
-		for _, key := range keys {
-			i := decided(key, Skip, ItemFailed)
-			i.Size, i.Obstacle = 0, sources.UnreadableDirectory
-			items = append(items, i)
-		}
-		sized := decided("sized", Skip, ItemFailed)
-		sized.Obstacle = sources.Unreadable
-		skipped := decided("skipped", Skip, ItemSkipped)
-		skipped.Size, skipped.Obstacle = 0, sources.Symlink
-		must(t, c.Stage(ctx, c.run.Num, Page{Done: true, Items: append(items, sized, skipped)}))
-		must(t, c.Decided(ctx, c.run.Num, append(items, sized, skipped)))
-		must(t, c.FinishPlan(ctx, c.run.Num, "hash", json.RawMessage("[]")))
-		must(t, c.SetRunState(ctx, c.run.Num, Planned, Applying))
-		must(t, c.FinishSync(ctx, c.run, Ending{}))
-		return c.run.Num
+	c.begin("sync")
+	var items []Item
+	for _, key := range []string{"a/", "b/"} {
+		i := decided(key, Skip, ItemFailed)
+		i.Size, i.Obstacle = 0, sources.UnreadableDirectory
+		items = append(items, i)
 	}
-	none, one, both := stage(), stage("a/"), stage("a/", "b/")
+	sized := decided("sized", Skip, ItemFailed)
+	sized.Obstacle = sources.Unreadable
+	skipped := decided("skipped", Skip, ItemSkipped)
+	skipped.Size, skipped.Obstacle = 0, sources.Symlink
+	items = append(items, sized, skipped)
+	must(t, c.Stage(ctx, c.run.Num, Page{Done: true, Items: items}))
+	must(t, c.Decided(ctx, c.run.Num, items))
 	for _, tc := range []struct {
-		run, earlier int64
-		want         bool
-	}{{none, one, false}, {one, none, true}, {one, both, false}, {both, one, true}, {both, both, false}} {
-		if anew, err := c.MeetsAnew(ctx, tc.run, tc.earlier); err != nil || anew != tc.want {
-			t.Errorf("run %d after run %d: %v (%v), want %v", tc.run, tc.earlier, anew, err, tc.want)
+		run  int64
+		keys []sources.Key
+		want bool
+	}{
+		{c.run.Num, []sources.Key{"a/"}, true},
+		{c.run.Num, []sources.Key{"a/", "b/"}, true},
+		{c.run.Num, []sources.Key{"a/", "c/"}, false},
+		{c.run.Num, []sources.Key{"sized"}, false},
+		{c.run.Num, []sources.Key{"a/", "skipped"}, false},
+		{c.run.Num + 1, []sources.Key{"a/"}, false},
+	} {
+		if met, err := c.MetUnsized(ctx, tc.run, tc.keys); err != nil || met != tc.want {
+			t.Errorf("run %d, %v: %v (%v), want %v", tc.run, tc.keys, met, err, tc.want)
 		}
 	}
 }

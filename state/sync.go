@@ -191,13 +191,13 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 	return err
 }
 
-// MeetsAnew reports whether a run met anything of unknown size that could not be taken, and that
-// an earlier run did not meet like that.
-func (s *Store) MeetsAnew(ctx context.Context, run, earlier int64) (anew bool, err error) {
-	const unsized = `state = 'failed' AND size = 0 AND obstacle <> ''`
-	err = s.r.row(ctx, "look for what could not be taken before", `SELECT EXISTS (SELECT 1 FROM items i WHERE run = ?1 AND `+unsized+`
-		AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = i.key AND `+unsized+`))`, run, earlier).Scan(&anew)
-	return anew, err
+// MetUnsized reports whether a run met all of some keys, and could not take what has them, nor tell
+// its size. A run that was pruned met none.
+func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (all bool, err error) {
+	var met int
+	err = s.r.row(ctx, "look for what could not be taken before", `SELECT count(*) FROM items WHERE run = ?
+		AND state = 'failed' AND size = 0 AND obstacle <> '' AND key IN `+List(len(keys)), listed(keys, run)...).Scan(&met)
+	return met == len(keys), err
 }
 
 // Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.

@@ -35,47 +35,55 @@ func (e *expiry) do(ctx context.Context) error {
 	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonElsewhere)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
 		return nil
 	}
-	doubt, err := e.mayBeMoved(ctx)
+	oldest, err := e.oldestExpired(ctx)
+	if err != nil || oldest.IsZero() {
+		return err
+	}
+	doubt, err := e.mayBeMoved(ctx, oldest)
 	if err != nil {
 		return err
 	}
-	expired, due, err := e.countExpired(ctx, doubt)
-	if err != nil || expired == 0 {
+	due, err := e.countDue(ctx, doubt)
+	if err != nil {
 		return err
 	}
 	excess, err := e.guardDeletes(ctx, due)
 	if err != nil {
 		return err
 	}
-	return e.eachGone(ctx, doubt, func(i state.Item, s migrate.Situation) error {
-		if !s.Expired {
-			return nil
-		}
-		s.Excess = excess
-		action, why := migrate.Decide(s, e.Rules)
+	return e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
+		action, why := migrate.Decide(migrate.Situation{Gone: true, Expired: true, Elsewhere: doubt.has(i.Size, missed), Excess: excess}, e.Rules)
 		migrate.SetDecision(&i, action, why)
 		return e.store(ctx, i)
 	})
 }
 
-// countExpired counts what has been gone for long enough, and of that the assets that are due.
-func (e *expiry) countExpired(ctx context.Context, doubt doubts) (expired, due int64, err error) {
-	err = e.eachGone(ctx, doubt, func(_ state.Item, s migrate.Situation) error {
-		if s.Expired {
-			expired++
+// oldestExpired gives when the first of what has been gone for long enough was missed first; zero
+// if nothing has been.
+func (e *expiry) oldestExpired(ctx context.Context) (oldest time.Time, err error) {
+	err = e.eachExpired(ctx, func(_ state.Item, missed time.Time) error {
+		if oldest.IsZero() || missed.Before(oldest) {
+			oldest = missed
 		}
-		if s.Expired && !s.Elsewhere {
+		return nil
+	})
+	return oldest, err
+}
+
+// countDue counts the assets that are due.
+func (e *expiry) countDue(ctx context.Context, doubt doubts) (due int64, err error) {
+	err = e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
+		if !doubt.has(i.Size, missed) {
 			due++
 		}
 		return nil
 	})
-	return expired, due, err
+	return due, err
 }
 
-// eachGone passes the items whose assets may be trashed some day to f, and whether they
-// have been gone for long enough: by the time of the first listing that missed them, and by
-// one more that was finished since; and whether they may be what is in doubt.
-func (e *expiry) eachGone(ctx context.Context, doubt doubts, f func(i state.Item, s migrate.Situation) error) error {
+// eachExpired passes the items whose objects have been gone for long enough to f, and when they
+// were missed first: by the time of that listing, and by one more that was finished since.
+func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed time.Time) error) error {
 	orphans := newMergeCursor(e.State.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
 	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemSkipped, state.ItemPlanned) {
@@ -92,9 +100,10 @@ func (e *expiry) eachGone(ctx context.Context, doubt doubts, f func(i state.Item
 		if known, err = e.stillAlone(ctx, i.Key, known); err != nil {
 			return err
 		}
-		s := migrate.Situation{Gone: true, Elsewhere: doubt.has(i.Size, orphan.Since)}
-		s.Expired = known && orphan.Runs > 0 && !e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.GracePeriod))
-		if err := f(i, s); err != nil {
+		if !known || orphan.Runs == 0 || e.run.ListedAt.Before(orphan.Since.Add(e.Rules.Sync.GracePeriod)) {
+			continue
+		}
+		if err := f(i, orphan.Since); err != nil {
 			return err
 		}
 	}
@@ -105,7 +114,7 @@ func (e *expiry) eachGone(ctx context.Context, doubt doubts, f func(i state.Item
 // another key.
 type doubts struct {
 	sizes map[int64]bool
-	since time.Time // there is something of unknown size since then, see unsizedSince; zero if there is none
+	since time.Time // there is something of unknown size since then, see unsizedKeys; zero if there is none
 }
 
 // has reports whether an object may be in doubt by its size, or by when it was missed first: what
@@ -114,40 +123,44 @@ func (d doubts) has(size int64, missed time.Time) bool {
 	return d.sizes[size] || !d.since.IsZero() && !missed.After(d.since)
 }
 
-// mayBeMoved finds what is there and cannot be taken for now.
-func (e *expiry) mayBeMoved(ctx context.Context) (doubt doubts, err error) {
+// mayBeMoved finds what is there and cannot be taken for now. What was missed first before a time
+// does not matter.
+func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (doubt doubts, err error) {
 	doubt.sizes = maps.Clone(e.unread)
 	known := newMergeCursor(e.State.Fingerprints(ctx, e.run.Pair.ID, ""), func(r state.Receipt) sources.Key { return r.Key })
 	defer known.stop()
-	unsized := false
+	unsized := unsizedKeys{planning: e.planning, oldest: oldest}
 	for i, err := range e.State.Items(ctx, e.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
 		if err != nil {
 			return doubt, err
 		}
 		waits, err := e.waits(i, known)
-		if err != nil {
-			return doubt, err
-		}
 		switch {
+		case err != nil:
+			return doubt, err
 		case !waits:
 		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
-			unsized = true
+			if err := unsized.add(ctx, i.Key); err != nil {
+				return doubt, err
+			}
 		default:
 			doubt.sizes[i.Size] = true
 		}
 	}
-	if unsized {
-		doubt.since, err = e.unsizedSince(ctx)
-	}
+	err = unsized.flush(ctx)
+	doubt.since = unsized.since
 	return doubt, err
 }
 
-// waits reports whether an item is of an object that may be taken some day. One that is archived
-// and has its asset, as it was sent, does not count.
+// waits reports whether an item is of an object that may be taken some day, and be what is gone.
+// A known one that fails would be replaced, and one that is archived has its asset, as it was sent.
 func (e *expiry) waits(i state.Item, known *mergeCursor[state.Receipt]) (bool, error) {
 	switch {
 	case i.Asset != "":
 		return false, nil
+	case i.State == state.ItemFailed && !i.Obstacle.HidesObjects():
+		_, found, err := known.find(i.Key)
+		return !found, err
 	case i.State != state.ItemSkipped, i.Reason == string(migrate.ReasonTooYoung):
 		return true, nil
 	case i.Reason != string(migrate.ReasonArchived):
@@ -160,15 +173,49 @@ func (e *expiry) waits(i state.Item, known *mergeCursor[state.Receipt]) (bool, e
 // manyRuns are more than anybody asks how long something has been failing.
 const manyRuns = 1000
 
-// unsizedSince gives the time since which every listing has had all of unknown size that this one
-// has. Only finished runs count that noted what is gone: all else they found, beside it.
-func (e *expiry) unsizedSince(ctx context.Context) (since time.Time, err error) {
-	since = e.run.ListedAt
-	before, err := e.State.FinishedBefore(ctx, e.run, manyRuns)
-	if err != nil {
-		return since, err
+// unsizedKeys are those of what is there, of unknown size, and cannot be taken for now; a page of
+// them at a time.
+type unsizedKeys struct {
+	*planning
+	oldest time.Time   // what happened before does not matter
+	before []state.Run // the newest first
+	page   []sources.Key
+	since  time.Time // every listing since then has had all of them; zero if there are none
+}
+
+func (u *unsizedKeys) add(ctx context.Context, key sources.Key) error {
+	if u.page = append(u.page, key); len(u.page) < state.PageSize {
+		return nil
 	}
-	for _, r := range before {
+	return u.flush(ctx)
+}
+
+// flush finds since when there is what the page has.
+func (u *unsizedKeys) flush(ctx context.Context) (err error) {
+	if len(u.page) == 0 {
+		return nil
+	}
+	if u.before == nil {
+		if u.before, err = u.State.FinishedBefore(ctx, u.run, manyRuns); err != nil {
+			return err
+		}
+	}
+	since, err := u.pageSince(ctx)
+	if since.After(u.since) {
+		u.since = since
+	}
+	u.page = u.page[:0]
+	return err
+}
+
+// pageSince gives the time since which every listing has had all of the page. Only finished runs
+// count that noted what is gone: all else they found, beside it.
+func (u *unsizedKeys) pageSince(ctx context.Context) (since time.Time, err error) {
+	since = u.run.ListedAt
+	for _, r := range u.before {
+		if since.Before(u.oldest) {
+			return since, nil
+		}
 		rules, err := migrate.ReadRules(r)
 		if err != nil {
 			return since, err
@@ -176,7 +223,7 @@ func (e *expiry) unsizedSince(ctx context.Context) (since time.Time, err error) 
 		if !rules.FollowsDeletions() {
 			continue
 		}
-		if anew, err := e.State.MeetsAnew(ctx, e.run.Num, r.Num); err != nil || anew {
+		if met, err := u.State.MetUnsized(ctx, r.Num, u.page); err != nil || !met {
 			return since, err
 		}
 		since = r.ListedAt

@@ -25,7 +25,7 @@ type model struct {
 	things  map[string]*thing      // at the destination, by id; what is in the trash, too
 	known   map[string]remembrance // what has arrived, by key
 	cursor  sources.Key            // how far assets were compared with what was left
-	unread  time.Time              // when all that cannot be read was met first; zero if all can
+	unread  time.Time              // when all that cannot be read, and is not known, was met first; zero if there is none
 }
 
 // An object is one at the source.

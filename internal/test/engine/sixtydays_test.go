@@ -500,12 +500,12 @@ type seenThing struct {
 	modified time.Time
 }
 
-// unreadSince gives when all that cannot be read now was met first, and in every finished night
-// since; zero if all can be read.
+// unreadSince gives when all that cannot be read now, and has no asset, was met first, and in every
+// finished night since; zero if there is none of it.
 func (l *life) unreadSince() (since time.Time) {
 	var shut []sources.Key
 	for key, o := range l.model.objects {
-		if o.Obstacle != "" {
+		if o.Obstacle.HidesObjects() || o.Obstacle != "" && l.model.known[key].asset == "" {
 			shut = append(shut, sources.Key(key))
 		}
 	}

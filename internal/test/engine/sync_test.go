@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"assetferry/internal/retry"
 	"assetferry/migrate"
@@ -328,6 +329,125 @@ func TestSyncTrashesBesideWhatWasNeverRead(t *testing.T) {
 		if i := w.item(plan, key); i.Action != state.Trash || i.State != state.ItemDone {
 			t.Errorf("beside a folder that nobody could ever read: %s: %s (%s)", key, i.Action, i.Reason)
 		}
+	}
+}
+
+// A known object that cannot be read has its own asset: what is gone would replace its content, not
+// move there. A different one each night holds back nothing.
+func TestSyncTrashesBesideKnownObjectsThatFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture")
+	w.putMany(4)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	w.syncs(removing)
+	w.source.Delete("a.jpg")
+	w.source.PutObject(sources.Object{Key: "000.jpg", Obstacle: sources.Unreadable}, nil)
+	w.source.PutObject(sources.Object{Key: "003.jpg", Size: int64(len("picture")), Obstacle: sources.Unreadable}, nil)
+	w.syncs(removing)
+	w.put("000.jpg", "0")
+	w.source.PutObject(sources.Object{Key: "001.jpg", Obstacle: sources.Unreadable.Because("the server answers 500")}, nil)
+	plan := w.syncs(removing)
+	if i := w.item(plan, "001.jpg"); i.State != state.ItemFailed {
+		t.Fatalf("got %+v", i)
+	}
+	if i := w.item(plan, "a.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
+		t.Errorf("beside known objects that fail: %s (%s)", i.Action, i.Reason)
+	}
+}
+
+// passDays has all that the journal knows lie so many days further back.
+func (w *world) passDays(n int) {
+	w.Helper()
+	for _, column := range []string{"runs SET listed_at = listed_at", "orphans SET since = since"} {
+		w.alter(fmt.Sprintf("UPDATE %s - %d", column, int64(n)*24*time.Hour.Milliseconds()))
+	}
+}
+
+// Earlier runs are asked about what cannot be read only where anything would be trashed, and no
+// further back than that was there.
+func TestSyncAsksNoMoreRunsThanItMust(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there")
+	w.source.PutObject(sources.Object{Key: "lost+found/", Obstacle: sources.UnreadableDirectory}, nil)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
+	night := func() (plan migrate.Plan, asked int) {
+		w.passDays(1)
+		w.before(func() error { asked++; return nil }, "look for what could not be taken before")
+		defer w.unhook()
+		return w.syncs(removing), asked
+	}
+	for range 5 {
+		night()
+	}
+	w.source.Delete("a.jpg")
+	if _, asked := night(); asked != 0 {
+		t.Errorf("where nothing has been gone for long enough, %d runs were asked", asked)
+	}
+	plan, asked := night()
+	if i := w.item(plan, "a.jpg"); i.Action != state.Trash || asked != 2 {
+		t.Errorf("%s (%s) after %d runs were asked, want the one that missed it and the one before", i.Action, i.Reason, asked)
+	}
+}
+
+// Of any number of objects that cannot be read, a single one that is new holds back all.
+func TestSyncFindsTheNewOneAmongManyUnreadable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there")
+	obstruct := func(key string) {
+		w.source.PutObject(sources.Object{Key: sources.Key(key), Obstacle: sources.Unreadable}, nil)
+	}
+	for n := range state.PageSize + 1 {
+		obstruct(fmt.Sprintf("dead/%05d.jpg", n))
+	}
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
+	for _, fresh := range []string{"", "a/new.jpg", "dead/1.jpg", "z/new.jpg"} {
+		if w.passDays(1); fresh != "" {
+			obstruct(fresh)
+			w.source.Delete("a.jpg")
+		}
+		w.syncs(removing)
+		w.passDays(1)
+		plan := w.syncs(removing)
+		if fresh == "" {
+			continue
+		}
+		if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+			t.Errorf("beside %s, which is new: %s (%s)", fresh, i.Action, i.Reason)
+		}
+		w.source.Delete(sources.Key(fresh))
+	}
+	w.passDays(1)
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
+		t.Errorf("beside what nobody could ever read: %s (%s)", i.Action, i.Reason)
+	}
+}
+
+// What nobody knows any more to have been unreadable before an object was gone may be that one.
+func TestSyncWaitsWhereNoRunTellsAnyMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "c.jpg", "to be there")
+	w.source.PutObject(sources.Object{Key: "lost+found/", Obstacle: sources.UnreadableDirectory}, nil)
+	keeping := syncing(func(s *migrate.SyncRules) { s.Delete = "never" })
+	w.syncs(keeping)
+	w.passDays(1)
+	w.source.Delete("a.jpg")
+	w.syncs(keeping)
+	w.passDays(1)
+	w.syncs(keeping)
+	_, err := w.journal.Prune(t.Context(), time.Now().Add(time.Hour))
+	must(t, err)
+	w.passDays(1)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+		t.Errorf("beside what no run tells of: %s (%s)", i.Action, i.Reason)
+	}
+	removing.Exclude = []string{"lost+found"}
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
+		t.Errorf("without it: %s (%s)", i.Action, i.Reason)
 	}
 }
 
