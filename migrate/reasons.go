@@ -75,7 +75,7 @@ var (
 		remedy: "{delete} trash trashes it once it has been gone long enough"})
 	ReasonGracePeriod = define(definition{code: "grace_period", text: "gone from the source; its asset stays for now, see {quarantine}",
 		remedy: "{quarantine}; a later sync trashes it if it is still gone"})
-	ReasonElsewhere = define(definition{code: "possibly_moved", text: "gone from the source, or under another key among what cannot be taken for now; its asset stays for now",
+	ReasonElsewhere = define(definition{code: "possibly_moved", text: "gone from the source, or under another key among what this run could not take; its asset stays",
 		remedy: "let what this run could not take be read, or leave it out with {exclude}; a later sync moves the asset, or trashes it"})
 	ReasonExpired = define(definition{code: "grace_period_over", text: "gone from the source long enough"})
 	ReasonTooMany = define(definition{code: "too_many_deletes", text: "gone from the source; more assets than one run may trash, see {accept_deletes}",

@@ -191,8 +191,8 @@ func (c *calendar) memory() map[string]string {
 	return texts
 }
 
-// Whatever happened and whenever it is pruned, nothing changes that a plan, a list of
-// addresses or a verification reads, and the journal is whole.
+// Whatever happened and whenever it is pruned, nothing changes that a list of addresses or a
+// verification reads, nor a plan, but for MetUnsized, and the journal is whole.
 func TestPruneChangesNoMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newCalendar(t)
