@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -217,6 +218,51 @@ func TestSupersedeWaitsForDoubts(t *testing.T) {
 	must(t, j.Supersede(t.Context(), j.run.Num))
 	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !cmp.Equal(got, []string{"a", "b"}) {
 		t.Errorf("kept %q", got)
+	}
+}
+
+// What gives way before it has sent anything leaves nothing, a declined undo like a plan.
+func TestSupersedeForgetsWhatNeverBegan(t *testing.T) {
+	for name, plan := range map[string]func(j *journey) Run{
+		"plan": func(j *journey) Run {
+			run, err := j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
+			must(t, err)
+			must(t, j.Stage(t.Context(), run.Num, Page{Items: []Item{staged("new"), staged("odd")}, Done: true}))
+			must(t, j.Decided(t.Context(), run.Num, []Item{decided("new", Create, ItemPlanned), decided("odd", Conflict, ItemConflict)}))
+			must(t, j.FinishPlan(t.Context(), run.Num, "hash", json.RawMessage("[]")))
+			return run
+		},
+		"undo": func(j *journey) Run {
+			u, _ := j.undoPlanned(j.everyAction())
+			return u
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := libraryOf(t)
+			run := plan(j)
+			must(t, j.Supersede(t.Context(), run.Num))
+			if got := keysOf(collect(t, j.Items(t.Context(), run.Num))); len(got) > 0 {
+				t.Errorf("kept %q", got)
+			}
+			if last, err := j.LastApplied(t.Context(), j.pair.ID); err != nil || last.Num == run.Num {
+				t.Errorf("it counts as a run that was applied (%v)", err)
+			}
+		})
+	}
+}
+
+// An undo that is given up half-way has nothing left to bring.
+func TestSupersedeForgetsWhatAnUndoHadNotComeTo(t *testing.T) {
+	j := libraryOf(t)
+	u, outcomes := j.undoPlanned(j.everyAction())
+	must(t, j.SetRunState(t.Context(), u.Num, Planned, Applying))
+	taken, err := j.Take(t.Context(), u.Num, Next{N: 1, Time: time.Now()})
+	must(t, err)
+	n := slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Key == taken[0].Key })
+	must(t, j.Record(t.Context(), u.Num, j.pair.ID, outcomes[n:n+1]))
+	must(t, j.Supersede(t.Context(), u.Num))
+	if got := keysOf(collect(t, j.Items(t.Context(), u.Num))); !slices.Equal(got, keysOf(taken)) {
+		t.Errorf("kept %q, want %q", got, keysOf(taken))
 	}
 }
 

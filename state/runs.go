@@ -103,19 +103,24 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 		return err
 	}
 	for _, num := range plans {
-		for _, stmt := range []string{
-			`DELETE FROM items WHERE run = ? AND ` + onBegin.condition(), // a run listed again has outcomes
-			`DELETE FROM inventory WHERE scope = ?`,
-		} {
-			if _, err := tx.ExecContext(ctx, stmt, num); err != nil {
-				return err
-			}
-		}
-		if err := tally(ctx, tx, num); err != nil {
+		if err := forgetPlan(ctx, tx, num); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// forgetPlan drops what a run found and planned, before it has begun to apply that.
+func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
+	for _, stmt := range []string{
+		`DELETE FROM items WHERE run = ? AND ` + onBegin.condition(), // a run listed again has outcomes
+		`DELETE FROM inventory WHERE scope = ?`,
+	} {
+		if _, err := tx.ExecContext(ctx, stmt, run); err != nil {
+			return err
+		}
+	}
+	return tally(ctx, tx, run)
 }
 
 // Relist makes a run forget its listing and everything planned that was not
@@ -153,8 +158,9 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 }
 
 // Supersede ends a run that is not to be continued. What it waited for has failed, and what it
-// had not come to stays planned, for LeftBehind. It fails with ErrConflict while the outcome of
-// an item is unknown.
+// was to bring, change or move and had not come to stays planned, for LeftBehind. Nothing stays
+// planned of an undo, and nothing at all of a run that had not begun to apply its plan, as when
+// it gives way to a new one. It fails with ErrConflict while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
@@ -162,7 +168,15 @@ func (s *Store) Supersede(ctx context.Context, run int64) error {
 }
 
 func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
-	for _, step := range []func(context.Context, *sql.Tx, int64) error{failWaiting, dropUndone} {
+	applying, err := isIn(ctx, tx, run, Applying)
+	if err != nil {
+		return err
+	}
+	steps := []func(context.Context, *sql.Tx, int64) error{failWaiting, dropUndone}
+	if !applying {
+		steps = []func(context.Context, *sql.Tx, int64) error{forgetPlan}
+	}
+	for _, step := range steps {
 		if err := step(ctx, tx, run); err != nil {
 			return err
 		}
@@ -185,7 +199,8 @@ func failWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// dropUndone drops what a run has not come to, but for what it was about to bring.
+// dropUndone drops what a run has not come to, unless something of the source was to arrive by
+// it: what was not decided, what was to be trashed, and all that an undo was to take back.
 func dropUndone(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run)
 	return err

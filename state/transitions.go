@@ -30,7 +30,7 @@ const (
 	onRelist
 	onSupersede // BeginUndo
 	onGiveUp    // Supersede, BeginUndo
-	onBegin     // BeginUndo, PlanUndo
+	onBegin     // BeginUndo, PlanUndo, Supersede
 )
 
 var (
@@ -60,11 +60,14 @@ var transitions = [...]struct {
 	onResend:      {"", []ItemState{ItemInDoubt}, []ItemState{ItemSending}, ""},
 	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemInDoubt},
 		[]ItemState{ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemChanged, ItemInDoubt}, ""},
-	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""},                                   // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, "(items.action IS NULL OR items.action = 'trash')"}, // the same
-	onGiveUp:    {"", []ItemState{ItemWaiting}, []ItemState{ItemFailed}, ""},                                                         // the same
-	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                                            // if its plan gives way
+	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessBrings},     // the same
+	onGiveUp:    {"", []ItemState{ItemWaiting}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
+	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                          // if its plan gives way
 }
+
+// unlessBrings holds for items by which nothing of the source was to arrive.
+const unlessBrings = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
 
 // conditions hold, in SQL, for the items to which an event can happen.
 var conditions = func() (all [len(transitions)]string) {
@@ -94,10 +97,15 @@ func (e event) leadsTo(st ItemState) error {
 // isPossible fails with ErrConflict unless a run is in the state that an event needs.
 func (e event) isPossible(ctx context.Context, tx *sql.Tx, run int64) error {
 	want := transitions[e].run
-	var there bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND state = ?)`, run, want).Scan(&there)
+	there, err := isIn(ctx, tx, run, want)
 	if err == nil && !there {
 		return fmt.Errorf("the run is not %s: %w", want, ErrConflict)
 	}
 	return err
+}
+
+// isIn reports whether a run is in a state.
+func isIn(ctx context.Context, tx *sql.Tx, run int64, st RunState) (there bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND state = ?)`, run, st).Scan(&there)
+	return there, err
 }

@@ -148,6 +148,19 @@ func libraryOf(tb testing.TB) *journey {
 func (j *journey) undone(run Run) Run {
 	j.Helper()
 	ctx := j.Context()
+	u, outcomes := j.undoPlanned(run)
+	must(j, j.SetRunState(ctx, u.Num, Planned, Applying))
+	_, err := j.Take(ctx, u.Num, Next{N: len(outcomes), Time: time.Now()})
+	must(j, err)
+	must(j, j.Record(ctx, u.Num, j.pair.ID, outcomes))
+	must(j, j.FinishUndo(ctx, u))
+	return u
+}
+
+// undoPlanned begins an undo of a run and plans to take back all of it.
+func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
+	j.Helper()
+	ctx := j.Context()
 	u, err := j.BeginUndo(ctx, run)
 	must(j, err)
 	must(j, j.StageUndo(ctx, u, "later", "shared"))
@@ -159,7 +172,6 @@ func (j *journey) undone(run Run) Run {
 	must(j, err)
 	inverse := map[Action]Action{"": Trash, Create: Trash, Trash: Create, Move: Move, Replace: Replace, Describe: Describe}
 	var items []Item
-	var outcomes []Outcome
 	for _, key := range keys {
 		i := undoings[key].Item
 		i.Action, i.Reason, i.State = inverse[undoings[key].Was], "because", ItemPlanned
@@ -168,12 +180,7 @@ func (j *journey) undone(run Run) Run {
 	}
 	must(j, j.DecideUndo(ctx, u.Num, items))
 	must(j, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
-	must(j, j.SetRunState(ctx, u.Num, Planned, Applying))
-	_, err = j.Take(ctx, u.Num, Next{N: len(items), Time: time.Now()})
-	must(j, err)
-	must(j, j.Record(ctx, u.Num, j.pair.ID, outcomes))
-	must(j, j.FinishUndo(ctx, u))
-	return u
+	return u, outcomes
 }
 
 // What a sync did to the journal is taken back as a whole: receipts, what is kept with them,
