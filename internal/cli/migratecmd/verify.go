@@ -115,8 +115,10 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 	switch {
 	case run.Undoes != 0 && run.Open():
 		return exit.CodeItems, printUndo(ctx, f, journal, run)
-	case run.Undoes != 0: // what it left is verified as everything else
+	case run.Undoes != 0 && outcome.CountState(tallies, state.ItemDone) > 0: // what it left is verified as everything else
 		return leftBehind(ctx, f, journal, run, "is an undo", ", and what was undone")
+	case run.Undoes != 0:
+		return leftBehind(ctx, f, journal, run, "is an undo", "")
 	case run.Open():
 		f.Out.Printf("Run %s is not finished: %s.", run.ID, items)
 		f.Out.Notef("Try: go on with it: %s", outcome.FinishIt(f, run))
