@@ -11,8 +11,15 @@ import (
 // IsNarrow reports whether the rules ask for a part of the source only, so that what a
 // run does not mention may be missing all the same. Leaving out by name is a decision.
 func (r Rules) IsNarrow() bool {
-	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly || r.Sync != nil && r.Sync.Failed != nil
+	return r.takesPart() || r.Sync != nil && r.Sync.Failed != nil
 }
+
+func (r Rules) takesPart() bool {
+	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly
+}
+
+// Retries reports whether the rules ask for all that did not arrive before, and for that only.
+func (r Rules) Retries() bool { return r.Sync != nil && r.Sync.Failed != nil && !r.takesPart() }
 
 // ReadRules reads the rules that a run was planned with.
 func ReadRules(run state.Run) (r Rules, err error) {
@@ -25,7 +32,7 @@ func ReadRules(run state.Run) (r Rules, err error) {
 // A History is what LeftBehind asks of a journal.
 type History interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
-	LeftBehind(ctx context.Context, pair, from int64) (int64, error)
+	LeftBehind(ctx context.Context, pair, from, retried int64) (int64, error)
 }
 
 // lookBack is how many runs back the last one is looked for that had all of the source.
@@ -35,19 +42,20 @@ const lookBack = 200
 // looked at all of the source, or in one since, and that nothing has brought by now. A
 // run of a few objects says nothing of the others, so it must not hide them.
 func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
-	from, err := LastWhole(ctx, j, pair)
+	from, retried, err := LastWhole(ctx, j, pair)
 	if err != nil {
 		return 0, err
 	}
-	return j.LeftBehind(ctx, pair, from)
+	return j.LeftBehind(ctx, pair, from, retried)
 }
 
 // LastWhole gives the number of the last run of a pair that looked at all of the source, or
-// of the first one that looked at anything.
-func LastWhole(ctx context.Context, j History, pair int64) (from int64, err error) {
+// of the first one that looked at anything. retried is the last one since that tried again all
+// that had not arrived, or the same: only what needs a decision can be left from before that.
+func LastWhole(ctx context.Context, j History, pair int64) (from, retried int64, err error) {
 	runs, err := j.RunsOf(ctx, pair, lookBack)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	undone := map[int64]bool{} // runs that count as if they had not been
 	for _, r := range runs {   // the newest first
@@ -58,11 +66,16 @@ func LastWhole(ctx context.Context, j History, pair int64) (from int64, err erro
 			continue
 		}
 		from = r.Num
-		if rules, err := ReadRules(r); err != nil {
-			return 0, err
-		} else if !rules.IsNarrow() {
+		rules, err := ReadRules(r)
+		if err != nil {
+			return 0, 0, err
+		}
+		if rules.Retries() && r.State == state.Finished {
+			retried = max(retried, r.Num)
+		}
+		if !rules.IsNarrow() {
 			break
 		}
 	}
-	return from, nil
+	return from, max(from, retried), nil
 }

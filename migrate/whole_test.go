@@ -10,14 +10,14 @@ import (
 
 // A past is a history of runs, the newest first, that notes from where on it was asked.
 type past struct {
-	runs []state.Run
-	from int64
+	runs          []state.Run
+	from, retried int64
 }
 
 func (p *past) RunsOf(context.Context, int64, int) ([]state.Run, error) { return p.runs, nil }
 
-func (p *past) LeftBehind(_ context.Context, _, from int64) (int64, error) {
-	p.from = from
+func (p *past) LeftBehind(_ context.Context, _, from, retried int64) (int64, error) {
+	p.from, p.retried = from, retried
 	return 7, nil
 }
 
@@ -39,23 +39,29 @@ func TestLeftBehind(t *testing.T) {
 	undone.Undoes = 4
 	broken := run(9, "migrate", all)
 	broken.Scanned = false
+	failed, someFailed := Rules{Sync: &SyncRules{Failed: &KeyList{}}}, Rules{Include: []string{"*.jpg"}, Sync: &SyncRules{Failed: &KeyList{}}}
+	begun := run(9, "sync", failed)
+	begun.State = state.Applying
 	for name, tc := range map[string]struct {
-		runs []state.Run
-		want int64
+		runs    []state.Run
+		want    int64
+		retried int64 // want if it is 0
 	}{
-		"none":                 {nil, 0},
-		"all of it":            {[]state.Run{run(5, "migrate", all), run(4, "migrate", all)}, 5},
-		"a part since":         {[]state.Run{run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 4},
-		"parts only":           {[]state.Run{run(5, "migrate", Rules{Limit: 1}), run(4, "adopt", Rules{AdoptOnly: true})}, 4},
-		"plans":                {[]state.Run{run(5, "plan", all), run(4, "migrate", some), run(3, "apply", all)}, 3},
-		"undos":                {[]state.Run{undo, run(4, "migrate", Rules{FilesFrom: &KeyList{}}), run(3, "migrate", all)}, 3},
-		"not begun":            {[]state.Run{waits, run(5, "migrate", some), run(4, "migrate", all)}, 4},
-		"an undone run":        {[]state.Run{undone, run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 3},
-		"not listed to an end": {[]state.Run{broken, run(4, "migrate", all)}, 4},
+		"none":                 {nil, 0, 0},
+		"all of it":            {[]state.Run{run(5, "migrate", all), run(4, "migrate", all)}, 5, 0},
+		"a part since":         {[]state.Run{run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 4, 0},
+		"parts only":           {[]state.Run{run(5, "migrate", Rules{Limit: 1}), run(4, "adopt", Rules{AdoptOnly: true})}, 4, 0},
+		"plans":                {[]state.Run{run(5, "plan", all), run(4, "migrate", some), run(3, "apply", all)}, 3, 0},
+		"undos":                {[]state.Run{undo, run(4, "migrate", Rules{FilesFrom: &KeyList{}}), run(3, "migrate", all)}, 3, 0},
+		"not begun":            {[]state.Run{waits, run(5, "migrate", some), run(4, "migrate", all)}, 4, 0},
+		"an undone run":        {[]state.Run{undone, run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 3, 0},
+		"not listed to an end": {[]state.Run{broken, run(4, "migrate", all)}, 4, 0},
+		"what failed":          {[]state.Run{run(6, "migrate", some), run(5, "sync", failed), run(4, "sync", failed), run(3, "migrate", all)}, 3, 5},
+		"of what failed":       {[]state.Run{begun, run(6, "sync", someFailed), run(5, "sync", failed), run(3, "migrate", all)}, 3, 5},
 	} {
 		p := &past{runs: tc.runs}
-		if n, err := LeftBehind(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want {
-			t.Errorf("%s: %d from run %d (%v), want from %d", name, n, p.from, err, tc.want)
+		if n, err := LeftBehind(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want || p.retried != max(tc.want, tc.retried) {
+			t.Errorf("%s: %d from runs %d and %d (%v), want from %d and %d", name, n, p.from, p.retried, err, tc.want, max(tc.want, tc.retried))
 		}
 	}
 }

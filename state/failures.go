@@ -75,22 +75,25 @@ func scanFailure(rows *sql.Rows) (f Failure, err error) {
 const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
 	WHERE r.pair = ?1 AND r.num >= ?2 AND r.command NOT IN ('plan', 'undo')
 	AND r.num NOT IN (SELECT undoes FROM runs WHERE pair = ?1 AND command = 'undo' AND state = 'finished')
-	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)`
+	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)
+	AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.pair = ?1 AND a.key = i.key AND a.run >= i.run)`
 
 // LeftBehind counts the objects that did not come through in the runs of a pair from one
-// on, or that those given up had not come to, and that no run since has brought.
-func (s *Store) LeftBehind(ctx context.Context, pair, from int64) (n int64, err error) {
+// on, or that those given up had not come to, and that no run since has brought. The run
+// retried tried again what had failed: of runs before it only what needs a decision counts.
+func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n int64, err error) {
 	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key)`+notBrought+`
-		AND (i.state IN ('failed', 'parked', 'conflict', 'changed', 'waiting', 'in_doubt') OR i.state = 'planned' AND r.state = 'superseded')`, pair, from).Scan(&n)
+		AND (i.state IN ('parked', 'conflict') OR r.num >= ?3 AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt')
+			OR i.state = 'planned' AND r.state = 'superseded'))`, pair, from, retried).Scan(&n)
 	return n, err
 }
 
 // Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
-// what a run that is not finished has not come to.
+// what a run that is being applied has not come to.
 func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
 	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
 		`SELECT DISTINCT i.key`+notBrought+`
-		AND i.state IN ('failed', 'changed', 'waiting', 'in_doubt', 'planned', 'sending', 'sent')`, pair, from)
+		AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt', 'sending', 'sent') OR i.state = 'planned' AND r.state IN ('applying', 'superseded'))`, pair, from)
 }
 
 // Failure finds what is known of an object that failed in the last runs; ErrNotFound if

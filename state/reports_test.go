@@ -159,7 +159,7 @@ func TestLeftBehind(t *testing.T) {
 	first := j.run.Num
 	left := func(from, want int64) {
 		t.Helper()
-		if n, err := j.LeftBehind(t.Context(), j.pair.ID, from); err != nil || n != want {
+		if n, err := j.LeftBehind(t.Context(), j.pair.ID, from, from); err != nil || n != want {
 			t.Errorf("from run %d: %d (%v), want %d", from, n, err, want)
 		}
 	}
@@ -200,4 +200,17 @@ func TestLeftBehind(t *testing.T) {
 	j.undone(j.run)
 	left(first, 1)
 	keys("c")
+
+	// Nor does one count that may never be applied.
+	j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
+	must(t, err)
+	j.stage("c", "g")
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{decided("c", Create, ItemPlanned), decided("g", Create, ItemPlanned)}))
+	must(t, j.FinishPlan(t.Context(), j.run.Num, "hash", json.RawMessage("[]")))
+	keys("c")
+
+	// What shares the asset of another object has arrived.
+	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run) VALUES (?, 'c', 10, 0, '', 'a', ?)`, j.pair.ID, j.run.Num)
+	left(first, 0)
+	keys()
 }

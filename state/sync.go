@@ -85,6 +85,7 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, e
 // An Ending is what the journal learns from a sync that comes to its end.
 type Ending struct {
 	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
+	Retried bool   // all that had failed before was looked for
 	Touched string // the reason of objects that only seem to have changed
 	// Remapped says that assets may be described by other rules than those of the run. Those
 	// that the run did not bring in line lack their description.
@@ -149,11 +150,11 @@ func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (R
 // forgive forgets the failures of objects that a sync found as they had arrived, or did not
 // find any more: nothing is left of them to try.
 func forgive(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
-	if e.Absent == "" {
+	if e.Absent == "" && !e.Retried {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND NOT EXISTS (SELECT 1 FROM items i
-		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND i.obstacle <> ?4)`, run.Pair.ID, run.Num, e.Touched, e.Absent)
+		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND (?4 = '' OR i.obstacle <> ?4))`, run.Pair.ID, run.Num, e.Touched, e.Absent)
 	return err
 }
 

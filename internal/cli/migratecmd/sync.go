@@ -127,14 +127,14 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
 }
 
-// takeFailed limits a sync to what did not arrive before. A run that is not finished has more
+// takeFailed limits a sync to what did not arrive before. A run that is being applied has more
 // to do than what failed in it: it comes first, unless it is given up.
 func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrate.SyncRules, restart bool) error {
 	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
 	if err != nil {
 		return err
 	}
-	begun := open.Num != 0 && (open.Undoes == 0 || open.State == state.Applying) // an undo that did nothing yet leaves nothing
+	begun := open.State == state.Applying // any other gives way
 	if begun && !restart {
 		rules, err := migrate.ReadRules(open)
 		if err != nil {
@@ -158,7 +158,7 @@ func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrat
 }
 
 // failedKeys are the keys of objects that did not arrive when they were tried last, in the last
-// run that had all of the source or since.
+// run that had all of the source or all that had failed, or since.
 func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
 	for f, err := range s.journal.Failures(ctx, s.pair.ID, "") {
 		if err != nil {
@@ -166,11 +166,11 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 		}
 		keys = append(keys, f.Key)
 	}
-	from, err := migrate.LastWhole(ctx, s.journal, s.pair.ID)
+	_, retried, err := migrate.LastWhole(ctx, s.journal, s.pair.ID)
 	if err != nil {
 		return nil, err
 	}
-	unarrived, err := s.journal.Unarrived(ctx, s.pair.ID, from)
+	unarrived, err := s.journal.Unarrived(ctx, s.pair.ID, retried)
 	return append(keys, unarrived...), err
 }
 
