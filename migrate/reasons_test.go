@@ -53,7 +53,7 @@ func (e engine) check(t *testing.T, set *token.FileSet, files []*ast.File) *type
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	rest := slices.Clone(files)
 	for _, dir := range []string{ // each after those that it imports
-		".", "inventory", "collect", "plan/identical", "plan/placement", "plan/safety", "plan", "apply", "undo", "verify",
+		".", "inventory", "collect", "plan/identical", "plan/merge", "plan/placement", "plan/safety", "plan", "apply", "undo", "verify",
 	} {
 		elsewhere := func(f *ast.File) bool { return filepath.ToSlash(filepath.Dir(set.File(f.Pos()).Name())) != dir }
 		of := slices.DeleteFunc(slices.Clone(rest), elsewhere)

@@ -6,6 +6,7 @@ import (
 
 	"assetferry/internal/retry"
 	"assetferry/migrate"
+	"assetferry/migrate/plan/merge"
 	"assetferry/migrate/plan/placement"
 	"assetferry/sources"
 	"assetferry/state"
@@ -15,8 +16,8 @@ import (
 type decider struct {
 	*planning
 	places   *placements
-	failures *mergeCursor[state.Failure] // of former runs, see history
-	ahead    map[sources.Key]ahead       // what describes objects that are decided next, if that says where they go
+	failures *merge.Cursor[state.Failure] // of former runs, see history
+	ahead    map[sources.Key]ahead        // what describes objects that are decided next, if that says where they go
 }
 
 // judge decides an item in a situation.
@@ -83,7 +84,7 @@ const parkAfter = 5
 
 // parked gives the reason why an object is not tried any more, if there is one.
 func (d *decider) parked(o sources.Object) (migrate.Reason, error) {
-	f, failed, err := d.failures.find(o.Key)
+	f, failed, err := d.failures.Find(o.Key)
 	switch {
 	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
 		return "", err

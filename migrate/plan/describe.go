@@ -5,6 +5,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/migrate"
+	"assetferry/migrate/plan/merge"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -15,14 +16,14 @@ type redescriber func(sources.Object, state.Receipt) (bool, error)
 
 // redescriptions gives a redescriber for the objects after a key, and what it reads, which the
 // caller stops.
-func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redescriber, *mergeCursor[state.Described]) {
+func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redescriber, *merge.Cursor[state.Described]) {
 	key := func(d state.Described) sources.Key { return d.Key }
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
-		return nil, newMergeCursor(func(func(state.Described, error) bool) {}, key)
+		return nil, merge.New(func(func(state.Described, error) bool) {}, key)
 	}
-	known := newMergeCursor(p.State.Described(ctx, p.run.Pair.ID, after), key)
+	known := merge.New(p.State.Described(ctx, p.run.Pair.ID, after), key)
 	return func(o sources.Object, r state.Receipt) (bool, error) {
-		before, there, err := known.find(o.Key)
+		before, there, err := known.Find(o.Key)
 		if err != nil {
 			return false, err
 		}

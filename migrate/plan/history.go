@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"assetferry/migrate"
+	"assetferry/migrate/plan/merge"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -14,9 +15,9 @@ import (
 // read next to the objects, in key order.
 type history struct {
 	memory      recall
-	receipts    *mergeCursor[state.Receipt]
-	failures    *mergeCursor[state.Failure]
-	described   *mergeCursor[state.Described]
+	receipts    *merge.Cursor[state.Receipt]
+	failures    *merge.Cursor[state.Failure]
+	described   *merge.Cursor[state.Described]
 	redescribed redescriber
 	approved    *approvals
 }
@@ -27,34 +28,34 @@ func (p *planning) openHistory(ctx context.Context, after sources.Key, missed fu
 	if p.Unchanged != nil { // which is told of all that is in them
 		receipts = p.State.Receipts
 	}
-	h := &history{receipts: newMergeCursor(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
-	h.receipts.passed = missed
-	h.failures = newMergeCursor(p.State.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
+	h := &history{receipts: merge.New(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
+	h.receipts.Passed = missed
+	h.failures = merge.New(p.State.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
 	h.redescribed, h.described = p.redescriptions(ctx, after)
 	h.memory, h.approved = p.remembered(h.receipts), p.approvals(after)
 	return h
 }
 
 func (h *history) close() {
-	h.receipts.stop()
-	h.failures.stop()
-	h.described.stop()
+	h.receipts.Stop()
+	h.failures.Stop()
+	h.described.Stop()
 	h.approved.close()
 }
 
 // unread returns the error of what was read ahead and no object asked for.
 func (h *history) unread() error {
-	return errors.Join(h.receipts.err, h.failures.err, h.described.err)
+	return errors.Join(h.receipts.Err(), h.failures.Err(), h.described.Err())
 }
 
 // recall tells what the state database knows of an object.
 type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
-func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
+func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) recall {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
-		receipt, found, err := known.find(o.Key)
+		receipt, found, err := known.Find(o.Key)
 		switch {
 		case err != nil || !found:
 			return migrate.MemoryNone, state.Receipt{}, err
@@ -73,33 +74,33 @@ func (p *Planner) remembered(known *mergeCursor[state.Receipt]) recall {
 // listed is told to unlisted.
 type recollections struct {
 	*history
-	sidecars  *mergeCursor[state.Sidecar] // as they were listed last
-	aliases   *mergeCursor[state.Alias]   // the same
-	unsettled *mergeCursor[state.Failure] // that may have arrived all the same
-	outcomes  *mergeCursor[state.Item]    // of this run, from before it was listed again
+	sidecars  *merge.Cursor[state.Sidecar] // as they were listed last
+	aliases   *merge.Cursor[state.Alias]   // the same
+	unsettled *merge.Cursor[state.Failure] // that may have arrived all the same
+	outcomes  *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
 // openRecollections begins where the run's listing stopped.
 func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollections {
 	pair, after := p.run.Pair.ID, p.run.Cursor
 	r := &recollections{history: p.openHistory(ctx, after, u.receipts(ctx))}
-	r.sidecars = newMergeCursor(p.State.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
-	r.sidecars.passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
-	r.aliases = newMergeCursor(p.State.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
-	r.aliases.passed = func(a state.Alias) error { return u.alias(ctx, a) }
-	r.unsettled = newMergeCursor(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
-	r.unsettled.passed = func(f state.Failure) error { return u.failure(ctx, f) }
-	r.outcomes = newMergeCursor(p.doneBefore(ctx, u.listing.decided), func(i state.Item) sources.Key { return i.Key })
-	r.outcomes.passed = u.outcome
+	r.sidecars = merge.New(p.State.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
+	r.sidecars.Passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
+	r.aliases = merge.New(p.State.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
+	r.aliases.Passed = func(a state.Alias) error { return u.alias(ctx, a) }
+	r.unsettled = merge.New(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
+	r.unsettled.Passed = func(f state.Failure) error { return u.failure(ctx, f) }
+	r.outcomes = merge.New(p.doneBefore(ctx, u.listing.decided), func(i state.Item) sources.Key { return i.Key })
+	r.outcomes.Passed = u.outcome
 	return r
 }
 
 func (r *recollections) close() {
 	r.history.close()
-	r.sidecars.stop()
-	r.aliases.stop()
-	r.unsettled.stop()
-	r.outcomes.stop()
+	r.sidecars.Stop()
+	r.aliases.Stop()
+	r.unsettled.Stop()
+	r.outcomes.Stop()
 }
 
 // A recollection is what is known of an object before it is listed.
@@ -118,13 +119,13 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 	if is.memory, is.receipt, err = r.memory(o); err != nil {
 		return is, err
 	}
-	if is.alias, is.shares, err = r.aliases.find(o.Key); err != nil {
+	if is.alias, is.shares, err = r.aliases.Find(o.Key); err != nil {
 		return is, err
 	}
-	if _, _, err = r.unsettled.find(o.Key); err != nil { // one that is listed is decided as all else
+	if _, _, err = r.unsettled.Find(o.Key); err != nil { // one that is listed is decided as all else
 		return is, err
 	}
-	if _, is.wasDone, err = r.outcomes.find(o.Key); err != nil {
+	if _, is.wasDone, err = r.outcomes.Find(o.Key); err != nil {
 		return is, err
 	}
 	is.approved, is.isApproved, err = r.approved.of(o.Key)
@@ -133,7 +134,7 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 
 // rest passes all that is left but the receipts.
 func (r *recollections) rest() error {
-	return errors.Join(r.unread(), r.sidecars.rest(), r.aliases.rest(), r.unsettled.rest(), r.outcomes.rest())
+	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unsettled.Rest(), r.outcomes.Rest())
 }
 
 // unclear lists the objects after the cursor that were sent and of which nobody can tell

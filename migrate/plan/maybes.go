@@ -45,7 +45,7 @@ func (m *maybes) do(ctx context.Context) error {
 	}
 	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	differs, described := m.redescriptions(ctx, "")
-	defer described.stop()
+	defer described.Stop()
 	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (m *maybes) do(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(m.flush(ctx), described.err)
+	return errors.Join(m.flush(ctx), described.Err())
 }
 
 func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {

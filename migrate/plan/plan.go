@@ -7,7 +7,8 @@
 // what was decided (planning.go).
 //
 // What passes ask and no pass decides is below: where an object goes (placement), which objects are
-// identical (identical), and what a sync must not do (safety).
+// identical (identical), what a sync must not do (safety), and what is remembered of the object that
+// a listing has come to (merge).
 //
 // Its Planner holds only what can read the destination: this package does not import what writes
 // there, so that a dry run cannot write even by mistake.

@@ -148,7 +148,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
 		return w.notThere(ctx, err)
 	}
-	if err := w.known.receipts.rest(); err != nil {
+	if err := w.known.receipts.Rest(); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
@@ -253,7 +253,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
 		return false, nil
 	}
-	known, remembered, err := w.known.sidecars.find(o.Key)
+	known, remembered, err := w.known.sidecars.Find(o.Key)
 	if err != nil {
 		return false, err
 	}

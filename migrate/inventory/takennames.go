@@ -1,0 +1,94 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// TakenNames asks which names are taken where assets go, whoever has them.
+type TakenNames struct {
+	Dest        migrate.Reader
+	Tree        *Tree // of Dest
+	Concurrency int   // how many places are asked for at once; one if it is less
+	Log         *slog.Logger
+}
+
+// Among returns those of some items whose names are taken where they go, in the order of their keys.
+func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []state.Item, err error) {
+	var mu sync.Mutex
+	err = n.EachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
+		names, err := n.in(ctx, at, items)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, i := range items {
+			if names[migrate.NormalName(i.Name)] {
+				taken = append(taken, i)
+			}
+		}
+		return err
+	})
+	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return taken, err
+}
+
+// EachPlace calls f with what goes into one place, whose name is empty, several at once.
+func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
+	byPlace := map[migrate.Place][]state.Item{}
+	for _, i := range items {
+		at := migrate.Place{Category: i.Category, Folder: i.Folder}
+		byPlace[at] = append(byPlace[at], i)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(n.Concurrency, 1))
+	for at, items := range byPlace {
+		g.Go(func() error { return f(ctx, at, items) })
+	}
+	return g.Wait()
+}
+
+// in asks which names of some items are taken in their place. Of a service that does not say it
+// is not known: it may still refuse them.
+func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item) (map[string]bool, error) {
+	target, err := n.Tree.Target(ctx, at.Category, at.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(items))
+	for number, i := range items {
+		names[number] = i.Name
+	}
+	found, err := n.Dest.NamesTaken(ctx, target, names...)
+	if migrate.HasClass(err, retry.Permanent) {
+		n.Log.Debug("cannot ask for names at the destination", "category", at.Category, "folder", at.Folder, "error", err)
+		return nil, nil
+	}
+	taken := make(map[string]bool, len(found))
+	for _, name := range found {
+		taken[migrate.NormalName(name)] = true
+	}
+	return taken, err
+}
+
+// HasAlready reports whether the asset of an item is in its place under its name already, as a
+// run left it whose outcome was lost.
+func (n TakenNames) HasAlready(ctx context.Context, i state.Item) (bool, error) {
+	asset, err := Ask(ctx, n.Dest, i.Asset)
+	if err != nil || !asset.There {
+		return false, err
+	}
+	folder, err := n.Tree.Find(ctx, i.Category, i.Folder)
+	return asset.CategoryID == i.Category && asset.FolderID == folder && migrate.NormalName(asset.Filename()) == migrate.NormalName(i.Name), err
+}

@@ -1,0 +1,62 @@
+// Package merge reads rows in key order next to a listing in key order, as the join of two sorted
+// lists does.
+package merge
+
+import (
+	"iter"
+
+	"assetferry/sources"
+)
+
+// A Cursor is at the first row that was neither asked for nor passed.
+type Cursor[T any] struct {
+	// Passed is given each row that is not asked for, if it is set.
+	Passed func(T) error
+
+	key  func(T) sources.Key
+	next func() (T, error, bool)
+	stop func()
+	row  T
+	err  error
+	more bool
+}
+
+// New returns a cursor over rows that come in the order of their keys. It has to be stopped.
+func New[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *Cursor[T] {
+	c := &Cursor[T]{key: key}
+	c.next, c.stop = iter.Pull2(rows)
+	c.row, c.err, c.more = c.next()
+	return c
+}
+
+// Find returns the row of a key, which must be greater than the one asked for before. Its error is
+// that of the rows, or of Passed.
+func (c *Cursor[T]) Find(wanted sources.Key) (found T, known bool, err error) {
+	if err := c.pass(func(key sources.Key) bool { return key < wanted }); err != nil || !c.more || c.key(c.row) != wanted {
+		return found, false, err
+	}
+	found = c.row
+	c.row, c.err, c.more = c.next()
+	return found, true, nil
+}
+
+// Rest passes all rows that are left.
+func (c *Cursor[T]) Rest() error { return c.pass(func(sources.Key) bool { return true }) }
+
+// Err is the error of the rows so far: they are read ahead of what is asked for.
+func (c *Cursor[T]) Err() error { return c.err }
+
+// Stop ends the reading of rows.
+func (c *Cursor[T]) Stop() { c.stop() }
+
+func (c *Cursor[T]) pass(while func(key sources.Key) bool) error {
+	for c.more && c.err == nil && while(c.key(c.row)) {
+		if c.Passed != nil {
+			if err := c.Passed(c.row); err != nil {
+				return err
+			}
+		}
+		c.row, c.err, c.more = c.next()
+	}
+	return c.err
+}
