@@ -43,8 +43,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		return judge(ctx, i, migrate.NewStateError(err))
 	}
 	asset, sent, err := a.exchange(ctx, i, former, content)
-	c := migrate.Container{Category: former.Category, Folder: former.Folder}
-	asset.Name, asset.Extension = former.Name, former.Extension // wherever people have it: a later run may put it back
+	asset, c := asLeft(asset, former)
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
@@ -68,6 +67,13 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		r.outcome.Misnamed = true
 	}
 	return r
+}
+
+// asLeft gives an asset that has other content the name and the place that its receipt has,
+// wherever people have it by now: a later run may put it back.
+func asLeft(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
+	asset.Name, asset.Extension = former.Name, former.Extension
+	return asset, migrate.Container{Category: former.Category, Folder: former.Folder}
 }
 
 // judgeUnnamed is judge for an item whose asset has the new content and not its name yet. It is
@@ -216,7 +222,7 @@ func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now ti
 func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	asset, digest, err := a.replaced(ctx, f.item)
 	if err == nil && asset != nil {
-		f.refused, err = a.rename(ctx, f.item, asset)
+		err = a.settleExchanged(ctx, f, *asset, digest)
 	}
 	locked := a.settleOnly && collect.IsUnreadable(err)
 	unprovable := locked || collect.IsChangedOrGone(err)
@@ -231,9 +237,22 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	if f.err = err; err != nil {
 		return
 	}
-	f.receipt = receiptOf(f.item, *asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, digest)
 	a.keepFound(ctx, f)
 	a.inheritFound(ctx, f)
+}
+
+// settleExchanged notes the receipt of an asset that has the content of an item in doubt, and
+// gives it its name if it lacks that.
+func (a *Applier) settleExchanged(ctx context.Context, f *finding, asset assets.Asset, digest []byte) error {
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	if err != nil {
+		return migrate.NewStateError(err)
+	}
+	asset, c := asLeft(asset, former)
+	if f.refused, err = a.rename(ctx, f.item, &asset); err == nil {
+		f.receipt = receiptOf(f.item, asset, c, digest)
+	}
+	return err
 }
 
 // inheritFound is inherit for an item in doubt that was found to have arrived.

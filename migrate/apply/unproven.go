@@ -156,10 +156,11 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 	if err != nil || bytes.Equal(digest, former.Digest) {
 		return err
 	}
+	asset, c := asLeft(asset, former)
 	if _, err := a.rename(ctx, f.item, &asset); err != nil { // if it is refused, every report has it
 		return err
 	}
-	f.takes(receiptOf(f.item, asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, digest), locked)
+	f.takes(receiptOf(f.item, asset, c, digest), locked)
 	a.inheritFound(ctx, f)
 	return nil
 }

@@ -108,3 +108,26 @@ func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
 		t.Errorf("at the destination (-want +got):\n%s", diff)
 	}
 }
+
+// An asset that people renamed or moved gets its object's new content where it is, and the next
+// look at it puts it back, whether the answer to that content came or was lost.
+func TestBackGoesWhatWasReplacedWherePeopleHaveIt(t *testing.T) {
+	wins := syncing(func(s *migrate.SyncRules) { s.OnDestinationChange = "overwrite" })
+	for _, fault := range []string{"drop=after nth=9", "drop=after", "status=503 commit=after"} {
+		t.Run(fault, func(t *testing.T) {
+			w := newWorld(t, faults(t, "POST /assets/{id} "+fault))
+			w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+			w.migrate(migrate.DefaultRules())
+			w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"a.jpg": "move", "b.jpg": "rename"})
+			w.put("a.jpg", "A", "b.jpg", "B")
+			for _, action := range []string{"replace done", "move done"} {
+				w.wantStates(w.syncsAll(wins), map[string]int64{action: 2, "unchanged skipped": 1})
+			}
+			want := []placed{{"Images", "", "a.jpg", digest("A")}, {"Images", "", "b.jpg", digest("B")}, {"Images", "", "c.jpg", digest("c")}}
+			if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
+				t.Errorf("at the destination (-want +got):\n%s", diff)
+			}
+			w.wantSound()
+		})
+	}
+}
