@@ -23,12 +23,26 @@ type Method interface {
 	// Kind says which items it is for.
 	Kind() state.Kind
 	// Ask has the service change the assets of a batch and gives what became of them. With a
-	// cause that is only about some: there is no usable answer about the others.
+	// cause that is only about some: there is no usable answer about the others. Where Ask
+	// takes several requests, and one may have been carried out by then, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
 	// Look finds out whether the asset of an item is as Ask would make it. If it is not, the
 	// outcome has no state.
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
+
+// Begun is the cause of a batch that ends in the middle of what is asked for it, nil if there is
+// none: what is refused last says nothing of what was done before.
+func Begun(cause error) error {
+	if cause == nil {
+		return nil
+	}
+	return &begunError{cause}
+}
+
+type begunError struct{ error }
+
+func (e *begunError) Unwrap() error { return e.error }
 
 // A Bulk carries out the items of a run whose assets are changed many with a request.
 // There is no doubt that a repetition could not settle, and one request after the other
@@ -217,7 +231,7 @@ func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error 
 	done, _, left, err := b.lookAt(ctx, one)
 	switch {
 	case len(left) > 0 && !migrate.HasClass(err, retry.Permanent):
-		return b.giveUp(ctx, one, err, 1)
+		return b.giveUp(ctx, one, Begun(err), 1)
 	case len(done) == 0:
 		done = []state.Outcome{Failure(one[0], cause)}
 	}
@@ -253,10 +267,10 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 
 // giveUp ends the run in the middle of a batch, whose request may have been carried out:
 // the destination is looked at, and what it does not tell stays in doubt. A request that
-// was refused for reasons of the whole run did nothing, unless it was not the first try.
+// was refused for reasons of the whole run did nothing, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
-	if migrate.HasClass(cause, retry.Fatal) && tries == 1 {
+	if _, begun := errors.AsType[*begunError](cause); migrate.HasClass(cause, retry.Fatal) && tries == 1 && !begun {
 		return b.stopWith(ctx, why, batch)
 	}
 	done, undone, left, err := b.lookAt(retry.WithDrain(ctx, nil), batch)
@@ -265,7 +279,7 @@ func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, trie
 		done = append(done, state.Outcome{Key: i.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
 			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
 	}
-	if migrate.HasClass(err, retry.Fatal) {
+	if migrate.HasClass(err, retry.Fatal) && !migrate.HasClass(why, retry.Fatal) {
 		why = errors.Join(why, err)
 	}
 	if broken := b.record(ctx, batch, done); broken != nil {

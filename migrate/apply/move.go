@@ -56,6 +56,7 @@ func (p *pendingMove) isNamed() bool {
 type moveGroup struct {
 	category, folder string
 	moves            []*pendingMove
+	begun            bool // some of it may be in its place
 }
 
 // groupMoves puts together what is bound for one place, in the order of the batch.
@@ -85,7 +86,9 @@ func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []sta
 	}
 	for _, d := range groupMoves(all) {
 		c, err := m.depart(ctx, d)
-		if err != nil {
+		if err != nil && d.begun {
+			return outcomes, Begun(err)
+		} else if err != nil {
 			return outcomes, err
 		}
 		for _, p := range d.moves {
@@ -142,7 +145,7 @@ func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container
 		if err != nil {
 			return c, err
 		}
-		err = m.bring(ctx, c, d.moves)
+		err = m.bring(ctx, c, d)
 		if err == nil {
 			return c, m.complete(ctx, c, d.moves, began)
 		}
@@ -157,11 +160,12 @@ func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container
 
 // bring moves assets to a place. Those that are refused there are tried again under their
 // new names.
-func (m moveMethod) bring(ctx context.Context, c migrate.Container, moves []*pendingMove) error {
-	if err := m.move(ctx, c, moves); err != nil {
+func (m moveMethod) bring(ctx context.Context, c migrate.Container, d *moveGroup) error {
+	if err := m.move(ctx, c, d.moves); err != nil {
 		return err
 	}
-	for _, p := range moves {
+	d.begun = true
+	for _, p := range d.moves {
 		if p.refusal == nil || errors.Is(p.refusal, fs.ErrNotExist) || p.isNamed() {
 			continue
 		}
@@ -443,7 +447,7 @@ func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 }
 
 // Look finds an asset in its place, and finishes what was begun with it: by its former
-// name it belongs nowhere.
+// name it belongs nowhere. One that has only its new name gets its former one again.
 func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
 	began := m.Now()
 	c, err := m.lookup(ctx, i.Category, i.Folder)
@@ -462,9 +466,13 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	} else if err != nil {
 		return o, err
 	}
-	stayed := p.at == c
+	former, hadName, stayed := p.receipt.Filename(), p.isNamed(), p.at == c
 	p.takes(asset)
-	if p.at = (migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}); p.at != c || stayed && !p.isNamed() {
+	p.at = migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}
+	switch {
+	case p.at != c && p.at == p.from && !hadName && p.isNamed(): // see renameAndMove
+		return o, unlessPermanent(m.rename(ctx, p, former))
+	case p.at != c || stayed && !p.isNamed():
 		return o, nil
 	}
 	if err := m.complete(ctx, c, []*pendingMove{p}, began); err != nil {

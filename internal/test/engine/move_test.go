@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -396,6 +397,82 @@ func TestMoveThatCannotBeLookedAt(t *testing.T) {
 	must(t, w.applySync(t.Context(), d, plan))
 	w.wantFinished(plan)
 	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
+}
+
+// What a move has begun when it loses its rights is ours, and nobody takes it for the doing of
+// people: once the rights are back, the next night finishes it.
+func TestMoveThatLosesItsRights(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(w *world){
+		"to edit": func(w *world) {
+			w.answers("/assets/"+w.receipt("old/a.jpg").Asset, func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+				return refuses(r, http.StatusForbidden), nil
+			})
+		},
+		"after the first move":        func(w *world) { w.gate.next = forbiddingAfter{w.gate.next, "/assets/move", new(atomic.Bool)} },
+		"before the first move":       func(w *world) { w.gate.next = forbidding{w.gate.next, "/assets/move"} },
+		"to all of one asset":         func(w *world) { w.gate.next = forbidding{w.gate.next, "/assets/" + w.receipt("old/a.jpg").Asset} },
+		"before the move of a second": func(w *world) { w.losesMoves(2) },
+		"before the move of a third":  func(w *world) { w.losesMoves(3) },
+		"before the move of a fourth": func(w *world) { w.losesMoves(4) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("old/a.jpg", "a", "old/c.jpg", "c", "old/d.jpg", "d", "old/e.jpg", "e", "old/f.jpg", "f")
+			w.put("taken/d.jpg", "another")
+			w.migrate(migrate.DefaultRules())
+			w.renamed("old/a.jpg", "new/b.jpg")
+			w.renamed("old/c.jpg", "new/c.jpg")
+			w.renamed("old/d.jpg", "taken/g.jpg") // first refused there under its former name
+			w.renamed("old/e.jpg", "third/e.jpg")
+			next := w.gate.next
+			lose(w)
+			if _, err := w.try(t.Context(), syncRules("keep")); !assets.IsAuth(err) {
+				t.Errorf("got %v, want that rights are missing", err)
+			}
+			w.gate.next = next
+			w.relist(w.deps())
+			plan, err := w.try(t.Context(), syncRules("keep"))
+			must(t, err)
+			w.wantFinished(plan)
+			if got, _ := w.states(plan); got["conflict conflict"]+got["move failed"] > 0 {
+				t.Errorf("it came to %v", got)
+			}
+			w.wantAssets([]placed{
+				{"Images", "new", "b.jpg", digest("a")}, {"Images", "new", "c.jpg", digest("c")}, {"Images", "old", "f.jpg", digest("f")},
+				{"Images", "taken", "d.jpg", digest("another")}, {"Images", "taken", "g.jpg", digest("d")}, {"Images", "third", "e.jpg", digest("e")},
+			})
+			w.wantAsLeft()
+		})
+	}
+}
+
+// losesMoves has the service refuse to move anything from the n-th request on.
+func (w *world) losesMoves(n int) {
+	asked := 0
+	w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		if asked++; asked >= n {
+			return refuses(r, http.StatusForbidden), nil
+		}
+		return next.RoundTrip(withBody(r, body))
+	})
+}
+
+// A batch of moves of which none has begun needs no look, if the service lets nobody move.
+func TestMoveForbidden(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets/move status=403"))
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"), w.renames("b.jpg", "dir/b.jpg", w.images, "dir", "b.jpg"))
+	asked := w.during(func() {
+		if err := w.applySync(t.Context(), w.deps(), plan); !assets.IsAuth(err) {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+	if asked["GET /assets/{id}"] > 0 {
+		t.Errorf("asked for %v", asked)
+	}
+	w.wantStates(plan, map[string]int64{"move planned": 2})
 }
 
 // A run that ends because the service refuses one move after the other still looks for those of

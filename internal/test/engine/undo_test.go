@@ -371,6 +371,34 @@ func TestUndoForbidden(t *testing.T) {
 	}
 }
 
+// Where a request is refused, perhaps because there is nothing left to do, and nobody may look, what
+// became of it stays in doubt, and the next undo finds out.
+func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	plan := w.migrate(migrate.DefaultRules())
+	next := w.gate.next
+	w.answers("/assets/trash", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
+		answer, err := next.RoundTrip(withBody(r, body))
+		must(t, err)
+		must(t, answer.Body.Close())
+		w.gate.next = forbidding{next, "/assets/" + w.receipt("a.jpg").Asset}
+		return refuses(r, http.StatusBadRequest), nil
+	})
+	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	if !assets.IsAuth(err) {
+		t.Errorf("it ended with %v", err)
+	}
+	if got, _ := w.states(undo); got["trash in_doubt"] != 1 {
+		t.Errorf("it came to %v", got)
+	}
+	w.gate.next = next
+	undo = w.undo(plan)
+	if got, _ := w.states(undo); got["trash done"] != 1 || len(got) != 1 {
+		t.Errorf("in the end it came to %v", got)
+	}
+}
+
 // An answer that is lost is not needed: whether assets are gone can be seen.
 func TestUndoLosesAnswers(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash drop=after"))
@@ -504,6 +532,11 @@ func reply(r *http.Request, status int, body string) *http.Response {
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 	}
+}
+
+// refuses is an answer that refuses a request as a whole.
+func refuses(r *http.Request, status int) *http.Response {
+	return reply(r, status, fmt.Sprintf(`{"statusCode":%d,"message":"no","data":null,"traceId":"t"}`, status))
 }
 
 func withBody(r *http.Request, body string) *http.Request {
