@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -55,13 +56,15 @@ func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []
 	if err := g.restore(ctx, all); err != nil {
 		return nil, err
 	}
-	if err := g.each(ctx, all, g.meet); err != nil {
+	if err := g.each(ctx, all, g.meet); err != nil && slices.ContainsFunc(all, (*restoration).wasTrashed) {
+		return nil, apply.Begun(err)
+	} else if err != nil {
 		return nil, err
 	}
 	if err := g.move(ctx, all); err != nil {
-		return nil, err
+		return nil, apply.Begun(err)
 	}
-	cause = g.each(ctx, all, g.complete)
+	cause = apply.Begun(g.each(ctx, all, g.complete))
 	for _, c := range all {
 		if o := c.outcome(); o.State != "" {
 			outcomes = append(outcomes, o)
@@ -140,7 +143,7 @@ func worst(errs []error) error {
 func (g restoreMethod) restore(ctx context.Context, all []*restoration) error {
 	var restorations []assets.Restoration
 	for _, c := range all {
-		if c.Was == state.Trash {
+		if c.wasTrashed() {
 			restorations = append(restorations, assets.Restoration{AssetID: c.Undoing.Asset})
 		}
 	}
@@ -160,6 +163,8 @@ func (g restoreMethod) restore(ctx context.Context, all []*restoration) error {
 	}
 	return nil
 }
+
+func (c *restoration) wasTrashed() bool { return c.Was == state.Trash }
 
 // meet looks at an asset once more before anything is changed.
 func (g restoreMethod) meet(ctx context.Context, c *restoration) (err error) {

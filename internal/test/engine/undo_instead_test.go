@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/profile"
 	"assetferry/migrate"
@@ -237,6 +238,36 @@ func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	w.undo(w.night)
 	if r := w.receipt("a.jpg"); r.Asset != w.former || w.content(w.assetOf("a.jpg")) != "a" {
 		t.Errorf("its asset is %s, want %s", r.Asset, w.former)
+	}
+}
+
+// What becomes of one of several assets does not depend on the rights to another: the next undo
+// brings back what this one left in the trash.
+func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
+	w := newInstead(t)
+	w.put("b.jpg", "b")
+	w.sync(says(), w.rules)
+	former := map[string]string{"a.jpg": w.later, "b.jpg": w.receipt("b.jpg").Asset}
+	w.put("a.jpg", "third", "b.jpg", "other")
+	night := w.sync(says(), w.rules)
+	next := w.gate.next
+	w.gate.next = forbidding{next, "/assets/" + former["b.jpg"]}
+	w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+		return reply(r, http.StatusServiceUnavailable, `{}`), nil
+	})
+	undo, err := w.takeBack(t.Context(), w.deps(), night.Run.ID, false)
+	if !assets.IsAuth(err) {
+		t.Errorf("the undo ended with %v", err)
+	}
+	if i := w.item(undo, "a.jpg"); i.State != state.ItemInDoubt {
+		t.Errorf("it is %s, want in doubt", i.State)
+	}
+	w.gate.next = next
+	w.undo(night)
+	for key, content := range map[string]string{"a.jpg": "other", "b.jpg": "b"} {
+		if r := w.receipt(key); r.Asset != former[key] || w.content(w.assetOf(key)) != content {
+			t.Errorf("the asset of %s is %s, want %s", key, r.Asset, former[key])
+		}
 	}
 }
 
