@@ -33,7 +33,8 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
 // SaveFormer keeps what items of a plan are about to change. What is kept of an item
-// already stays: a plan that is made anew finds what the first one may have begun.
+// already stays: a plan that is made anew finds what the first one may have begun. Of what
+// never began, Relist keeps nothing.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
 	return s.Write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
@@ -71,6 +72,22 @@ func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (as
 func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, error) {
 	return tx.PrepareContext(ctx, `INSERT INTO former (run, key, receipt, asset)
 		SELECT ?, ?, `+receipt+`, ? FROM receipts r WHERE r.pair = ? AND r.key = ? ON CONFLICT DO NOTHING`)
+}
+
+// holdFormer has what is kept of chosen assets stay when the run is listed again: what was to
+// change them may have begun.
+func holdFormer(ctx context.Context, tx *sql.Tx, chosen string, args ...any) error {
+	_, err := tx.ExecContext(ctx, `UPDATE former SET receipt = json_set(receipt, '$.begun', 1) WHERE `+chosen, args...)
+	return err
+}
+
+// forgetFormer forgets what is kept of assets that a run was to change and never began to:
+// people may change them before its next plan. What began has an attempt, or is held.
+func forgetFormer(ctx context.Context, tx *sql.Tx, run int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM former WHERE run = ?1 AND receipt ->> '$.begun' IS NULL
+		AND EXISTS (SELECT 1 FROM items WHERE items.run = ?1 AND items.key = former.key AND `+onRelist.condition()+`)
+		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run = ?1 AND a.key = former.key)`, run)
+	return err
 }
 
 // formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.

@@ -120,7 +120,11 @@ func distrust(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state NOT IN ('finished', 'superseded')`)
+	const open = ` state NOT IN ('finished', 'superseded')`
+	if err := holdFormer(ctx, tx, `run IN (SELECT num FROM runs WHERE`+open+`)`); err != nil { // what was lost may have begun
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE`+open)
 	return err
 }
 

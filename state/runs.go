@@ -124,8 +124,8 @@ func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 }
 
 // Relist makes a run forget its listing and everything planned that was not
-// sent, so that it can be listed again under its old name. Outcomes stay. Items that
-// wait have failed once more.
+// sent, so that it can be listed again under its old name. Outcomes stay, and so does what
+// is kept of assets that it may have begun to change. Items that wait have failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
@@ -134,8 +134,10 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
-		if err := blameWaiting(ctx, tx, run); err != nil {
-			return err
+		for _, step := range []func(context.Context, *sql.Tx, int64) error{blameWaiting, forgetFormer} {
+			if err := step(ctx, tx, run); err != nil {
+				return err
+			}
 		}
 		for _, stmt := range []string{`DELETE FROM items WHERE run = ? AND ` + onRelist.condition(), `DELETE FROM inventory WHERE scope = ?`} {
 			if _, err := tx.ExecContext(ctx, stmt, run); err != nil {

@@ -151,7 +151,8 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 	})
 }
 
-// Release gives back items that were taken and certainly not sent.
+// Release gives back items that were taken and certainly not sent. A move may have come
+// halfway all the same, so what is kept of its asset stays.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return s.Write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
 		change := recount{}
@@ -164,6 +165,9 @@ func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) erro
 				err = ErrConflict
 			}
 			if err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			if err := holdFormer(ctx, tx, `run = ? AND key = ?`, run, key); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 			change.add(i, 1)

@@ -1,0 +1,104 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"assetferry/sources"
+)
+
+// replaces begins a run that is to replace assets that are there, and is being carried out. It
+// keeps what they were.
+func (j *journey) replaces(was string, keys ...string) {
+	j.Helper()
+	j.begin("sync")
+	j.plansReplacing(was, keys...)
+}
+
+// plansReplacing plans that for the run once it has been listed.
+func (j *journey) plansReplacing(was string, keys ...string) {
+	j.Helper()
+	j.stage(keys...)
+	var items []Item
+	var former []Former
+	for _, key := range keys {
+		i := decided(key, Replace, ItemPlanned)
+		i.Asset = "asset of " + key
+		items = append(items, i)
+		former = append(former, Former{i.Key, i.Key, json.RawMessage(fmt.Sprintf(`{"name":%q}`, was))})
+	}
+	must(j, j.Decided(j.Context(), j.run.Num, items))
+	must(j, j.SaveFormer(j.Context(), j.run.Num, j.pair.ID, former))
+	must(j, j.FinishPlan(j.Context(), j.run.Num, "hash", json.RawMessage("[]")))
+	must(j, j.SetRunState(j.Context(), j.run.Num, Planned, Applying))
+}
+
+// wantFormer says which of the assets the run keeps as they were at its first plan; of the others
+// it keeps nothing.
+func (j *journey) wantFormer(first []string, all ...string) {
+	j.Helper()
+	for _, key := range all {
+		kept, err := j.FormerAsset(j.Context(), j.run.Num, sources.Key(key))
+		must(j, err)
+		want := ""
+		if slices.Contains(first, key) {
+			want = `{"name":"first"}`
+		}
+		if string(kept) != want {
+			j.Errorf("of %s it keeps %s, want %s", key, kept, want)
+		}
+	}
+}
+
+// A run that is listed again forgets what the assets were that it never began to change: people
+// may change them before its next plan. What it may have begun to change stays as it was, however
+// often it is listed again.
+func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
+	all := []string{"a done", "b failed", "c waiting", "d released", "e sent again", "f planned"}
+	begun := all[:5]
+	j := begin(t)
+	j.apply(all...)
+	j.take(len(all))
+	for _, key := range all {
+		must(t, j.record(done(key)))
+	}
+
+	j.replaces("first", all...)
+	j.take(len(begun))
+	must(t, j.record(
+		Outcome{Key: "a done", State: ItemDone, Receipt: receipt("a done", "asset of a done"), InsteadOf: "a done"},
+		Outcome{Key: "b failed", State: ItemFailed, Class: "permanent", Error: "no"},
+		Outcome{Key: "c waiting", State: ItemWaiting, Class: "transient", Error: "later", DueAt: time.Now()},
+	))
+	must(t, j.Release(t.Context(), j.run.Num, []sources.Key{"d released"}))
+	_, err := j.Interrupted(t.Context(), j.run.Num)
+	must(t, err)
+	must(t, j.Resend(t.Context(), j.run.Num, []sources.Key{"e sent again"}, time.Now()))
+	must(t, j.Release(t.Context(), j.run.Num, []sources.Key{"e sent again"}))
+	must(t, j.Relist(t.Context(), j.run.Num))
+	j.wantFormer(begun, all...)
+
+	j.plansReplacing("second", all[1:]...)
+	if kept, err := j.FormerAsset(t.Context(), j.run.Num, "f planned"); err != nil || string(kept) != `{"name":"second"}` {
+		t.Errorf("of what was planned anew it keeps %s (%v)", kept, err)
+	}
+	j.wantFormer(begun, begun...)
+	must(t, j.Relist(t.Context(), j.run.Num)) // and no item knows any more that it was taken
+	j.wantFormer(begun, all...)
+}
+
+// A journal that was taken over may be older than what was done: nothing that it holds for planned
+// is sure not to have begun.
+func TestRelistAfterTakeoverKeepsFormer(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	must(t, j.record(done("a")))
+	j.replaces("first", "a")
+	must(t, j.Write(t.Context(), "test", distrust))
+	must(t, j.Relist(t.Context(), j.run.Num))
+	j.wantFormer([]string{"a"}, "a")
+}
