@@ -89,11 +89,11 @@ func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n in
 }
 
 // Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
-// what a run that is being applied has not come to.
+// what a run that has begun has not come to.
 func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
 	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
 		`SELECT DISTINCT i.key`+notBrought+`
-		AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt', 'sending', 'sent') OR i.state = 'planned' AND r.state IN ('applying', 'superseded'))`, pair, from)
+		AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt', 'sending', 'sent') OR i.state = 'planned' AND (r.state IN ('applying', 'superseded') OR `+hasBegun+`))`, pair, from)
 }
 
 // Failure finds what is known of an object that failed in the last runs; ErrNotFound if

@@ -214,3 +214,54 @@ func TestLeftBehind(t *testing.T) {
 	left(first, 0)
 	keys()
 }
+
+// A run that is listed again and then gives way is given up with what it had not come to. Where
+// it has no new plan, nobody knows what that is: it does not count as one that looked.
+func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		plan    bool
+		left    int64
+		keys    []sources.Key
+		giveWay func(j *journey) error
+	}{
+		"planned, then another run":  {true, 2, []sources.Key{"b", "c"}, another},
+		"planned, then given up":     {true, 2, []sources.Key{"b", "c"}, givenUp},
+		"planning, then another run": {false, 0, nil, another},
+		"planning, then given up":    {false, 0, nil, givenUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := begin(t)
+			j.apply("a", "b", "c")
+			j.take(1)
+			must(t, j.record(done("a")))
+			must(t, j.Relist(t.Context(), j.run.Num))
+			j.stage("a", "b", "c", "d")
+			if tc.plan {
+				must(t, j.Decided(t.Context(), j.run.Num, []Item{decided("b", Create, ItemPlanned), decided("c", Create, ItemPlanned), decided("d", Skip, ItemSkipped)}))
+				must(t, j.FinishPlan(t.Context(), j.run.Num, "hash", json.RawMessage("[]")))
+			}
+			unarrived := func() {
+				t.Helper()
+				if got, err := j.Unarrived(t.Context(), j.pair.ID, j.run.Num); err != nil || !slices.Equal(got, tc.keys) {
+					t.Errorf("not arrived are %q (%v), want %q", got, err, tc.keys)
+				}
+			}
+			unarrived()
+			must(t, tc.giveWay(j))
+			unarrived()
+			if n, err := j.LeftBehind(t.Context(), j.pair.ID, j.run.Num, j.run.Num); err != nil || n != tc.left {
+				t.Errorf("left %d (%v), want %d", n, err, tc.left)
+			}
+			if r := j.reload(); r.State != Superseded || r.Scanned != tc.plan || j.stateOf("a") != ItemDone {
+				t.Errorf("got %+v, and a is %s", r, j.stateOf("a"))
+			}
+		})
+	}
+}
+
+func another(j *journey) error {
+	_, err := j.Begin(j.Context(), j.pair, "migrate", json.RawMessage("{}"))
+	return err
+}
+
+func givenUp(j *journey) error { return j.Supersede(j.Context(), j.run.Num) }

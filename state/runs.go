@@ -56,7 +56,7 @@ type Run struct {
 func (r Run) Open() bool { return r.State != Finished && r.State != Superseded }
 
 // Begin starts a run. Earlier runs of the pair that only planned give way to it
-// and lose their items.
+// and lose their items; see Supersede.
 func (s *Store) Begin(ctx context.Context, pair Pair, command string, rules json.RawMessage) (Run, error) {
 	r := s.newRun(pair, command, rules)
 	err := s.Write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error { return insertRun(ctx, tx, &r) })
@@ -110,17 +110,39 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 	return nil
 }
 
-// forgetPlan drops what a run found and planned, before it has begun to apply that.
+// forgetPlan drops what a run found and planned, before it has begun to apply that. One that had
+// begun, and has a new plan since it was listed again, keeps what that was to bring: it has not
+// arrived.
 func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
-	for _, stmt := range []string{
-		`DELETE FROM items WHERE run = ? AND ` + onBegin.condition(), // a run listed again has outcomes
-		`DELETE FROM inventory WHERE scope = ?`,
-	} {
-		if _, err := tx.ExecContext(ctx, stmt, run); err != nil {
-			return err
-		}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
+		return err
+	}
+	var began bool
+	if err := tx.QueryRowContext(ctx, `SELECT `+hasBegun+` FROM runs r WHERE num = ?`, run).Scan(&began); err != nil {
+		return err
+	}
+	drop := dropPlan
+	if began {
+		drop = dropUndone
+	}
+	if err := drop(ctx, tx, run); err != nil {
+		return err
 	}
 	return tally(ctx, tx, run)
+}
+
+// hasBegun holds for runs with a plan, which have tallies, that have done something, be it before
+// they were listed again.
+const hasBegun = `EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND state = 'done' AND objects > 0)`
+
+// dropPlan drops all but outcomes, which a run listed again has. Nobody can tell any longer what
+// the run saw, so it must not count as one that looked at all of the source.
+func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onBegin.condition(), run); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET scanned = 0 WHERE num = ?`, run)
+	return err
 }
 
 // Relist makes a run forget its listing and everything planned that was not
@@ -161,8 +183,9 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 
 // Supersede ends a run that is not to be continued. What it waited for has failed, and what it
 // was to bring, change or move and had not come to stays planned, for LeftBehind. Nothing stays
-// planned of an undo, and nothing at all of a run that had not begun to apply its plan, as when
-// it gives way to a new one. It fails with ErrConflict while the outcome of an item is unknown.
+// planned of an undo, and of a run that is not being applied nothing but outcomes, as when it
+// gives way to a new one, unless it had begun before it was planned anew. It fails with
+// ErrConflict while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
