@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -119,43 +118,36 @@ func (r Rules) StopsAtUnmatched() bool { return r.Unmatched == "stop" && !r.Adop
 
 // A KeyList is a set of keys given by the user. Only its digest is stored.
 type KeyList struct {
-	Digest string               `json:"digest"`
-	Keys   map[sources.Key]bool `json:"-"`
+	Digest string        `json:"digest"`
+	Keys   []sources.Key `json:"-"` // in order, each once
 }
 
-// NewKeyList makes a set of the keys, order and repetition aside.
+// NewKeyList makes a set of the keys, order and repetition aside. It takes over the slice: there
+// may be millions.
 func NewKeyList(keys []sources.Key) *KeyList {
-	l := &KeyList{Keys: make(map[sources.Key]bool, len(keys))}
-	for _, k := range keys {
-		l.Keys[k] = true
-	}
+	slices.Sort(keys)
+	l := &KeyList{Keys: slices.Compact(keys)}
 	h := sha256.New()
-	for _, k := range l.sorted() {
+	for _, k := range l.Keys {
 		fmt.Fprintf(h, "%d:%s", len(k), k)
 	}
 	l.Digest = hex.EncodeToString(h.Sum(nil))[:16]
 	return l
 }
 
-func (l *KeyList) sorted() []sources.Key { return slices.Sorted(maps.Keys(l.Keys)) }
-
 // Covers reports whether an object is in the set, or hides one that is.
 func (l *KeyList) Covers(o sources.Object) bool {
-	if l.Keys[o.Key] || !o.Obstacle.HidesObjects() {
-		return l.Keys[o.Key]
-	}
-	for k := range l.Keys {
-		if strings.HasPrefix(string(k), string(o.Key)) {
-			return true
-		}
-	}
-	return false
+	n, found := slices.BinarySearch(l.Keys, o.Key)
+	return found || o.Obstacle.HidesObjects() && n < len(l.Keys) && strings.HasPrefix(string(l.Keys[n]), string(o.Key))
 }
 
 // HasParentOf reports whether a directory that an object is in is in the set.
 func (l *KeyList) HasParentOf(key sources.Key) bool {
 	for n := range key {
-		if key[n] == '/' && l.Keys[key[:n+1]] {
+		if key[n] != '/' {
+			continue
+		}
+		if _, found := slices.BinarySearch(l.Keys, key[:n+1]); found {
 			return true
 		}
 	}

@@ -142,6 +142,32 @@ func TestKeyList(t *testing.T) {
 	}
 }
 
+func TestKeyListCovers(t *testing.T) {
+	l := NewKeyList([]sources.Key{"d/x", "b/", "d!", "a"})
+	for _, tc := range []struct {
+		key             string
+		obstacle        sources.Obstacle
+		covers, hasDirs bool
+	}{
+		{"a", "", true, false},
+		{"d", "", false, false},
+		{"d/", "", false, false}, // a folder that can be read hides nothing
+		{"d/", sources.UnreadableDirectory, true, false},
+		{"c/", sources.UnreadableDirectory, false, false},
+		{"e/", sources.UnreadableDirectory, false, false}, // after all of them
+		{"b/c/d", "", false, true},
+		{"d/x/y", "", false, false},
+	} {
+		covers, hasDirs := l.Covers(sources.Object{Key: sources.Key(tc.key), Obstacle: tc.obstacle}), l.HasParentOf(sources.Key(tc.key))
+		if covers != tc.covers || hasDirs != tc.hasDirs {
+			t.Errorf("%s %s: covered %v, in a folder %v", tc.key, tc.obstacle, covers, hasDirs)
+		}
+	}
+	if (&KeyList{}).Covers(sources.Object{Key: "a/", Obstacle: sources.UnreadableDirectory}) {
+		t.Error("a list of nothing covers something")
+	}
+}
+
 func TestDifferences(t *testing.T) {
 	r := DefaultRules()
 	stored, err := json.Marshal(r)

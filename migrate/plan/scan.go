@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 
 	"assetferry/internal/metadata"
@@ -37,7 +36,10 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	}
 	w.page.Cursor = w.run.Cursor
 	if w.Rules.FilesFrom != nil {
-		w.unseen = maps.Clone(w.Rules.FilesFrom.Keys)
+		w.unseen = make(map[sources.Key]bool, len(w.Rules.FilesFrom.Keys))
+		for _, key := range w.Rules.FilesFrom.Keys {
+			w.unseen[key] = true
+		}
 	}
 	w.unlisted = &unlisted{staging: w.staging}
 	w.known = w.openRecollections(ctx, w.unlisted)
