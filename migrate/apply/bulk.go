@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
@@ -27,7 +28,7 @@ type Method interface {
 	// takes several requests, and one may have been carried out by then, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
 	// Look finds out whether the asset of an item is as Ask would make it. If it is not, the
-	// outcome has no state.
+	// outcome has no state. An error in finishing what Ask had begun is [Begun].
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
 
@@ -43,6 +44,11 @@ func Begun(cause error) error {
 type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
+
+func hasBegun(cause error) bool {
+	_, begun := errors.AsType[*begunError](cause)
+	return begun
+}
 
 // A Bulk carries out the items of a run whose assets are changed many with a request.
 // There is no doubt that a repetition could not settle, and one request after the other
@@ -87,7 +93,8 @@ func (b *Bulk) toldToStop(ctx context.Context) error {
 
 // Settle finds out what became of items that a former process had in hand, so that none is
 // in flight any more. Those that are not done are planned again, as is one that the service
-// refuses to say anything about: doing it again shows what is wrong with it.
+// refuses to say anything about, and one that it does not let anybody finish, or no run could do
+// anything before it does: doing it again shows what is wrong with it.
 func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {
@@ -96,12 +103,15 @@ func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 			return err
 		}
 		again = append(again, undone...)
-		if !migrate.HasClass(unknownErr, retry.Permanent) {
+		if !migrate.HasClass(unknownErr, retry.Permanent) && !mayNotFinish(unknownErr) {
 			return errors.Join(b.planAgain(ctx, again), unknownErr)
 		}
 		again, items = append(again, left[0]), left[1:]
 	}
 }
+
+// mayNotFinish reports whether what was begun with an asset lacks the rights to be finished.
+func mayNotFinish(err error) bool { return hasBegun(err) && assets.IsAuth(err) }
 
 // planAgain gives back items in doubt.
 func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
@@ -270,7 +280,7 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 // was refused for reasons of the whole run did nothing, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
-	if _, begun := errors.AsType[*begunError](cause); migrate.HasClass(cause, retry.Fatal) && tries == 1 && !begun {
+	if migrate.HasClass(cause, retry.Fatal) && tries == 1 && !hasBegun(cause) {
 		return b.stopWith(ctx, why, batch)
 	}
 	done, undone, left, err := b.lookAt(retry.WithDrain(ctx, nil), batch)

@@ -471,12 +471,12 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	p.at = migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}
 	switch {
 	case p.at != c && p.at == p.from && !hadName && p.isNamed(): // see renameAndMove
-		return o, unlessPermanent(m.rename(ctx, p, former))
+		return o, Begun(unlessPermanent(m.rename(ctx, p, former)))
 	case p.at != c || stayed && !p.isNamed():
 		return o, nil
 	}
 	if err := m.complete(ctx, c, []*pendingMove{p}, began); err != nil {
-		return o, err
+		return o, Begun(err)
 	}
 	return p.outcome(c), nil
 }

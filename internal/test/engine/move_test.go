@@ -447,6 +447,37 @@ func TestMoveThatLosesItsRights(t *testing.T) {
 	}
 }
 
+// An asset that may be moved and not renamed holds up nothing but itself, however long that lasts.
+func TestMoveThatMayNotBeFinished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("old/a.jpg", "a", "old/c.jpg", "c", "d.jpg", "d")
+	w.migrate(migrate.DefaultRules())
+	w.renamed("old/a.jpg", "new/b.jpg")
+	w.renamed("old/c.jpg", "new/e.jpg")
+	w.answers("/assets/"+w.receipt("old/a.jpg").Asset, func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
+		return refuses(r, http.StatusForbidden), nil
+	})
+	plan, err := w.try(t.Context(), syncRules("keep"))
+	if !assets.IsAuth(err) {
+		t.Errorf("got %v, want that rights are missing", err)
+	}
+	w.put("f.jpg", "f")
+	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run))
+	must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+	plan, err = w.try(t.Context(), syncRules("keep"))
+	must(t, err)
+	w.wantFinished(plan)
+	w.wantDecisions(plan, map[string]string{
+		"new/b.jpg": decided(state.Conflict, migrate.ReasonMovedThere) + " from old/a.jpg", "new/e.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/c.jpg",
+		"f.jpg": decided(state.Create, migrate.ReasonNew),
+	})
+	w.wantAssets([]placed{
+		{"Images", "", "d.jpg", digest("d")}, {"Images", "", "f.jpg", digest("f")},
+		{"Images", "new", "a.jpg", digest("a")}, {"Images", "new", "e.jpg", digest("c")},
+	})
+}
+
 // losesMoves has the service refuse to move anything from the n-th request on.
 func (w *world) losesMoves(n int) {
 	asked := 0
