@@ -89,7 +89,7 @@ func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n in
 }
 
 // Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
-// what a run that has begun has not come to.
+// what a run that has been applied in part has not come to.
 func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
 	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
 		`SELECT DISTINCT i.key`+notBrought+`

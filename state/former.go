@@ -33,8 +33,8 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
 // SaveFormer keeps what items of a plan are about to change. What is kept of an item
-// already stays: a plan that is made anew finds what the first one may have begun. Of what
-// never began, Relist keeps nothing.
+// already stays: the run may have changed the asset before it was planned again. Relist forgets
+// what is kept of items that the run never began.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
 	return s.Write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
@@ -74,15 +74,15 @@ func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, 
 		SELECT ?, ?, `+receipt+`, ? FROM receipts r WHERE r.pair = ? AND r.key = ? ON CONFLICT DO NOTHING`)
 }
 
-// holdFormer has what is kept of chosen assets stay when the run is listed again: what was to
-// change them may have begun.
+// holdFormer marks what is kept of chosen items, so that Relist does not forget it: the run may
+// have begun to change their assets.
 func holdFormer(ctx context.Context, tx *sql.Tx, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `UPDATE former SET receipt = json_set(receipt, '$.begun', 1) WHERE `+chosen, args...)
 	return err
 }
 
-// forgetFormer forgets what is kept of assets that a run was to change and never began to:
-// people may change them before its next plan. What began has an attempt, or is held.
+// forgetFormer deletes what is kept of items that a run planned and never began: users may change
+// those assets before its next plan. An item that was begun has an attempt, or is marked.
 func forgetFormer(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM former WHERE run = ?1 AND receipt ->> '$.begun' IS NULL
 		AND EXISTS (SELECT 1 FROM items WHERE items.run = ?1 AND items.key = former.key AND `+onRelist.condition()+`)

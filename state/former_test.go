@@ -53,9 +53,9 @@ func (j *journey) wantFormer(first []string, all ...string) {
 	}
 }
 
-// A run that is listed again forgets what the assets were that it never began to change: people
-// may change them before its next plan. What it may have begun to change stays as it was, however
-// often it is listed again.
+// A run that is listed again forgets what assets were that it never began to change: users may
+// change them before its next plan. The records of what it may have changed stay, however often it
+// is listed again.
 func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 	all := []string{"a done", "b failed", "c waiting", "d released", "e sent again", "f planned"}
 	begun := all[:5]
@@ -90,8 +90,8 @@ func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 	j.wantFormer(begun, all...)
 }
 
-// A journal that was taken over may be older than what was done: nothing that it holds for planned
-// is sure not to have begun.
+// A state database that another process takes over may be older than what was done: an item that
+// it has as planned may have been begun.
 func TestRelistAfterTakeoverKeepsFormer(t *testing.T) {
 	j := begin(t)
 	j.apply("a")

@@ -215,8 +215,8 @@ func TestLeftBehind(t *testing.T) {
 	keys()
 }
 
-// A run that is listed again and then gives way is given up with what it had not come to. Where
-// it has no new plan, nobody knows what that is: it does not count as one that looked.
+// A run that is listed again and then replaced by another still counts what it had not uploaded.
+// Without a new plan that is unknown, so the run does not count as a complete listing.
 func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan    bool

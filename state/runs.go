@@ -110,9 +110,9 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 	return nil
 }
 
-// forgetPlan drops what a run found and planned, before it has begun to apply that. One that had
-// begun, and has a new plan since it was listed again, keeps what that was to bring: it has not
-// arrived.
+// forgetPlan drops what a run listed and planned and has not begun to apply. A run that was
+// applied in part, listed again and planned anew keeps the items that it was to upload or change:
+// they have not arrived.
 func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
 		return err
@@ -131,12 +131,11 @@ func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	return tally(ctx, tx, run)
 }
 
-// hasBegun holds for runs with a plan, which have tallies, that have done something, be it before
-// they were listed again.
+// hasBegun holds for planned runs with completed items, even if they were listed again since.
 const hasBegun = `EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND state = 'done' AND objects > 0)`
 
-// dropPlan drops all but outcomes, which a run listed again has. Nobody can tell any longer what
-// the run saw, so it must not count as one that looked at all of the source.
+// dropPlan drops all items but those with an outcome, which a run that was listed again has. What
+// the run listed is not known after that, so it must not count as a complete listing.
 func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onBegin.condition(), run); err != nil {
 		return err
@@ -146,8 +145,9 @@ func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 }
 
 // Relist makes a run forget its listing and everything planned that was not
-// sent, so that it can be listed again under its old name. Outcomes stay, and so does what
-// is kept of assets that it may have begun to change. Items that wait have failed once more.
+// sent, so that it can be listed again under its old name. Outcomes stay, and so do the records
+// of what assets were before, where the run may have begun to change them. Items that wait have
+// failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
@@ -183,9 +183,9 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 
 // Supersede ends a run that is not to be continued. What it waited for has failed, and what it
 // was to bring, change or move and had not come to stays planned, for LeftBehind. Nothing stays
-// planned of an undo, and of a run that is not being applied nothing but outcomes, as when it
-// gives way to a new one, unless it had begun before it was planned anew. It fails with
-// ErrConflict while the outcome of an item is unknown.
+// planned of an undo. A run that is not being applied keeps outcomes only, as when a new run
+// replaces it, unless it was applied in part before it was planned anew. It fails with ErrConflict
+// while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())

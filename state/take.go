@@ -151,8 +151,8 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 	})
 }
 
-// Release gives back items that were taken and certainly not sent. A move may have come
-// halfway all the same, so what is kept of its asset stays.
+// Release gives back items that were taken and certainly not sent. A move may still have been
+// carried out in part, so the record of what its asset was stays.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return s.Write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
 		change := recount{}

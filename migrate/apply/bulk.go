@@ -32,8 +32,8 @@ type Method interface {
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
 
-// Begun is the cause of a batch that ends in the middle of what is asked for it, nil if there is
-// none: what is refused last says nothing of what was done before.
+// Begun returns the cause of a batch that ended after some of its requests may have been carried
+// out: that the last one was refused says nothing about those before it. It is nil if the cause is.
 func Begun(cause error) error {
 	if cause == nil {
 		return nil
@@ -92,9 +92,9 @@ func (b *Bulk) toldToStop(ctx context.Context) error {
 }
 
 // Settle finds out what became of items that a former process had in hand, so that none is
-// in flight any more. Those that are not done are planned again, as is one that the service
-// refuses to say anything about, and one that it does not let anybody finish, or no run could do
-// anything before it does: doing it again shows what is wrong with it.
+// in flight any more. Items that are not done are planned again. So is an item that the service
+// gives no answer about: the next try shows what is wrong with it. So is one that was begun and may
+// not be finished: it must not keep every later run from starting.
 func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {

@@ -56,7 +56,7 @@ func (p *pendingMove) isNamed() bool {
 type moveGroup struct {
 	category, folder string
 	moves            []*pendingMove
-	begun            bool // some of it may be in its place
+	begun            bool // some of its assets may have been moved
 }
 
 // groupMoves puts together what is bound for one place, in the order of the batch.

@@ -69,8 +69,8 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	return r
 }
 
-// asLeft gives an asset that has other content the name and the place that its receipt has,
-// wherever people have it by now: a later run may put it back.
+// asLeft returns an asset with the name and the place of its receipt, which the new receipt keeps:
+// if users have moved the asset since, a later run may put it back.
 func asLeft(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
 	asset.Name, asset.Extension = former.Name, former.Extension
 	return asset, migrate.Container{Category: former.Category, Folder: former.Folder}
@@ -241,8 +241,8 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	a.inheritFound(ctx, f)
 }
 
-// settleExchanged notes the receipt of an asset that has the content of an item in doubt, and
-// gives it its name if it lacks that.
+// settleExchanged sets the receipt of an item in doubt whose asset has its content, and renames
+// the asset if it does not have the item's name yet.
 func (a *Applier) settleExchanged(ctx context.Context, f *finding, asset assets.Asset, digest []byte) error {
 	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
 	if err != nil {

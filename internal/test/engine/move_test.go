@@ -399,8 +399,8 @@ func TestMoveThatCannotBeLookedAt(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
 }
 
-// What a move has begun when it loses its rights is ours, and nobody takes it for the doing of
-// people: once the rights are back, the next night finishes it.
+// A move that was begun when the token lost its rights is not mistaken for a change by users: once
+// the rights are back, the next run finishes it.
 func TestMoveThatLosesItsRights(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(w *world){
@@ -447,7 +447,7 @@ func TestMoveThatLosesItsRights(t *testing.T) {
 	}
 }
 
-// An asset that may be moved and not renamed holds up nothing but itself, however long that lasts.
+// An asset that may be moved and not renamed holds up no other object, however long that lasts.
 func TestMoveThatMayNotBeFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -489,7 +489,7 @@ func (w *world) losesMoves(n int) {
 	})
 }
 
-// A batch of moves of which none has begun needs no look, if the service lets nobody move.
+// A batch of moves whose first request is refused for want of rights needs no look.
 func TestMoveForbidden(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/move status=403"))
 	w.put("a.jpg", "a", "b.jpg", "b")

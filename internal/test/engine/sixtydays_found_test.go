@@ -109,9 +109,9 @@ func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
 	}
 }
 
-// An asset that people renamed or moved gets its object's new content where it is, and the next
-// look at it puts it back, whether the answer to that content came or was lost.
-func TestBackGoesWhatWasReplacedWherePeopleHaveIt(t *testing.T) {
+// An asset that users renamed or moved gets its object's new content where it is, and the next
+// check for drift puts it back, whether the answer to the upload came or was lost.
+func TestReplacedAssetIsPutBack(t *testing.T) {
 	wins := syncing(func(s *migrate.SyncRules) { s.OnDestinationChange = "overwrite" })
 	for _, fault := range []string{"drop=after nth=9", "drop=after", "status=503 commit=after"} {
 		t.Run(fault, func(t *testing.T) {

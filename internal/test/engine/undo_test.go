@@ -371,8 +371,8 @@ func TestUndoForbidden(t *testing.T) {
 	}
 }
 
-// Where a request is refused, perhaps because there is nothing left to do, and nobody may look, what
-// became of it stays in doubt, and the next undo finds out.
+// If a request is refused, perhaps because there is nothing left to do, and the asset may not be
+// read, the outcome stays in doubt, and the next undo finds it out.
 func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
