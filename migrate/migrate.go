@@ -4,19 +4,18 @@
 //
 // Eight types and six files lead from a listed object to its receipt:
 //
-//  1. A Planner of package plan lists the source and gets each [sources.Object] (plan/scan.go).
+//  1. A Planner of package plan lists the source and gets each [sources.Object] (migrate/plan/scan.go).
 //  2. What is known of it is a [Situation], of which [Decide] makes an action and a [Reason]
 //     (migrate/decide.go, migrate/reasons.go).
 //  3. Object and decision are a [state.Item] of the plan in the state database (state/items.go).
 //  4. An Applier of package apply takes the item, whose intent is stored by then, uploads the content
-//     and gets the asset (apply/send.go).
-//  5. The result is a [state.Outcome]. It is stored with the [state.Receipt] of the asset
-//     (state/receipts.go).
+//     and gets the asset (migrate/apply/send.go).
+//  5. The result is a [state.Outcome] with the [state.Receipt] of the asset; both are stored in one
+//     transaction (state/receipts.go).
 //
-// The packages below split the work by what a step may touch: package plan holds only what reads
-// the destination, package apply writes there, package undo takes back, and package verify compares.
-// Package inventory reads the destination and package collect what describes an object, for all
-// of them.
+// The packages below split the work by what a step may touch: packages plan and verify only read
+// the destination, packages apply and undo write there. Package inventory reads the destination for
+// all of them; package collect reads what describes an object, for all but verify.
 package migrate
 
 import (
