@@ -41,9 +41,9 @@ func TestUndoOfReplacedEditMadeBetweenTwoPlans(t *testing.T) {
 			} else {
 				edit()
 			}
-			night := w.syncs(wins)
-			w.wantStates(night, map[string]int64{"replace done": 1})
-			w.undo(night)
+			again := w.syncs(wins)
+			w.wantStates(again, map[string]int64{"replace done": 1})
+			w.undo(again)
 			if got := w.content(w.assetOf("a.jpg")); got != "what people made of it" {
 				t.Errorf("the undo gave back %q", got)
 			}
