@@ -4,10 +4,10 @@ import (
 	"assetferry/state"
 )
 
-// Memory is what the journal knows of an object.
+// Memory is what the state database knows of an object.
 type Memory int
 
-// What the journal may know: nothing, an object with the same fingerprint, one with
+// What the state database may know: nothing, an object with the same fingerprint, one with
 // another, one of which only the content can tell, or one whose content told that it is
 // the same.
 const (
@@ -37,7 +37,7 @@ const (
 )
 
 // Existing is what the destination holds at the place an object would take,
-// beside the assets that the journal knows.
+// beside the assets that the state database knows.
 type Existing int
 
 // What may be there: nothing, an asset with the object's content (with its size,
@@ -50,25 +50,25 @@ const (
 
 // A Situation is everything that a decision depends on.
 type Situation struct {
-	LeftOut  Reason   // a rule of the user or the object's nature leaves it out
-	Failed   Reason   // it cannot be read
-	Problem  Reason   // it cannot go where it should
-	Memory   Memory   // of the journal
-	Existing Existing // at the destination
-	Taken    bool     // another object takes the same place
-	Looked   bool     // it was looked for at the destination
-	Parked   Reason   // it is not tried any more until it changes
-	// Undescribed says that the asset lacks a description that it should have.
-	Undescribed bool
-	// Redescribed says that the source describes the object otherwise than when its asset
+	LeftOut          Reason   // a rule of the user or the object's nature leaves it out
+	Failed           Reason   // it cannot be read
+	Problem          Reason   // it cannot go where it should
+	Memory           Memory   // of the state database
+	Existing         Existing // at the destination
+	Taken            bool     // another object takes the same place
+	Looked           bool     // it was looked for at the destination
+	RetriesExhausted Reason   // it is not tried any more until it changes
+	// MetadataPending says that the asset lacks a description that it should have.
+	MetadataPending bool
+	// MetadataRefreshed says that the source describes the object otherwise than when its asset
 	// was described last.
-	Redescribed bool
-	Standing    Standing // of its asset
-	Shared      bool     // another source has its asset, too
-	Gone        bool     // it has arrived, and is not at the source any more
-	Expired     bool     // and has been gone for long enough
-	Elsewhere   bool     // unless it is what cannot be taken for now, under another key
-	Excess      bool     // as more are than may be trashed
+	MetadataRefreshed bool
+	Standing          Standing // of its asset
+	Shared            bool     // another source has its asset, too
+	Deleted           bool     // it has arrived, and is not at the source any more
+	Expired           bool     // and has been gone for long enough
+	Elsewhere         bool     // unless it is what cannot be taken for now, under another key
+	Excess            bool     // as more are than may be trashed
 }
 
 // Decide says what has to happen to an object, and why. It is a pure function:
@@ -79,28 +79,28 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
-	case s.Gone:
-		return decideGone(s, r)
+	case s.Deleted:
+		return decideDeletedAtSource(s, r)
 	case s.Memory != MemoryNone && (s.Memory.isSame() || r.Sync != nil):
 		return decideKnown(s, r)
 	case s.Memory != MemoryNone:
-		return state.Skip, ReasonUseSync
-	case s.Problem == ReasonUnmatched, s.Problem == ReasonRuledOut:
+		return state.Skip, ReasonNeedsSync
+	case s.Problem == ReasonUnsupportedType, s.Problem == ReasonMappingRule:
 		return state.Skip, s.Problem
 	case s.Problem != "":
 		return state.Conflict, s.Problem
 	case s.Existing == ExistingEqual && r.OnExisting == "adopt":
-		return state.Adopt, ReasonTrusted
+		return state.Adopt, ReasonSameNameAndSize
 	case s.Existing == ExistingEqual && !r.KeepsDuplicates():
-		return state.Adopt, ReasonEqual
+		return state.Adopt, ReasonIdenticalAsset
 	case s.Existing != ExistingNothing:
 		return decideExisting(s, r)
 	case s.Looked && r.AdoptOnly:
-		return state.Skip, ReasonAbsent
+		return state.Skip, ReasonNotAtDestination
 	case s.Taken:
 		return decideTaken(r)
-	case s.Parked != "":
-		return state.Create, s.Parked
+	case s.RetriesExhausted != "":
+		return state.Create, s.RetriesExhausted
 	}
 	return state.Create, ReasonNew
 }
@@ -111,77 +111,77 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	case s.Standing == StandingDeleted:
 		return decideDeleted(s, r)
 	case s.Standing == StandingMoved && s.Memory.isSame() && r.Overwrites():
-		return state.Move, ReasonBack
+		return state.Move, ReasonAssetMovedReverted
 	case s.Standing == StandingEdited && s.Memory.isSame() && r.Overwrites():
-		return state.Replace, ReasonRestored
+		return state.Replace, ReasonAssetEditedReverted
 	case s.Standing == StandingMoved && !r.Overwrites():
-		return state.Conflict, ReasonMovedThere
+		return state.Conflict, ReasonAssetMoved
 	case s.Standing == StandingEdited && !r.Overwrites():
-		return state.Conflict, ReasonEditedThere
+		return state.Conflict, ReasonAssetEdited
 	case s.Standing == StandingDescribed && s.Memory.isSame() && r.ReportsEdits():
-		return state.Conflict, ReasonOtherwise
-	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
-		return state.Describe, whyDescribe(s, r)
+		return state.Conflict, ReasonAssetMetadataEdited
+	case s.Memory.isSame() && (s.MetadataPending || s.MetadataRefreshed):
+		return state.UpdateMetadata, whyUpdateMetadata(s, r)
 	case s.Memory == MemorySeeming:
-		return state.Unchanged, ReasonSeeming
+		return state.Unchanged, ReasonOnlyVersionChanged
 	case s.Memory == MemorySame:
-		return state.Unchanged, ReasonSame
+		return state.Unchanged, ReasonUnchanged
 	case s.Problem != "":
 		return state.Conflict, s.Problem
-	case s.Parked != "":
-		return state.Replace, s.Parked
+	case s.RetriesExhausted != "":
+		return state.Replace, s.RetriesExhausted
 	case s.Memory == MemoryMaybe:
-		return state.Replace, ReasonMaybe
+		return state.Replace, ReasonContentMaybeChanged
 	}
-	return state.Replace, ReasonContent
+	return state.Replace, ReasonContentChanged
 }
 
 func decideDeleted(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case r.Sync == nil || !r.Sync.Repair:
-		return state.Skip, ReasonDeleted
-	case s.Problem == ReasonUnmatched, s.Problem == ReasonRuledOut:
+		return state.Skip, ReasonAssetDeleted
+	case s.Problem == ReasonUnsupportedType, s.Problem == ReasonMappingRule:
 		return state.Skip, s.Problem
 	case s.Problem != "":
 		return state.Conflict, s.Problem
 	}
-	return state.Create, ReasonRepair
+	return state.Create, ReasonAssetDeletedCreated
 }
 
-func whyDescribe(s Situation, r Rules) Reason {
+func whyUpdateMetadata(s Situation, r Rules) Reason {
 	switch {
-	case s.Parked != "":
-		return s.Parked
-	case s.Undescribed:
-		return ReasonUndescribed
-	case r.Sync != nil && r.Sync.DescribeAgain:
-		return ReasonAgain
+	case s.RetriesExhausted != "":
+		return s.RetriesExhausted
+	case s.MetadataPending:
+		return ReasonMetadataMissing
+	case r.Sync != nil && r.Sync.RefreshMetadata:
+		return ReasonMetadataRefreshed
 	}
-	return ReasonMetadata
+	return ReasonMetadataChanged
 }
 
-// decideGone settles what happens to the asset of an object that is not at the source any
+// decideDeletedAtSource settles what happens to the asset of an object that is not at the source any
 // more. People may have come to rely on it, so the more there is to lose, the less is done.
-func decideGone(s Situation, r Rules) (state.Action, Reason) {
+func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.Trashes():
-		return state.Skip, ReasonOrphaned
+		return state.Skip, ReasonDeletedAtSource
 	case !s.Expired:
 		return state.Skip, ReasonGracePeriod
 	case s.Elsewhere:
-		return state.Skip, ReasonElsewhere
+		return state.Skip, ReasonPossiblyMoved
 	case s.Shared:
-		return state.Conflict, ReasonShared
+		return state.Conflict, ReasonAssetShared
 	case s.Standing == StandingMoved && !r.Overwrites():
-		return state.Conflict, ReasonMovedThere
+		return state.Conflict, ReasonAssetMoved
 	case s.Standing == StandingEdited && !r.Overwrites():
-		return state.Conflict, ReasonEditedThere
+		return state.Conflict, ReasonAssetEdited
 	case s.Standing == StandingDeleted: // to trash it again does nothing, and ends with its receipt
-		return state.Trash, ReasonBothGone
+		return state.Trash, ReasonDeletedAtBoth
 	case s.Excess:
-		return state.Skip, ReasonTooMany
+		return state.Skip, ReasonTooManyDeletes
 	}
-	return state.Trash, ReasonExpired
+	return state.Trash, ReasonGracePeriodOver
 }
 
 // decideExisting settles what happens beside an asset of the same name that is
@@ -189,11 +189,11 @@ func decideGone(s Situation, r Rules) (state.Action, Reason) {
 func decideExisting(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.KeepsDuplicates():
-		return state.Conflict, ReasonExists
-	case s.Parked != "":
-		return state.Create, s.Parked
+		return state.Conflict, ReasonNameExists
+	case s.RetriesExhausted != "":
+		return state.Create, s.RetriesExhausted
 	}
-	return state.Create, ReasonDuplicate
+	return state.Create, ReasonNameExistsCreated
 }
 
 func decideTaken(r Rules) (state.Action, Reason) {
@@ -201,7 +201,7 @@ func decideTaken(r Rules) (state.Action, Reason) {
 	case "keep":
 		return state.Create, ReasonNew
 	case "conflict":
-		return state.Conflict, ReasonCollision
+		return state.Conflict, ReasonNameCollision
 	}
 	return state.Create, ReasonRenamed
 }
@@ -211,8 +211,8 @@ func FirstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():
 		return state.ItemFailed
-	case why.Parks():
-		return state.ItemParked
+	case why.StopsRetries():
+		return state.ItemRetriesExhausted
 	case a == state.Skip || a == state.Unchanged:
 		return state.ItemSkipped
 	case a == state.Conflict:

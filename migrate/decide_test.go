@@ -20,25 +20,25 @@ func laws() []law {
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
-		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed && s.Parked != "" }, state.Describe, func(s Situation) Reason { return s.Parked }},
-		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonSame)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemoryChanged || s.Memory == MemoryMaybe }, state.Skip, because(ReasonUseSync)},
-		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending && s.RetriesExhausted != "" }, state.UpdateMetadata, func(s Situation) Reason { return s.RetriesExhausted }},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending }, state.UpdateMetadata, because(ReasonMetadataMissing)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonUnchanged)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryChanged || s.Memory == MemoryMaybe }, state.Skip, because(ReasonNeedsSync)},
+		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnsupportedType }, state.Skip, because(ReasonUnsupportedType)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool {
-			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.Parked != ""
-		}, state.Create, func(s Situation) Reason { return s.Parked }},
+			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.RetriesExhausted != ""
+		}, state.Create, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(s Situation, r Rules) bool {
 			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly
-		}, state.Create, because(ReasonDuplicate)},
-		{func(s Situation, r Rules) bool { return s.Existing == ExistingEqual && r.OnExisting == "adopt" }, state.Adopt, because(ReasonTrusted)},
-		{func(s Situation, _ Rules) bool { return s.Existing == ExistingEqual }, state.Adopt, because(ReasonEqual)},
-		{func(s Situation, _ Rules) bool { return s.Existing == ExistingOther }, state.Conflict, because(ReasonExists)},
-		{func(s Situation, r Rules) bool { return s.Looked && r.AdoptOnly }, state.Skip, because(ReasonAbsent)},
+		}, state.Create, because(ReasonNameExistsCreated)},
+		{func(s Situation, r Rules) bool { return s.Existing == ExistingEqual && r.OnExisting == "adopt" }, state.Adopt, because(ReasonSameNameAndSize)},
+		{func(s Situation, _ Rules) bool { return s.Existing == ExistingEqual }, state.Adopt, because(ReasonIdenticalAsset)},
+		{func(s Situation, _ Rules) bool { return s.Existing == ExistingOther }, state.Conflict, because(ReasonNameExists)},
+		{func(s Situation, r Rules) bool { return s.Looked && r.AdoptOnly }, state.Skip, because(ReasonNotAtDestination)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},
-		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonCollision)},
-		{func(s Situation, _ Rules) bool { return s.Parked != "" && !s.Taken }, state.Create, func(s Situation) Reason { return s.Parked }},
+		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonNameCollision)},
+		{func(s Situation, _ Rules) bool { return s.RetriesExhausted != "" && !s.Taken }, state.Create, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(Situation, Rules) bool { return true }, state.Create, because(ReasonNew)},
 	}
 }
@@ -47,63 +47,63 @@ func isSame(s Situation) bool { return s.Memory == MemorySame || s.Memory == Mem
 
 // syncLaws are what a person would say about objects that have arrived before, in a sync.
 func syncLaws() []law {
-	deleted := func(s Situation, _ Rules) bool { return !s.Gone && s.Standing == StandingDeleted }
+	deleted := func(s Situation, _ Rules) bool { return !s.Deleted && s.Standing == StandingDeleted }
 	keeps := func(r Rules) bool { return r.Sync.OnDestinationChange != "overwrite" }
-	known := func(s Situation) bool { return !s.Gone && s.Standing != StandingDeleted }
-	wins := func(s Situation, r Rules) bool { return !keeps(r) && isSame(s) && !s.Gone }
-	due := func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "trash" && s.Expired }
+	known := func(s Situation) bool { return !s.Deleted && s.Standing != StandingDeleted }
+	wins := func(s Situation, r Rules) bool { return !keeps(r) && isSame(s) && !s.Deleted }
+	due := func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "trash" && s.Expired }
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 
-		{func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "never" }, state.Skip, because(ReasonOrphaned)},
-		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Elsewhere }, state.Skip, because(ReasonElsewhere)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonShared)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingDeleted }, state.Trash, because(ReasonBothGone)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Excess }, state.Skip, because(ReasonTooMany)},
-		{due, state.Trash, because(ReasonExpired)},
+		{func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "never" }, state.Skip, because(ReasonDeletedAtSource)},
+		{func(s Situation, r Rules) bool { return s.Deleted && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Elsewhere }, state.Skip, because(ReasonPossiblyMoved)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonAssetShared)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingDeleted }, state.Trash, because(ReasonDeletedAtBoth)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Excess }, state.Skip, because(ReasonTooManyDeletes)},
+		{due, state.Trash, because(ReasonGracePeriodOver)},
 
-		{func(s Situation, r Rules) bool { return deleted(s, r) && !r.Sync.Repair }, state.Skip, because(ReasonDeleted)},
-		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
+		{func(s Situation, r Rules) bool { return deleted(s, r) && !r.Sync.Repair }, state.Skip, because(ReasonAssetDeleted)},
+		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem == ReasonUnsupportedType }, state.Skip, because(ReasonUnsupportedType)},
 		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
-		{deleted, state.Create, because(ReasonRepair)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingMoved }, state.Move, because(ReasonBack)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingEdited }, state.Replace, because(ReasonRestored)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{deleted, state.Create, because(ReasonAssetDeletedCreated)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingMoved }, state.Move, because(ReasonAssetMovedReverted)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingEdited }, state.Replace, because(ReasonAssetEditedReverted)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
 		{func(s Situation, r Rules) bool {
 			return isSame(s) && s.Standing == StandingDescribed && r.Sync.OnDestinationChange == "report"
-		}, state.Conflict, because(ReasonOtherwise)},
+		}, state.Conflict, because(ReasonAssetMetadataEdited)},
 		{func(s Situation, _ Rules) bool {
-			return isSame(s) && (s.Undescribed || s.Redescribed) && s.Parked != ""
-		}, state.Describe, func(s Situation) Reason { return s.Parked }},
-		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
-		{func(s Situation, _ Rules) bool { return isSame(s) && s.Redescribed }, state.Describe, because(ReasonMetadata)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemorySeeming }, state.Unchanged, because(ReasonSeeming)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonSame)},
+			return isSame(s) && (s.MetadataPending || s.MetadataRefreshed) && s.RetriesExhausted != ""
+		}, state.UpdateMetadata, func(s Situation) Reason { return s.RetriesExhausted }},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending }, state.UpdateMetadata, because(ReasonMetadataMissing)},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataRefreshed }, state.UpdateMetadata, because(ReasonMetadataChanged)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySeeming }, state.Unchanged, because(ReasonOnlyVersionChanged)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonUnchanged)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
-		{func(s Situation, _ Rules) bool { return s.Parked != "" }, state.Replace, func(s Situation) Reason { return s.Parked }},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemoryMaybe }, state.Replace, because(ReasonMaybe)},
-		{func(s Situation, _ Rules) bool { return true }, state.Replace, because(ReasonContent)},
+		{func(s Situation, _ Rules) bool { return s.RetriesExhausted != "" }, state.Replace, func(s Situation) Reason { return s.RetriesExhausted }},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryMaybe }, state.Replace, because(ReasonContentMaybeChanged)},
+		{func(s Situation, _ Rules) bool { return true }, state.Replace, because(ReasonContentChanged)},
 	}
 }
 
 func TestDecideSyncCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
-	for _, leftOut := range []Reason{"", ReasonFiltered} {
+	for _, leftOut := range []Reason{"", ReasonExcluded} {
 		for _, failed := range []Reason{"", ReasonUnreadable} {
-			for _, problem := range []Reason{"", ReasonUnmatched, ReasonTooLarge} {
+			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonTooLarge} {
 				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryMaybe, MemorySeeming} {
 					for _, standing := range []Standing{StandingUnknown, StandingAsLeft, StandingDeleted, StandingMoved, StandingEdited, StandingDescribed} {
-						for _, parked := range []Reason{"", ReasonParked} {
+						for _, parked := range []Reason{"", ReasonRetriesExhausted} {
 							for flags := range 128 {
-								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, Parked: parked,
-									Undescribed: flags&1 != 0, Redescribed: flags&2 != 0, Shared: flags&4 != 0,
-									Gone: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0, Elsewhere: flags&64 != 0}
+								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, RetriesExhausted: parked,
+									MetadataPending: flags&1 != 0, MetadataRefreshed: flags&2 != 0, Shared: flags&4 != 0,
+									Deleted: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0, Elsewhere: flags&64 != 0}
 								cases += checkDecideSync(t, s)
 							}
 						}
@@ -142,16 +142,16 @@ func checkDecideSync(t *testing.T, s Situation) (cases int) {
 func TestDecideCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
-	for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
-		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
-			for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
+	for _, leftOut := range []Reason{"", ReasonSystemFile, ReasonExcluded, ReasonSymlink} {
+		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissingAtSource} {
+			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonNoCategoryPossible, ReasonInvalidKey, ReasonTooLarge, ReasonNameTooLong} {
 				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryMaybe} {
 					for _, existing := range []Existing{ExistingNothing, ExistingEqual, ExistingOther} {
-						for _, parked := range []Reason{"", ReasonParked, ReasonUnclear} {
+						for _, parked := range []Reason{"", ReasonRetriesExhausted, ReasonUnconfirmed} {
 							for flags := range 8 {
-								taken, looked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0
+								taken, looked, metadataPending := flags&1 != 0, flags&2 != 0, flags&4 != 0
 								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Existing: existing,
-									Taken: taken, Looked: looked, Parked: parked, Undescribed: undescribed}
+									Taken: taken, Looked: looked, RetriesExhausted: parked, MetadataPending: metadataPending}
 								cases += checkDecide(t, s)
 							}
 						}
@@ -202,19 +202,19 @@ func TestFirstState(t *testing.T) {
 		want   state.ItemState
 	}{
 		{state.Create, ReasonNew, state.ItemPlanned},
-		{state.Adopt, ReasonEqual, state.ItemPlanned},
-		{state.Unchanged, ReasonSame, state.ItemSkipped},
-		{state.Skip, ReasonFiltered, state.ItemSkipped},
-		{state.Skip, ReasonUnmatched, state.ItemSkipped},
+		{state.Adopt, ReasonIdenticalAsset, state.ItemPlanned},
+		{state.Unchanged, ReasonUnchanged, state.ItemSkipped},
+		{state.Skip, ReasonExcluded, state.ItemSkipped},
+		{state.Skip, ReasonUnsupportedType, state.ItemSkipped},
 		{state.Skip, ReasonUnreadable, state.ItemFailed},
-		{state.Skip, ReasonMiswritten, state.ItemFailed},
-		{state.Skip, ReasonMissing, state.ItemFailed},
-		{state.Conflict, ReasonExists, state.ItemConflict},
-		{state.Create, ReasonParked, state.ItemParked},
-		{state.Create, ReasonUnclear, state.ItemParked},
-		{state.Describe, ReasonParked, state.ItemParked},
-		{state.Describe, ReasonUndescribed, state.ItemPlanned},
-		{state.Skip, ReasonAbsent, state.ItemSkipped},
+		{state.Skip, ReasonTableError, state.ItemFailed},
+		{state.Skip, ReasonMissingAtSource, state.ItemFailed},
+		{state.Conflict, ReasonNameExists, state.ItemConflict},
+		{state.Create, ReasonRetriesExhausted, state.ItemRetriesExhausted},
+		{state.Create, ReasonUnconfirmed, state.ItemRetriesExhausted},
+		{state.UpdateMetadata, ReasonRetriesExhausted, state.ItemRetriesExhausted},
+		{state.UpdateMetadata, ReasonMetadataMissing, state.ItemPlanned},
+		{state.Skip, ReasonNotAtDestination, state.ItemSkipped},
 	} {
 		if got := FirstState(tc.action, tc.reason); got != tc.want {
 			t.Errorf("firstState(%s, %q) = %s, want %s", tc.action, tc.reason, got, tc.want)
@@ -225,16 +225,16 @@ func TestFirstState(t *testing.T) {
 func FuzzDecide(f *testing.F) {
 	f.Add("", "", "", 0, 0, false, false, "", false, "conflict", "rename", false)
 	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "duplicate", "keep", true)
-	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked bool, parked string, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
+	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked bool, parked string, metadataPending bool, onExisting, onCollision string, adoptOnly bool) {
 		s := Situation{LeftOut: Reason(leftOut), Failed: Reason(failed), Problem: Reason(problem), Memory: Memory(memory), Existing: Existing(existing),
-			Taken: taken, Looked: looked, Parked: Reason(parked), Undescribed: undescribed}
+			Taken: taken, Looked: looked, RetriesExhausted: Reason(parked), MetadataPending: metadataPending}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {
 			t.Errorf("Decide(%+v, %+v) = %s without a reason", s, r, action)
 		}
 		switch action {
-		case state.Create, state.Adopt, state.Describe, state.Unchanged, state.Skip, state.Conflict:
+		case state.Create, state.Adopt, state.UpdateMetadata, state.Unchanged, state.Skip, state.Conflict:
 		default:
 			t.Errorf("Decide(%+v, %+v) = %q, which nobody can carry out", s, r, action)
 		}

@@ -19,17 +19,17 @@ func SetDecision(i *state.Item, a state.Action, why Reason) {
 // TakesOver reports whether an item is decided to replace the content of an asset that had
 // the object of another key, or was until people turned out to have changed that asset.
 func TakesOver(i state.Item) bool {
-	return (i.Action == state.Replace || i.Action == state.Conflict) && i.Origin != "" && i.Origin != i.Key
+	return (i.Action == state.Replace || i.Action == state.Conflict) && i.PreviousKey != "" && i.PreviousKey != i.Key
 }
 
 // InsteadOf is the key of the receipt whose place that of an item takes, "" if there is
 // none.
 func InsteadOf(i state.Item) sources.Key {
 	if i.Action == state.Replace {
-		return cmp.Or(i.Origin, i.Key)
+		return cmp.Or(i.PreviousKey, i.Key)
 	}
-	if i.Reason == string(ReasonRepair) { // the object may have got another key since
-		return cmp.Or(i.Origin, i.Key)
+	if i.Reason == string(ReasonAssetDeletedCreated) { // the object may have got another key since
+		return cmp.Or(i.PreviousKey, i.Key)
 	}
-	return i.Origin
+	return i.PreviousKey
 }

@@ -39,8 +39,8 @@ import (
 type Describer interface {
 	// Describe gives what describes an object; ok is false if there is nothing.
 	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
-	// AsksForDigests reports whether it knows objects by the digests of their contents.
-	AsksForDigests() bool
+	// AsksForChecksums reports whether it knows objects by the checksums of their contents.
+	AsksForChecksums() bool
 }
 
 // A Reader is the part of the destination that planning and verifying need.
@@ -96,7 +96,7 @@ type Observer interface {
 	Phase(p Phase, items, bytes int64)
 	// Progress says that so much more is done in the phase.
 	Progress(items, bytes int64)
-	// Item tells the outcome of an item, after the journal has it.
+	// Item tells the outcome of an item, after the state database has it.
 	Item(i state.Item, o state.Outcome)
 	// Found tells a difference that verifying found.
 	Found(d Difference)
@@ -110,9 +110,9 @@ type Observer interface {
 	// Halts tells that no asset can be moved or trashed for a reason that may pass; should
 	// it not pass until a time, the run ends.
 	Halts(why string, until time.Time)
-	// Doubts tells that nothing moves until it is known what became of so many items
-	// in doubt, why the last of them is, and when that is known.
-	Doubts(items int, why string, until time.Time)
+	// Unconfirmed tells that nothing moves until it is known what became of so many items
+	// unconfirmed, why the last of them is, and when that is known.
+	Unconfirmed(items int, why string, until time.Time)
 	// Others tells that a plan waits until a time by which so many assets that another
 	// source sent or moved, and whose answers nobody got, must have shown up.
 	Others(others int64, until time.Time)
@@ -142,8 +142,8 @@ func (Silent) Tries(int, string, time.Time) {}
 // Halts does nothing.
 func (Silent) Halts(string, time.Time) {}
 
-// Doubts does nothing.
-func (Silent) Doubts(int, string, time.Time) {}
+// Unconfirmed does nothing.
+func (Silent) Unconfirmed(int, string, time.Time) {}
 
 // Others does nothing.
 func (Silent) Others(int64, time.Time) {}

@@ -28,4 +28,4 @@ func Pages[T any](all iter.Seq2[T, error], size int) iter.Seq2[[]T, error] {
 	}
 }
 
-const PageSize = 1000 // items that go into the journal in one transaction
+const PageSize = 1000 // items that go into the state database in one transaction

@@ -22,11 +22,11 @@ func failsAfter(n int, err error) iter.Seq2[int, error] {
 // What is asked about a page may fail as well, and then nobody would hear of the error that
 // the sequence ended with. So a page that such an error cuts short is not given at all.
 func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
-	journal := errors.New("the disk is full")
+	store := errors.New("the disk is full")
 	for n := range 5 {
 		var got []int
 		var last error
-		for page, err := range Pages(failsAfter(n, journal), 2) {
+		for page, err := range Pages(failsAfter(n, store), 2) {
 			if last = err; err != nil {
 				break
 			}
@@ -35,7 +35,7 @@ func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
 				break
 			}
 		}
-		if want := []int{0, 1, 2, 3}[:n/2*2]; !errors.Is(last, journal) || !slices.Equal(got, want) {
+		if want := []int{0, 1, 2, 3}[:n/2*2]; !errors.Is(last, store) || !slices.Equal(got, want) {
 			t.Errorf("after %d: got %v, %v, want %v and the error of the sequence", n, got, last, want)
 		}
 	}

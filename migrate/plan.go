@@ -15,20 +15,20 @@ type Overtaken struct {
 	Key sources.Key // of the first such object
 }
 
-// A Plan sums up what was planned. The plan itself is in the journal.
+// A Plan sums up what was planned. The plan itself is in the state database.
 type Plan struct {
-	Run        state.Run
-	Tallies    []state.Tally
-	Categories []NewCategory    // to be made
-	Unmatched  []ExtensionTally // extensions that no category allows
-	Doubled    int64            // names that are more than once at the places looked at, with one size
-	Hidden     int64            // directories that could not be read: there may be more objects
-	Renamed    int64            // objects that get another name, because theirs is taken
-	Gone       int64            // objects that arrived before and are not listed any more; their assets stay
-	Limits     assets.Limits    // of the destination; zero where the plan had nothing to place
-	Guarded    []*GuardError    // why a sync must not be carried out
-	Drift      string           // the key up to which assets were compared with what was left
-	Overtaken  *Overtaken       // the continued run whose place this one takes; nil if it does not
+	Run         state.Run
+	Tallies     []state.Tally
+	Categories  []NewCategory       // to be made
+	Unsupported []ExtensionTally    // extensions that no category allows
+	Doubled     int64               // names that are more than once at the places looked at, with one size
+	Hidden      int64               // directories that could not be read: there may be more objects
+	Renamed     int64               // objects that get another name, because theirs is taken
+	Deleted     int64               // objects that arrived before and are not listed any more; their assets stay
+	Limits      assets.Limits       // of the destination; zero where the plan had nothing to place
+	Guarded     []*SafetyCheckError // why a sync must not be carried out
+	Drift       string              // the key up to which assets were compared with what was left
+	Overtaken   *Overtaken          // the continued run whose place this one takes; nil if it does not
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -41,5 +41,5 @@ type ExtensionTally struct {
 // Blocked reports whether the rules forbid to carry out the plan, because there
 // are objects that no category takes and the user has not said what to do.
 func (p Plan) Blocked(r Rules) bool {
-	return r.StopsAtUnmatched() && len(p.Unmatched) > 0
+	return r.StopsAtUnsupported() && len(p.Unsupported) > 0
 }

@@ -16,7 +16,7 @@ import (
 
 // A PlanHead is what a plan says besides its items.
 type PlanHead struct {
-	Source        string // its name in the journal
+	Source        string // its name in the state database
 	SourceAddress string // where it is read, which is another text if the user gave it a name
 	Destination   string
 	Rules         Rules

@@ -14,11 +14,11 @@ import (
 const ProvenanceAttribute = metadata.Provenance
 
 // Provenance is the value of that attribute: it recognises an asset of ours after
-// the journal was lost, and tells nobody the names of files. A copy of the asset
-// has another id, and other content another digest, so neither passes for it.
-func Provenance(source string, key sources.Key, digest []byte, asset string) string {
+// the state database was lost, and tells nobody the names of files. A copy of the asset
+// has another id, and other content another checksum, so neither passes for it.
+func Provenance(source string, key sources.Key, checksum []byte, asset string) string {
 	origin := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
-	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(digest[:8]) + "." + asset
+	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(checksum[:8]) + "." + asset
 }
 
 // ProvenanceOf gives the provenance that an asset carries, or nothing.

@@ -135,10 +135,10 @@ func TestEngineNamesNoFlag(t *testing.T) {
 // needs no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := []Reason{
-		ReasonNew, ReasonExtended, ReasonRenamed, ReasonSame, ReasonUndescribed, ReasonEqual, ReasonJoined, ReasonTrusted, ReasonDuplicate,
-		ReasonMade, ReasonTrashed, ReasonReplaced, ReasonMovedOn, ReasonDescribed,
-		ReasonContent, ReasonRecased, ReasonNameFree, ReasonMaybe, ReasonSeeming, ReasonMetadata, ReasonAgain, ReasonMoved,
-		ReasonBack, ReasonRestored, ReasonRepair, ReasonAmbiguous, ReasonOtherKind, ReasonExpired, ReasonBothGone,
+		ReasonNew, ReasonExtensionAdded, ReasonRenamed, ReasonUnchanged, ReasonMetadataMissing, ReasonIdenticalAsset, ReasonIdenticalObject, ReasonSameNameAndSize, ReasonNameExistsCreated,
+		ReasonUndoCreated, ReasonUndoTrashed, ReasonUndoReplaced, ReasonUndoMoved, ReasonUndoMetadataUpdated,
+		ReasonContentChanged, ReasonContentAndNameChanged, ReasonNameAvailable, ReasonContentMaybeChanged, ReasonOnlyVersionChanged, ReasonMetadataChanged, ReasonMetadataRefreshed, ReasonMoved,
+		ReasonAssetMovedReverted, ReasonAssetEditedReverted, ReasonAssetDeletedCreated, ReasonSeveralMoveCandidates, ReasonCategoryFixed, ReasonGracePeriodOver, ReasonDeletedAtBoth,
 	}
 	for _, r := range slices.Sorted(maps.Keys(definitions)) {
 		arrived := slices.Contains(arrives, r)

@@ -34,14 +34,14 @@ type RunReason string
 
 // The reasons.
 const (
-	WhyRestart    RunReason = "restart"     // it was asked for
-	WhyOtherRun   RunReason = "other_run"   // the unfinished run is of another command, or an undo
-	WhyOtherPlan  RunReason = "other_plan"  // it carries out another approved plan
-	WhyOtherRules RunReason = "other_rules" // its rules differ
-	WhyNews       RunReason = "news"        // a sync follows what changed since
-	WhyStale      RunReason = "stale"       // what it planned must not be relied on; see state.Run
-	WhyOldListing RunReason = "old_listing" // its listing is older than maxListingAge
-	WhyInDoubt    RunReason = "in_doubt"    // it is not known of some objects what became of them
+	WhyRestart     RunReason = "restart"     // it was asked for
+	WhyOtherRun    RunReason = "other_run"   // the unfinished run is of another command, or an undo
+	WhyOtherPlan   RunReason = "other_plan"  // it carries out another approved plan
+	WhyOtherRules  RunReason = "other_rules" // its rules differ
+	WhyNews        RunReason = "news"        // a sync follows what changed since
+	WhyStale       RunReason = "stale"       // what it planned must not be relied on; see state.Run
+	WhyOldListing  RunReason = "old_listing" // its listing is older than maxListingAge
+	WhyUnconfirmed RunReason = "unconfirmed" // it is not known of some objects what became of them
 )
 
 // A RunSituation is everything that it depends on with which run a command works. Runs of
@@ -113,11 +113,11 @@ func refuseIf(personal bool) RunStep {
 
 // An UndoRunSituation is everything that it depends on how an undo begins.
 type UndoRunSituation struct {
-	Undone     state.Run // the run that is to be undone
-	Unfinished state.Run // as in RunSituation
-	InDoubt    bool      // it is not known of some objects of Undone what became of them
-	Undoable   int64     // objects that an undo would have to look at
-	Apply      bool      // false: it is only shown
+	Undone      state.Run // the run that is to be undone
+	Unfinished  state.Run // as in RunSituation
+	Unconfirmed bool      // it is not known of some objects of Undone what became of them
+	Undoable    int64     // objects that an undo would have to look at
+	Apply       bool      // false: it is only shown
 }
 
 // DecideUndoRun says how an undo begins. It is a pure function. One that is only shown always
@@ -131,8 +131,8 @@ func DecideUndoRun(s UndoRunSituation) RunDecision {
 	switch {
 	case s.Apply && underWay && s.Unfinished.Undoes == s.Undone.Num: // the rest may have been changed meanwhile
 		return RunDecision{Step: StepRelist, Why: WhyNews}
-	case s.InDoubt:
-		return RunDecision{Step: blocked, Why: WhyInDoubt}
+	case s.Unconfirmed:
+		return RunDecision{Step: blocked, Why: WhyUnconfirmed}
 	case s.Undoable == 0:
 		return RunDecision{Step: StepNothing}
 	case underWay && s.Unfinished.Num != s.Undone.Num:

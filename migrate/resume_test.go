@@ -166,7 +166,7 @@ func undoLaws() []undoLaw {
 	underWay := func(s UndoRunSituation) bool { return s.Unfinished.State == state.Applying }
 	return []undoLaw{
 		{func(s UndoRunSituation) bool { return s.Apply && underWay(s) && s.Unfinished.Undoes == s.Undone.Num }, StepRelist, "", WhyNews, ""},
-		{func(s UndoRunSituation) bool { return s.InDoubt }, StepRefuse, StepBegin, WhyInDoubt, WhyInDoubt},
+		{func(s UndoRunSituation) bool { return s.Unconfirmed }, StepRefuse, StepBegin, WhyUnconfirmed, WhyUnconfirmed},
 		{func(s UndoRunSituation) bool { return s.Undoable == 0 }, StepNothing, StepNothing, "", ""},
 		{func(s UndoRunSituation) bool { return underWay(s) && s.Unfinished.Num != s.Undone.Num }, StepRefuse, StepBegin, WhyOtherRun, WhyOtherRun},
 		{func(s UndoRunSituation) bool {
@@ -188,7 +188,7 @@ func TestDecideUndoRunCrossProduct(t *testing.T) {
 						unfinished.State = at
 					}
 					checkDecideUndoRun(t, UndoRunSituation{Undone: state.Run{Num: 3, State: undone}, Unfinished: unfinished,
-						InDoubt: flags&1 != 0, Undoable: int64(flags & 2), Apply: flags&4 != 0})
+						Unconfirmed: flags&1 != 0, Undoable: int64(flags & 2), Apply: flags&4 != 0})
 				}
 			}
 		}

@@ -38,10 +38,10 @@ type Rules struct {
 	Limit     int           `json:"limit,omitempty"`      // the most objects to create; 0 is no limit
 	Symlinks  string        `json:"symlinks,omitempty"`   // decided in the adapter; here for the comparison
 
-	CategoryBy string `json:"category_by"`        // "extension" or "folder"
-	Category   string `json:"category,omitempty"` // everything into this one, by name
-	Unmatched  string `json:"unmatched"`          // "stop", "skip" or "create"
-	// FallbackCategory is the name of the category for what no category allows, if Unmatched
+	CategoryBy  string `json:"category_by"`        // "extension" or "folder"
+	Category    string `json:"category,omitempty"` // everything into this one, by name
+	Unsupported string `json:"unsupported"`        // "stop", "skip" or "create"
+	// FallbackCategory is the name of the category for what no category allows, if Unsupported
 	// is "create"; then also for what has no extension that a category can hold.
 	FallbackCategory string `json:"fallback_category,omitempty"`
 	OnCollision      string `json:"on_collision"` // "rename", "keep" or "conflict"
@@ -60,14 +60,14 @@ type Rules struct {
 // SyncRules are the user's decisions about what has arrived before and is not as it was
 // then, at the source or at the destination.
 type SyncRules struct {
-	Checksum            bool          `json:"checksum,omitempty"`       // read everything and compare, whatever its fingerprint
-	Delete              string        `json:"delete"`                   // "never" or "trash"
-	GracePeriod         time.Duration `json:"quarantine"`               // how long an object must have been gone before its asset is trashed
-	OnReplaceRefused    string        `json:"on_replace_refused"`       // "fail" or "new-asset"
-	OnDestinationChange string        `json:"on_destination_change"`    // "keep", "overwrite" or "report"
-	Repair              bool          `json:"repair,omitempty"`         // create again what was deleted at the destination
-	DescribeAgain       bool          `json:"describe_again,omitempty"` // look for what describes objects once more, in their content, too
-	Failed              *KeyList      `json:"failed,omitempty"`         // only what did not arrive before
+	Checksum            bool          `json:"checksum,omitempty"`         // read everything and compare, whatever its fingerprint
+	Delete              string        `json:"delete"`                     // "never" or "trash"
+	GracePeriod         time.Duration `json:"grace_period"`               // how long an object must have been gone before its asset is trashed
+	OnReplaceRefused    string        `json:"on_replace_refused"`         // "fail" or "new-asset"
+	OnDestinationChange string        `json:"on_destination_change"`      // "keep", "overwrite" or "report"
+	Repair              bool          `json:"repair,omitempty"`           // create again what was deleted at the destination
+	RefreshMetadata     bool          `json:"refresh_metadata,omitempty"` // look for what describes objects once more, in their content, too
+	Failed              *KeyList      `json:"failed,omitempty"`           // only what did not arrive before
 }
 
 // DefaultSyncRules are the rules of a sync where the user says nothing.
@@ -91,7 +91,7 @@ func (r Rules) FollowsDeletions() bool {
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
-		Unmatched: r.Unmatched, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
+		Unsupported: r.Unsupported, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
 }
 
 // Overwrites reports whether the source wins against what people did at the destination.
@@ -104,7 +104,7 @@ func (r Rules) ReportsEdits() bool { return r.Sync != nil && r.Sync.OnDestinatio
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {
 	return Rules{
-		Symlinks: "skip", CategoryBy: "extension", Unmatched: "stop",
+		Symlinks: "skip", CategoryBy: "extension", Unsupported: "stop",
 		OnCollision: "rename", OnExisting: "conflict",
 	}
 }
@@ -112,14 +112,14 @@ func DefaultRules() Rules {
 // KeepsDuplicates reports whether an object is sent beside an asset of its name.
 func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
-// StopsAtUnmatched reports whether a plan must not be carried out as long as there are
+// StopsAtUnsupported reports whether a plan must not be carried out as long as there are
 // objects that no category allows.
-func (r Rules) StopsAtUnmatched() bool { return r.Unmatched == "stop" && !r.AdoptOnly }
+func (r Rules) StopsAtUnsupported() bool { return r.Unsupported == "stop" && !r.AdoptOnly }
 
-// A KeyList is a set of keys given by the user. Only its digest is stored.
+// A KeyList is a set of keys given by the user. Only its checksum is stored.
 type KeyList struct {
-	Digest string        `json:"digest"`
-	Keys   []sources.Key `json:"-"` // in order, each once
+	Checksum string        `json:"checksum"`
+	Keys     []sources.Key `json:"-"` // in order, each once
 }
 
 // NewKeyList makes a set of the keys, order and repetition aside. It takes over the slice: there
@@ -131,7 +131,7 @@ func NewKeyList(keys []sources.Key) *KeyList {
 	for _, k := range l.Keys {
 		fmt.Fprintf(h, "%d:%s", len(k), k)
 	}
-	l.Digest = hex.EncodeToString(h.Sum(nil))[:16]
+	l.Checksum = hex.EncodeToString(h.Sum(nil))[:16]
 	return l
 }
 
@@ -226,25 +226,25 @@ func IsJunk(key sources.Key) bool {
 func (r Rules) SkipReason(o sources.Object, now time.Time) Reason {
 	switch {
 	case o.Obstacle == ObstacleUnseen:
-		return ReasonUnseen
+		return ReasonFolderNotRead
 	case o.Obstacle == sources.Symlink:
 		return ReasonSymlink
 	case o.Obstacle == sources.Special:
-		return ReasonSpecial
+		return ReasonNotRegularFile
 	case o.Obstacle == sources.Archived:
 		return ReasonArchived
 	case o.Obstacle == sources.FolderMarker:
-		return ReasonFolder
+		return ReasonFolderMarker
 	case IsJunk(o.Key):
-		return ReasonJunk
+		return ReasonSystemFile
 	case MatchAny(r.Exclude, o.Key):
-		return ReasonFiltered
+		return ReasonExcluded
 	case r.FilesFrom != nil && !r.FilesFrom.Covers(o):
-		return ReasonNotListed
+		return ReasonNotInList
 	case o.Obstacle.HidesObjects():
 		return "" // whether the objects in it are wanted cannot be known
 	case len(r.Include) > 0 && !MatchAny(r.Include, o.Key):
-		return ReasonFiltered
+		return ReasonExcluded
 	case r.MinAge > 0 && now.Sub(o.Time) < r.MinAge:
 		return ReasonTooYoung
 	}

@@ -112,12 +112,12 @@ func TestLeaveOut(t *testing.T) {
 	}{
 		{"taken", Rules{}, sources.Object{Key: "a.jpg"}, ""},
 		{"symlink", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, ReasonSymlink},
-		{"special", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Special}, ReasonSpecial},
+		{"special", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Special}, ReasonNotRegularFile},
 		{"archived", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Archived}, ReasonArchived},
-		{"folder marker", Rules{}, sources.Object{Key: "a/", Obstacle: sources.FolderMarker}, ReasonFolder},
+		{"folder marker", Rules{}, sources.Object{Key: "a/", Obstacle: sources.FolderMarker}, ReasonFolderMarker},
 		{"unreadable", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ""},
-		{"unreadable and excluded", Rules{Exclude: []string{"a*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonFiltered},
-		{"unreadable and not included", Rules{Include: []string{"b*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonFiltered},
+		{"unreadable and excluded", Rules{Exclude: []string{"a*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonExcluded},
+		{"unreadable and not included", Rules{Include: []string{"b*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonExcluded},
 		{"hides what is included", Rules{Include: []string{"*.jpg"}}, sources.Object{Key: "a/", Obstacle: sources.UnreadableDirectory}, ""},
 		{"young", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg", Time: now.Add(-59 * time.Minute)}, ReasonTooYoung},
 		{"of age", Rules{MinAge: time.Hour}, sources.Object{Key: "a.jpg", Time: now.Add(-time.Hour)}, ""},
@@ -132,12 +132,12 @@ func TestLeaveOut(t *testing.T) {
 
 func TestKeyList(t *testing.T) {
 	a, b := NewKeyList([]sources.Key{"x", "y", "x"}), NewKeyList([]sources.Key{"y", "x"})
-	if a.Digest != b.Digest {
+	if a.Checksum != b.Checksum {
 		t.Error("order or repetition make a difference")
 	}
 	for _, other := range [][]sources.Key{{"xy"}, {"x"}, {"x", "y", "z"}, {"1:x", "y"}} {
-		if NewKeyList(other).Digest == a.Digest {
-			t.Errorf("%q has the same digest", other)
+		if NewKeyList(other).Checksum == a.Checksum {
+			t.Errorf("%q has the same checksum", other)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func ReadRules(run state.Run) (r Rules, err error) {
 	return r, nil
 }
 
-// A History is what LeftBehind asks of a journal.
+// A History is what LeftBehind asks of a state database.
 type History interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
 	LeftBehind(ctx context.Context, pair, from, retried int64) (int64, error)

@@ -20,7 +20,7 @@ type Alias struct {
 }
 
 // ofLiving joins the aliases that count with the receipts of their owners.
-const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.digest = a.digest `
+const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.checksum = a.checksum `
 
 // An aliasRow is an alias as its columns are.
 type aliasRow struct {
@@ -83,7 +83,7 @@ func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (so
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list shared receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
-			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
+			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT previous_key FROM items WHERE run = ?3 AND action = 'adopt' AND previous_key <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
 			ORDER BY key LIMIT ?4`, pair, after, run, PageSize)
 	})
@@ -110,38 +110,38 @@ type Sharer struct {
 // receipt there is only what tells their content. Who is gone, or is to get another content,
 // is not among them; who got it before the run was listed anew is. All are as they are when the list begins.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
-	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND origin = '' AND state = 'planned' AND size > 0`
+	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND previous_key = '' AND state = 'planned' AND size > 0`
 	scan := func(rows *sql.Rows) (c Sharer, err error) {
 		c.Item, err = scanItemAnd(rows, &c.Owns)
 		return c, err
 	}
 	return spooled(ctx, s.r, "look for equal objects", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
-		SELECT `+itemColumns+`, action <> 'create' OR origin <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
-			AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
+		SELECT `+itemColumns+`, action <> 'create' OR previous_key <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
+			AND (action = 'create' OR action = 'move' AND checksum IS NOT NULL OR action = 'adopt' AND previous_key = '' AND checksum IS NOT NULL)
 		UNION ALL SELECT `+receiptAsItem+`, 1
 			FROM receipts r WHERE r.pair = ?2 AND r.size IN new
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'describe') AND i.state <> 'done')
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'update_metadata') AND i.state <> 'done')
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.previous_key = r.key AND i.action <> 'adopt')
 		ORDER BY size, key`, run, pair)
 }
 
 // receiptAsItem is what a receipt says of the content of its object, as an item has it.
 var receiptAsItem = itemTable.From(map[string]string{
 	"key": "r.key", "size": "r.size", "time": "r.time", "version_tag": "r.version_tag", "content_type": "r.content_type",
-	"digest": "r.digest", "asset": "r.asset", "base": "0", "slot": "0", "attempts": "0", "intent_at": "0", "due_at": "0",
+	"checksum": "r.checksum", "asset": "r.asset", "base": "0", "slot": "0", "attempts": "0", "intent_at": "0", "retry_at": "0",
 }, "''")
 
 // Joins reports whether an item is of an object that shares the asset of another one.
-func (i Item) Joins() bool { return i.Action == Adopt && i.Origin != "" }
+func (i Item) Joins() bool { return i.Action == Adopt && i.PreviousKey != "" }
 
 // join notes that an object shares the asset of another one, if that has arrived with the
 // content that the plan found. Else its item has failed, and no blame stays: the next run
 // looks again.
 func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
-	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, digest, `+aliasTable.Names()+`)
-		SELECT ?1, r.digest, `+aliasFromItem+` FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
+	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, checksum, `+aliasTable.Names()+`)
+		SELECT ?1, r.checksum, `+aliasFromItem+` FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.previous_key
 		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
-			AND CASE WHEN i.digest IS NULL THEN i.version_tag <> '' AND r.version_tag = i.version_tag ELSE r.digest = i.digest END
+			AND CASE WHEN i.checksum IS NULL THEN i.version_tag <> '' AND r.version_tag = i.version_tag ELSE r.checksum = i.checksum END
 			AND NOT EXISTS (SELECT 1 FROM receipts own WHERE own.pair = ?1 AND own.key = i.key)
 		RETURNING (SELECT r.asset FROM receipts r WHERE r.pair = ?1 AND r.key = owner)`, r.pair, r.run, o.Key)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// Backup writes a copy of the journal beside it, which takes the place of a former
-// one at once or not at all. A copy that is as new as the journal stays.
+// Backup writes a copy of the state database beside it, which takes the place of a former
+// one at once or not at all. A copy that is as new as the state database stays.
 //
 // The copy does not say what the destinations hold: by the time it is needed, more
 // may be there.
@@ -24,7 +24,7 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	}
 	draft := disk.BackupDraft(s.path)
 	if err := removeDraft(draft); err != nil {
-		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
+		return "", fmt.Errorf("back up state database: %w", disk.Classify(err))
 	}
 	defer func() {
 		if err != nil {
@@ -32,16 +32,16 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 		}
 	}()
 	if err := disk.MakeFile(draft); err != nil { // or SQLite would let others read it
-		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
+		return "", fmt.Errorf("back up state database: %w", disk.Classify(err))
 	}
 	if _, err := s.w.ExecContext(ctx, `VACUUM INTO ?`, draft); err != nil {
-		return "", fmt.Errorf("back up journal to %s: %w", draft, disk.Classify(err))
+		return "", fmt.Errorf("back up state database to %s: %w", draft, disk.Classify(err))
 	}
 	if err := prepareBackup(ctx, draft); err != nil {
-		return "", fmt.Errorf("back up journal to %s: %w", draft, disk.Classify(err))
+		return "", fmt.Errorf("back up state database to %s: %w", draft, disk.Classify(err))
 	}
 	if err := disk.Replace(draft, path); err != nil {
-		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
+		return "", fmt.Errorf("back up state database: %w", disk.Classify(err))
 	}
 	faultpoint.Hit(faultpoint.BackedUp)
 	return path, nil
@@ -59,10 +59,10 @@ func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	defer copied.Close()
 	theirs, err1 := ownership.Read(ctx, copied)
 	ours, err2 := ownership.Read(ctx, s.r.DB)
-	return err1 == nil && err2 == nil && theirs.Journal == ours.Journal && theirs.Seq == ours.Seq
+	return err1 == nil && err2 == nil && theirs.StateID == ours.StateID && theirs.Seq == ours.Seq
 }
 
-// prepareBackup makes a copy of a journal one that nobody owns and that does not
+// prepareBackup makes a copy of a state database one that nobody owns and that does not
 // rely on what it knows of the destinations.
 func prepareBackup(ctx context.Context, draft string) (err error) {
 	db, err := connect(draft, drafting, 1)
@@ -74,7 +74,7 @@ func prepareBackup(ctx context.Context, draft string) (err error) {
 }
 
 func removeDraft(draft string) error {
-	for _, f := range []string{draft, draft + "-journal"} {
+	for _, f := range []string{draft, draft + "-state database"} {
 		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -82,7 +82,7 @@ func removeDraft(draft string) error {
 	return nil
 }
 
-// Compact rewrites the journal so that it takes no more space than it needs, and
+// Compact rewrites the state database so that it takes no more space than it needs, and
 // gives its size before and after.
 func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	if before, err = s.size(ctx); err != nil {
@@ -98,7 +98,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	return before, after, err
 }
 
-// size is what the journal takes on the disk, its latest writes included.
+// size is what the state database takes on the disk, its latest writes included.
 func (s *Store) size(ctx context.Context) (n int64, err error) {
 	var pages, pageSize sql.NullInt64
 	err = s.w.QueryRowContext(ctx, `SELECT c.page_count, s.page_size FROM pragma_page_count c, pragma_page_size s`).Scan(&pages, &pageSize)

@@ -18,17 +18,17 @@ import (
 // shownRows is how many keys a check names of those that are wrong alike.
 const shownRows = 5
 
-// laws are what holds in every journal beyond what the schema enforces, each as a
+// laws are what holds in every state database beyond what the schema enforces, each as a
 // query for the keys that break it.
 var laws = []struct{ broken, query string }{
 	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
-		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.origin = '')
+		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.previous_key = '')
 		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
 			WHERE u.pair = r.pair AND (t.state = 'done' AND (u.undoes IS NOT NULL OR t.action = 'trash')
 				OR t.state = 'skipped' AND u.state = 'finished' AND u.undoes IS NOT NULL))
-		AND i.key NOT IN (SELECT m.origin FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
-			AND m.action IN ('move', 'create', 'replace') AND m.origin NOT IN ('', m.key) AND m.attempts > 0)
+		AND i.key NOT IN (SELECT m.previous_key FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
+			AND m.action IN ('move', 'create', 'replace') AND m.previous_key NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM former_keys k WHERE k.pair = r.pair AND k.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
 	{"shares an asset and has one of its own", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
@@ -46,11 +46,11 @@ var laws = []struct{ broken, query string }{
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
 }
 
-// quickCheckLimit is the size from which a journal is not read as a whole just to
+// quickCheckLimit is the size from which a state database is not read as a whole just to
 // open it: that would take more than a second.
 const quickCheckLimit = 256 << 20
 
-// quickCheck reads the journal to see whether it is whole, unless it is large.
+// quickCheck reads the state database to see whether it is whole, unless it is large.
 func (s *Store) quickCheck(ctx context.Context) error {
 	info, err := os.Stat(s.path)
 	if err != nil || info.Size() > quickCheckLimit {
@@ -82,7 +82,7 @@ func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []strin
 	return problems, err
 }
 
-// checkMark compares the journal with the mark in its lock file, which is never
+// checkMark compares the state database with the mark in its lock file, which is never
 // ahead of it.
 func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	f, err := os.Open(s.path + disk.LockSuffix)
@@ -93,7 +93,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	}
 	defer f.Close()
 	m := ownership.NewMark(s.path, f)
-	left, err := m.Read() // before the journal, which may be written meanwhile
+	left, err := m.Read() // before the state database, which may be written meanwhile
 	if err != nil {
 		return nil, disk.OpenError(s.path, err)
 	}
@@ -129,7 +129,7 @@ func (s *Store) checkPages() ([]string, error) {
 	return nil, err
 }
 
-// Check reads all of the journal and says what is wrong with it, in sentences for
+// Check reads all of the state database and says what is wrong with it, in sentences for
 // people.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)

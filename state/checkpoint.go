@@ -11,7 +11,7 @@ import (
 // the database, if no reader is in the way: 16 MB.
 const checkpointFrames = 4000
 
-// LogRoom is how many bytes the write-ahead log takes beside the journal at most: what a
+// LogRoom is how many bytes the write-ahead log takes beside the state database at most: what a
 // checkpoint moves at once, the pause before the next one if readers use the log, and the
 // transaction that makes it due. It is more only where one reader stays for seconds.
 const LogRoom = 20_000_000

@@ -50,7 +50,7 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 }
 
 // troubled holds for items whose objects did not come through.
-const troubled = `state IN ('failed', 'parked', 'changed', 'conflict', 'waiting', 'in_doubt')`
+const troubled = `state IN ('failed', 'retries_exhausted', 'changed', 'conflict', 'retry_scheduled', 'unconfirmed')`
 
 // A Lasting is an item of a run that did not come through, and since when its object fails.
 type Lasting struct {
@@ -88,7 +88,7 @@ func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[
 			WHERE b.run = ?2 AND b.`+troubled+` AND b.key > ?4
 			AND (i.state = 'done' AND i.action <> 'trash' OR i.action = 'unchanged'
 				OR i.key IS NULL AND EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?3 AND c.key = b.key AND c.run <= ?1)
-					AND b.key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action IN ('move', 'replace')))
+					AND b.key NOT IN (SELECT previous_key FROM items WHERE run = ?1 AND action IN ('move', 'replace')))
 			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, PageSize)
 	})
 }

@@ -20,7 +20,7 @@ func TestTracesOfSyncs(t *testing.T) {
 	missed.Obstacle = "gone"
 	must(t, c.Stage(ctx, c.run.Num, Page{Done: true, Items: []Item{staged("failing"), missed, staged("new"), staged("old")}}))
 	move := decided("new", Move, ItemPlanned)
-	move.Origin = "old"
+	move.PreviousKey = "old"
 	missed = decided("gone", Skip, ItemSkipped)
 	must(t, c.Decided(ctx, c.run.Num, []Item{decided("failing", Create, ItemPlanned), missed, move}))
 	must(t, c.SaveFormer(ctx, c.run.Num, c.pair.ID, []Former{{"new", "old", json.RawMessage("{}")}}))
@@ -37,7 +37,7 @@ func TestTracesOfSyncs(t *testing.T) {
 		t.Errorf("moved to %q by %s (%v)", to, run, err)
 	}
 	earlier, err := c.Earlier(ctx, c.pair.ID, "new")
-	if err != nil || len(earlier) != 1 || earlier[0].Key != "old" || earlier[0].Asset != "asset of old" || len(earlier[0].Digest) != 32 || !earlier[0].Done || earlier[0].Run.Num != c.run.Num {
+	if err != nil || len(earlier) != 1 || earlier[0].Key != "old" || earlier[0].Asset != "asset of old" || len(earlier[0].Checksum) != 32 || !earlier[0].Done || earlier[0].Run.Num != c.run.Num {
 		t.Errorf("earlier: %+v (%v)", earlier, err)
 	}
 	if o, err := c.Orphan(ctx, c.pair.ID, "gone"); err != nil || o.Runs != 1 || !o.Since.Equal(c.run.ListedAt) {

@@ -8,12 +8,12 @@ import (
 	"assetferry/sources"
 )
 
-// A Content is the content of an object that may be equal to that of another. Its digest
+// A Content is the content of an object that may be equal to that of another. Its checksum
 // is of as much of it as was read so far.
 type Content struct {
-	Key    sources.Key
-	Size   int64
-	Digest []byte
+	Key      sources.Key
+	Size     int64
+	Checksum []byte
 }
 
 // An EqualGroup are objects whose content is equal, two of which are named.
@@ -55,16 +55,16 @@ func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err erro
 func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, error] {
 	return paged(s.r, "", func(c Content) sources.Key { return c.Key }, func(after sources.Key) ([]Content, error) {
 		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
-			return c, rows.Scan((*string)(&c.Key), &c.Size, &c.Digest)
-		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
+			return c, rows.Scan((*string)(&c.Key), &c.Size, &c.Checksum)
+		}, `SELECT key, size, checksum FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
 
-// SaveDigests notes the digests of contents; nil for what could not be read.
-func (s *Store) SaveDigests(ctx context.Context, run int64, all []Content) error {
-	return s.Write(ctx, "save digests", func(ctx context.Context, tx *sql.Tx) error {
+// SaveChecksums notes the checksums of contents; nil for what could not be read.
+func (s *Store) SaveChecksums(ctx context.Context, run int64, all []Content) error {
+	return s.Write(ctx, "save checksums", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
-			if _, err := tx.ExecContext(ctx, `UPDATE contents SET digest = ? WHERE run = ? AND key = ?`, c.Digest, run, c.Key); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE contents SET checksum = ? WHERE run = ? AND key = ?`, c.Checksum, run, c.Key); err != nil {
 				return err
 			}
 		}
@@ -72,11 +72,11 @@ func (s *Store) SaveDigests(ctx context.Context, run int64, all []Content) error
 	})
 }
 
-// KeepEqual forgets the contents that no other has the size and the digest of.
+// KeepEqual forgets the contents that no other has the size and the checksum of.
 func (s *Store) KeepEqual(ctx context.Context, run int64) error {
 	return s.Write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM contents WHERE run = ?1 AND key NOT IN (SELECT key FROM (
-			SELECT key, count(*) OVER (PARTITION BY size, digest) AS n FROM contents WHERE run = ?1 AND digest IS NOT NULL) WHERE n > 1)`, run)
+			SELECT key, count(*) OVER (PARTITION BY size, checksum) AS n FROM contents WHERE run = ?1 AND checksum IS NOT NULL) WHERE n > 1)`, run)
 		return err
 	})
 }
@@ -92,7 +92,7 @@ func (s *Store) DropContents(ctx context.Context) error {
 // EqualContents sums up the contents of a run that are equal, and gives some of the
 // groups that take most space.
 func (s *Store) EqualContents(ctx context.Context, run int64, some int) (Equals, error) {
-	return s.equals(ctx, run, some, `SELECT key, size, digest AS mark FROM contents WHERE run = ?1 AND digest IS NOT NULL`, `TRUE`)
+	return s.equals(ctx, run, some, `SELECT key, size, checksum AS mark FROM contents WHERE run = ?1 AND checksum IS NOT NULL`, `TRUE`)
 }
 
 // EqualTags does the same by version tags that are made from the content: those of 32

@@ -35,7 +35,7 @@ func TestContents(t *testing.T) {
 			t.Fatalf("%d contents (%v), want 5", n, err)
 		}
 	}
-	must(t, j.SaveDigests(ctx, run, []Content{{"a", 5, []byte("x")}, {"b", 5, []byte("y")}, {"c", 5, []byte("x")}, {"d", 7, []byte("x")}, {"e", 7, nil}}))
+	must(t, j.SaveChecksums(ctx, run, []Content{{"a", 5, []byte("x")}, {"b", 5, []byte("y")}, {"c", 5, []byte("x")}, {"d", 7, []byte("x")}, {"e", 7, nil}}))
 	must(t, j.KeepEqual(ctx, run))
 	want := []Content{{"a", 5, []byte("x")}, {"c", 5, []byte("x")}}
 	if diff := cmp.Diff(want, collect(t, j.Contents(ctx, run))); diff != "" {

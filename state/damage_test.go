@@ -26,7 +26,7 @@ import (
 )
 
 // A disk that is full costs what was being written and nothing else: once there is
-// space the same journal goes on.
+// space the same state database goes on.
 func TestFullDisk(t *testing.T) {
 	j := begin(t)
 	j.apply(numbered(50)...)
@@ -52,11 +52,11 @@ func TestFullDisk(t *testing.T) {
 	must(t, j.record(outcomes...))
 }
 
-// killed gives the files of a journal as they are when its owner is killed: the
+// killed gives the files of a state database as they are when its owner is killed: the
 // latest writes are in its write-ahead log.
 func killed(t *testing.T) (path string, writes int) {
 	t.Helper()
-	alive := filepath.Join(t.TempDir(), "journal.db")
+	alive := filepath.Join(t.TempDir(), "state database.db")
 	s := open(t, alive)
 	writes = 40
 	for n := range writes {
@@ -66,11 +66,11 @@ func killed(t *testing.T) (path string, writes int) {
 	return frozen(t, alive), writes
 }
 
-// frozen gives the files of a journal as they are at this instant, in another place
+// frozen gives the files of a state database as they are at this instant, in another place
 // where they pass for the same files.
 func frozen(t *testing.T, path string) (there string) {
 	t.Helper()
-	there = filepath.Join(t.TempDir(), "journal.db")
+	there = filepath.Join(t.TempDir(), "state database.db")
 	for _, f := range []string{"", disk.WALSuffix, disk.LockSuffix, disk.SumsSuffix} {
 		if _, err := os.Stat(path + f); err == nil {
 			copyFile(t, path+f, there+f)
@@ -82,7 +82,7 @@ func frozen(t *testing.T, path string) (there string) {
 	return there
 }
 
-// outcome opens a journal that something happened to. It works and has everything,
+// outcome opens a state database that something happened to. It works and has everything,
 // or it is refused for a reason that people are told the remedy of.
 func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
@@ -139,12 +139,12 @@ func TestTruncatedLog(t *testing.T) {
 	}
 }
 
-// Bits flip anywhere in a journal, whether it was closed or killed, and whether its
+// Bits flip anywhere in a state database, whether it was closed or killed, and whether its
 // pages are in the write-ahead log or in the database. It is refused, or has everything
 // as it was because the page is in the log, too.
 func TestFlippedBits(t *testing.T) {
 	seed := seedtest.Seed(t)
-	for name, path := range map[string]string{"closed": closedJournal(t), "killed": halfMoved(t), "all in the log": killedAlone(t)} {
+	for name, path := range map[string]string{"closed": closedState(t), "killed": halfMoved(t), "all in the log": killedAlone(t)} {
 		t.Run(name, func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 0))
 			logged := pagesInLog(t, path)
@@ -165,7 +165,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// pagesInLog gives the pages in the write-ahead log of a journal. Its frames have the salt of its
+// pagesInLog gives the pages in the write-ahead log of a state database. Its frames have the salt of its
 // header, their number first, and, where a transaction is committed, the size of the database.
 func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	t.Helper()
@@ -191,7 +191,7 @@ func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	return pages
 }
 
-// A journal that is refused is left as it is, so that it is refused the next time, too.
+// A state database that is refused is left as it is, so that it is refused the next time, too.
 func TestRefusedIsLeftAlone(t *testing.T) {
 	path := killedAlone(t)
 	must(t, os.WriteFile(path+disk.SumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
@@ -208,13 +208,13 @@ func TestRefusedIsLeftAlone(t *testing.T) {
 		}
 		for _, f := range files {
 			if content, err := os.ReadFile(path + f); err != nil || !bytes.Equal(content, before[f]) {
-				t.Errorf("attempt %d: journal.db%s was changed (%v)", n, f, err)
+				t.Errorf("attempt %d: state database.db%s was changed (%v)", n, f, err)
 			}
 		}
 	}
 }
 
-// flip flips a bit in one of the files of a journal.
+// flip flips a bit in one of the files of a state database.
 func flip(t *testing.T, dice *rand.Rand, path string, n int) (file string, at int) {
 	t.Helper()
 	for ; ; n++ {
@@ -230,9 +230,9 @@ func flip(t *testing.T, dice *rand.Rand, path string, n int) (file string, at in
 	}
 }
 
-func closedJournal(t *testing.T) string {
+func closedState(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 40)
 	return path
 }
@@ -243,11 +243,11 @@ func killedAlone(t *testing.T) string {
 	return path
 }
 
-// halfMoved is a journal whose owner was killed when half of its writes were in the
+// halfMoved is a state database whose owner was killed when half of its writes were in the
 // database and half in the log.
 func halfMoved(t *testing.T) string {
 	t.Helper()
-	alive := filepath.Join(t.TempDir(), "journal.db")
+	alive := filepath.Join(t.TempDir(), "state database.db")
 	s := open(t, alive)
 	for n := range 60 {
 		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
@@ -259,7 +259,7 @@ func halfMoved(t *testing.T) string {
 	return frozen(t, alive)
 }
 
-// dump gives what a journal remembers.
+// dump gives what a state database remembers.
 func dump(t *testing.T, path string) (all []string) {
 	t.Helper()
 	s, err := OpenReadOnly(t.Context(), path)
@@ -275,7 +275,7 @@ func dump(t *testing.T, path string) (all []string) {
 
 // The sums of pages are as good after a kill at any instant of a checkpoint as before.
 func TestKilledInACheckpoint(t *testing.T) {
-	alive := filepath.Join(t.TempDir(), "journal.db")
+	alive := filepath.Join(t.TempDir(), "state database.db")
 	s := open(t, alive)
 	for n := range 60 {
 		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
@@ -300,10 +300,10 @@ func TestKilledInACheckpoint(t *testing.T) {
 	}
 }
 
-// A journal that was cut to nothing is not taken for one that is yet to be made, whichever of
+// A state database that was cut to nothing is not taken for one that is yet to be made, whichever of
 // the files beside it are left to tell.
 func TestCutToNothing(t *testing.T) {
-	closed, unclosed := closedJournal(t), killedAlone(t)
+	closed, unclosed := closedState(t), killedAlone(t)
 	for name, tc := range map[string]struct {
 		path string
 		gone []string
@@ -334,7 +334,7 @@ func TestCutToNothing(t *testing.T) {
 	}
 }
 
-// Another program that opens a journal whose owner was killed moves its log, which our
+// Another program that opens a state database whose owner was killed moves its log, which our
 // sums do not tell of. That cannot be told from damage, but there is a way on.
 func TestOtherProgramAfterAKill(t *testing.T) {
 	path := halfMoved(t)
@@ -345,9 +345,9 @@ func TestOtherProgramAfterAKill(t *testing.T) {
 	wantTakeover(t, path, 60)
 }
 
-// A backup that is as new as the journal has the same writes in other pages.
+// A backup that is as new as the state database has the same writes in other pages.
 func TestNewBackupInItsPlace(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 40)
 	s, err := Open(t.Context(), path)
 	must(t, err)
@@ -357,7 +357,7 @@ func TestNewBackupInItsPlace(t *testing.T) {
 	wantTakeover(t, path, 40)
 }
 
-// wantTakeover expects that a journal is refused for its pages, and that a takeover is the
+// wantTakeover expects that a state database is refused for its pages, and that a takeover is the
 // way on.
 func wantTakeover(t *testing.T, path string, writes int) {
 	t.Helper()
@@ -371,9 +371,9 @@ func wantTakeover(t *testing.T, path string, writes int) {
 	}
 }
 
-// A header that does not tell of a journal any more is damage where there was one.
+// A header that does not tell of a state database any more is damage where there was one.
 func TestDamagedHeader(t *testing.T) {
-	path := closedJournal(t)
+	path := closedState(t)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	must(t, err)
 	_, err = f.WriteAt([]byte("X"), 68) // of the application id
@@ -395,7 +395,7 @@ func TestRoomOfTheLog(t *testing.T) {
 	}
 }
 
-// fillLog writes more than the log has room for, and gives the size of the journal then.
+// fillLog writes more than the log has room for, and gives the size of the state database then.
 func (j *journey) fillLog(writes int) (pages int64) {
 	j.Helper()
 	for n := range writes {
@@ -410,7 +410,7 @@ func (j *journey) fillLog(writes int) (pages int64) {
 	info, err := os.Stat(j.Path() + disk.WALSuffix)
 	must(j, err)
 	if info.Size() > LogRoom || pages < LogRoom {
-		j.Errorf("the log takes %d bytes, the journal %d", info.Size(), pages)
+		j.Errorf("the log takes %d bytes, the state database %d", info.Size(), pages)
 	}
 	return pages
 }
@@ -452,7 +452,7 @@ func TestRoomOfTheLogAfterAReader(t *testing.T) {
 
 // A check finds a page that is not as it was written, and leaves an owner at work alone.
 func TestCheckOfPages(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	first, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = first.Pair(t.Context(), "source", "destination", "unmistakable")
@@ -495,14 +495,14 @@ func TestUnfinishedCheckpoint(t *testing.T) {
 	}
 }
 
-// A check notices that a journal lacks what had been written to it.
-func TestCheckOfAnOlderJournal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+// A check notices that a state database lacks what had been written to it.
+func TestCheckOfAnOlderStateDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 3)
 	copyFile(t, path, path+".old")
 	written(t, path, 4)
-	for _, tc := range []struct{ journal, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was put back, or its write-ahead log got lost]"}} {
-		copyFile(t, tc.journal, path+".copy")
+	for _, tc := range []struct{ store, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was put back, or its write-ahead log got lost]"}} {
+		copyFile(t, tc.store, path+".copy")
 		must(t, os.Rename(path+".copy", path))
 		s, err := OpenReadOnly(t.Context(), path)
 		must(t, err)
@@ -514,7 +514,7 @@ func TestCheckOfAnOlderJournal(t *testing.T) {
 }
 
 func TestTruncatedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 30)
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -538,7 +538,7 @@ func TestCheck(t *testing.T) {
 		return problems
 	}
 	if problems := check(); len(problems) != 0 {
-		t.Errorf("a good journal has %v", problems)
+		t.Errorf("a good state database has %v", problems)
 	}
 	for _, tc := range []struct{ do, undo, want string }{
 		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no receipt"},
@@ -553,9 +553,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A journal on a disk that is read-only can be read, if it is at rest.
+// A state database on a disk that is read-only can be read, if it is at rest.
 func TestReadingWhereNothingCanBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 3)
 	db, err := connect(path, immutable, 1)
 	must(t, err)
@@ -566,7 +566,7 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 }
 
 func TestBackup(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	must(t, os.WriteFile(disk.BackupDraft(path), []byte("left by somebody who was killed"), 0o600))
 	written(t, path, 3)
 	s, err := Open(t.Context(), path)

@@ -74,25 +74,25 @@ func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit i
 
 // An Earlier is an asset as it was before a run changed it.
 type Earlier struct {
-	Run    Run
-	Key    sources.Key // that its object went by
-	Size   int64
-	Digest []byte // of its content
-	Asset  string
-	Done   bool // the run did change it
+	Run      Run
+	Key      sources.Key // that its object went by
+	Size     int64
+	Checksum []byte // of its content
+	Asset    string
+	Done     bool // the run did change it
 }
 
 // Earlier lists what runs were to change of an object's asset, as it was before, in their
 // order. It is kept as long as their items.
 func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Earlier, error) {
 	all, err := query(ctx, s.r, "list what was before", func(rows *sql.Rows) (e Earlier, err error) {
-		var digest string
-		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &digest, &e.Asset, &e.Done); err != nil {
+		var checksum string
+		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &checksum, &e.Asset, &e.Done); err != nil {
 			return e, err
 		}
-		e.Digest, err = hex.DecodeString(digest)
+		e.Checksum, err = hex.DecodeString(checksum)
 		return e, err
-	}, `SELECT r.id, f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.digest', f.receipt ->> '$.asset', coalesce(i.state = 'done', 0)
+	}, `SELECT r.id, f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.checksum', f.receipt ->> '$.asset', coalesce(i.state = 'done', 0)
 		FROM runs r JOIN former f ON f.run = r.num AND f.key = ?1 LEFT JOIN items i ON i.run = r.num AND i.key = f.key
 		WHERE r.pair = ?2 ORDER BY r.num`, key, pair)
 	for n := range all {
@@ -109,7 +109,7 @@ func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to so
 	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
 		return m, rows.Scan(&m[0], &m[1])
 	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
-		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
+		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.previous_key = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
 	m, err := First(all, err, "move of "+string(key))
 	return sources.Key(m[0]), m[1], err
 }

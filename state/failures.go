@@ -25,11 +25,11 @@ func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, wh
 	return blame(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
 }
 
-// blameWaiting counts the items of a run that wait as failed, each time: the run does
-// not wait for them any longer, and what fails run after run must be parked some
+// blameScheduled counts the items of a run that wait as failed, each time: the run does
+// not wait for them any longer, and what fails run after run must be out of retries some
 // day.
-func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
-	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'waiting'`, false, nil, run)
+func blameScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
+	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
 }
 
 // blame counts the chosen items as failed, unless they were counted; for their own
@@ -83,7 +83,7 @@ const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
 // retried tried again what had failed: of runs before it only what needs a decision counts.
 func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n int64, err error) {
 	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key)`+notBrought+`
-		AND (i.state IN ('parked', 'conflict') OR r.num >= ?3 AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt')
+		AND (i.state IN ('retries_exhausted', 'conflict') OR r.num >= ?3 AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed')
 			OR i.state = 'planned' AND r.state = 'superseded'))`, pair, from, retried).Scan(&n)
 	return n, err
 }
@@ -93,7 +93,7 @@ func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n in
 func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
 	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
 		`SELECT DISTINCT i.key`+notBrought+`
-		AND (i.state IN ('failed', 'changed', 'waiting', 'in_doubt', 'sending', 'sent') OR i.state = 'planned' AND (r.state IN ('applying', 'superseded') OR `+hasBegun+`))`, pair, from)
+		AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed', 'sending', 'sent') OR i.state = 'planned' AND (r.state IN ('applying', 'superseded') OR `+hasBegun+`))`, pair, from)
 }
 
 // Failure finds what is known of an object that failed in the last runs; ErrNotFound if

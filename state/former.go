@@ -12,7 +12,7 @@ import (
 )
 
 // A Former is an asset as it was before a run that is about to change it: what a later
-// undo goes back to. Its receipt the journal keeps by itself.
+// undo goes back to. Its receipt the state database keeps by itself.
 type Former struct {
 	Key   sources.Key     // of the item
 	Of    sources.Key     // key of the receipt: the same, but for what is moved
@@ -21,9 +21,9 @@ type Former struct {
 
 // formerReceipt writes a receipt, and what is kept with it, as one object of JSON. It names
 // its base, if it has one, as the row does.
-const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'digest', hex(r.digest),
+const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'checksum', hex(r.checksum),
 	'asset', r.asset, 'name', r.name, 'extension', r.extension, 'category', r.category, 'folder', r.folder, 'url', r.url, 'slot', r.slot,
-	'adopted', r.adopted, 'undescribed', r.undescribed, 'modified', r.modified, 'run', r.run, 'done_at', r.done_at, 'images', r.images,
+	'adopted', r.adopted, 'metadata_pending', r.metadata_pending, 'modified', r.modified, 'run', r.run, 'done_at', r.done_at, 'images', r.images,
 	'content_run', r.content_run, 'content_at', r.content_at,
 	'base', r.base, 'content_type', r.content_type,
 	'kept', (SELECT json_object('content_type', d.content_type, 'metadata', d.metadata, 'tags', d.tags)
@@ -93,7 +93,7 @@ func forgetFormer(ctx context.Context, tx *sql.Tx, run int64) error {
 // formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.
 var formerColumns = receiptRead.join(func(c Column[receiptRow]) string {
 	value := `receipt ->> '$.` + c.Name + `'`
-	if c.Name == "digest" {
+	if c.Name == "checksum" {
 		return `unhex(` + value + `)`
 	}
 	return value
@@ -114,9 +114,9 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 // ofUndone chooses what the run found that an undo takes back, which is the parameter ?3.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
-// stillGone holds for what is kept of an object that the run did not find under its key. One
+// stillDeleted holds for what is kept of an object that the run did not find under its key. One
 // that it found was never gone, although the run before may have missed it.
-const stillGone = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
+const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
 // contentBack is when the content of what comes back came to be there: with ?4, now, if the
 // run that is undone had replaced or trashed it, so that no verification before counts.
@@ -149,7 +149,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, ke
 		`INSERT INTO described (pair, key, metadata, found) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described', coalesce(receipt ->> '$.found', '{}')` + from + `
 			AND receipt ->> '$.described' IS NOT NULL`,
 		`INSERT OR REPLACE INTO orphans (pair, key, since, runs) SELECT ?1, receipt ->> '$.key', receipt ->> '$.orphan' ->> '$.since',
-			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillGone,
+			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillDeleted,
 	} {
 		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
 			return back, fmt.Errorf("bring back what was kept: %w", err)

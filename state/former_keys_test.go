@@ -34,7 +34,7 @@ func (j *journey) moves(fromTo ...[2]string) Run {
 	return j.sync(items, outcomes)
 }
 
-// formerKeys are the former keys of the journal, each with its owner.
+// formerKeys are the former keys of the state database, each with its owner.
 func (j *journey) formerKeys() map[string]string {
 	j.Helper()
 	rows, err := raw(j, j.path).QueryContext(j.Context(), `SELECT key || ' ' || owner FROM former_keys`)
@@ -192,7 +192,7 @@ func (r registry) night(rng *rand.Rand, keys []string, n int) (i Item, o Outcome
 
 // Sixty nights of renames, trash, replacements and returns, some of them undone: each key
 // that there ever was leads to the object that it should.
-func TestFormerKeysForSixtyNights(t *testing.T) {
+func TestFormerKeysForSixtyRuns(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e", "f"}
 	for seed := range longtest.Size[uint64](2, 6) {
 		rng := rand.New(rand.NewPCG(seed, 60))

@@ -71,7 +71,7 @@ func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 	must(t, j.record(
 		Outcome{Key: "a done", State: ItemDone, Receipt: receipt("a done", "asset of a done"), InsteadOf: "a done"},
 		Outcome{Key: "b failed", State: ItemFailed, Class: "permanent", Error: "no"},
-		Outcome{Key: "c waiting", State: ItemWaiting, Class: "transient", Error: "later", DueAt: time.Now()},
+		Outcome{Key: "c waiting", State: ItemRetryScheduled, Class: "transient", Error: "later", RetryAt: time.Now()},
 	))
 	must(t, j.Release(t.Context(), j.run.Num, []sources.Key{"d released"}))
 	_, err := j.Interrupted(t.Context(), j.run.Num)

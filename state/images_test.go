@@ -76,7 +76,7 @@ func TestPackImagesRoundTrip(t *testing.T) {
 	}
 }
 
-// A million images must not make the journal much larger.
+// A million images must not make the state database much larger.
 func TestImagesAreSmall(t *testing.T) {
 	const most = 60
 	sum, widths := 0, []int{320, 376, 800, 1024, 1600, 1920, 2048, 3000, 4032, 6000}
@@ -134,7 +134,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // BenchmarkImages records items with and without images, and tells how much larger
-// that makes the journal.
+// that makes the state database.
 func BenchmarkImages(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, images := range map[string]map[string]string{"none": nil, "typical": imagesOf(photoURL, 1920)} {
@@ -158,7 +158,7 @@ func BenchmarkImages(b *testing.B) {
 				bytes = j.pages() - before
 			}
 			perSecond(b, batch*batches)
-			b.ReportMetric(float64(bytes)/(batch*batches), "journal-B/row")
+			b.ReportMetric(float64(bytes)/(batch*batches), "state database-B/row")
 		})
 	}
 }

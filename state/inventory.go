@@ -97,7 +97,7 @@ type Sighting struct {
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
 	return paged(s.r, "", func(v Sighting) string { return string(v.Receipt.Key) }, func(after string) ([]Sighting, error) {
-		return queryBased(ctx, s, "compare with inventory", scanSighting, (*Sighting).complete, `SELECT r.key, r.size, r.digest, r.asset, r.name, r.extension,
+		return queryBased(ctx, s, "compare with inventory", scanSighting, (*Sighting).complete, `SELECT r.key, r.size, r.checksum, r.asset, r.name, r.extension,
 			r.category, r.folder, r.url, r.base,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
@@ -108,7 +108,7 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 
 func scanSighting(rows *sql.Rows) (v Sighting, base sql.NullInt64, err error) {
 	r, e := &v.Receipt, &v.Entry
-	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &base,
+	err = rows.Scan(&r.Key, &r.Size, &r.Checksum, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &base,
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
 	e.Asset = r.Asset
 	return v, base, err

@@ -19,15 +19,15 @@ type Action string
 
 // The actions.
 const (
-	Create    Action = "create"
-	Adopt     Action = "adopt"
-	Replace   Action = "replace"
-	Describe  Action = "describe"
-	Move      Action = "move"
-	Trash     Action = "trash"
-	Unchanged Action = "unchanged"
-	Skip      Action = "skip"
-	Conflict  Action = "conflict"
+	Create         Action = "create"
+	Adopt          Action = "adopt"
+	Replace        Action = "replace"
+	UpdateMetadata Action = "update_metadata"
+	Move           Action = "move"
+	Trash          Action = "trash"
+	Unchanged      Action = "unchanged"
+	Skip           Action = "skip"
+	Conflict       Action = "conflict"
 )
 
 // An ItemState says how far an item has come; transitions.go has the ways between states.
@@ -35,18 +35,18 @@ type ItemState string
 
 // The states of an item.
 const (
-	ItemStaged   ItemState = "staged" // listed, not decided yet
-	ItemPlanned  ItemState = "planned"
-	ItemSending  ItemState = "sending" // intent is durable, the effect may have begun
-	ItemSent     ItemState = "sent"
-	ItemDone     ItemState = "done"
-	ItemWaiting  ItemState = "waiting"
-	ItemFailed   ItemState = "failed"
-	ItemParked   ItemState = "parked"
-	ItemChanged  ItemState = "changed" // the source moved on
-	ItemSkipped  ItemState = "skipped"
-	ItemConflict ItemState = "conflict"
-	ItemInDoubt  ItemState = "in_doubt" // sent, outcome unknown
+	ItemStaged           ItemState = "staged" // listed, not decided yet
+	ItemPlanned          ItemState = "planned"
+	ItemSending          ItemState = "sending" // intent is durable, the effect may have begun
+	ItemSent             ItemState = "sent"
+	ItemDone             ItemState = "done"
+	ItemRetryScheduled   ItemState = "retry_scheduled"
+	ItemFailed           ItemState = "failed"
+	ItemRetriesExhausted ItemState = "retries_exhausted"
+	ItemChanged          ItemState = "changed" // the source moved on
+	ItemSkipped          ItemState = "skipped"
+	ItemConflict         ItemState = "conflict"
+	ItemUnconfirmed      ItemState = "unconfirmed" // sent, outcome unknown
 )
 
 // An Item is one planned action and its life.
@@ -60,15 +60,15 @@ type Item struct {
 	Folder   string // path within the category
 	Name     string // with extension
 	Slot     int64  // hash of the place at the destination, for finding collisions
-	Digest   []byte // known before sending only where the plan compared contents
+	Checksum []byte // known before sending only where the plan compared contents
 
-	// Origin is the key under which the object of a move had arrived, or that of the object
+	// PreviousKey is the key under which the object of a move had arrived, or that of the object
 	// whose asset an adopted one shares; empty for all others.
-	Origin sources.Key
+	PreviousKey sources.Key
 
 	Attempts int
 	IntentAt time.Time // by the server's clock
-	DueAt    time.Time // when a waiting item is to be tried again, by our clock
+	RetryAt  time.Time // when a waiting item is to be tried again, by our clock
 	Asset    string
 	Class    string
 	Error    string
@@ -141,7 +141,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 	return nil
 }
 
-// unlessEmpty is a text as the journal keeps it, nothing if there is none.
+// unlessEmpty is a text as the state database keeps it, nothing if there is none.
 func unlessEmpty(text string) any {
 	if text == "" {
 		return nil
@@ -166,7 +166,7 @@ func (t *textOrNull) Scan(value any) error {
 
 // Decided stores the decisions of a plan on items that nothing has been done
 // about. It may be repeated until the plan is finished. What is moved has one item, under
-// its new key: that of its origin goes.
+// its new key: that of its previous_key goes.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, run); err != nil {
@@ -188,7 +188,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
 			if err := dropOrigin(ctx, tx, run, i); err != nil {
-				return fmt.Errorf("%s: %w", i.Origin, err)
+				return fmt.Errorf("%s: %w", i.PreviousKey, err)
 			}
 		}
 		return nil
@@ -197,10 +197,10 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 
 // dropOrigin deletes the item under the key from which an object is moved.
 func dropOrigin(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
-	if i.Joins() || i.Origin == "" || i.Origin == i.Key {
+	if i.Joins() || i.PreviousKey == "" || i.PreviousKey == i.Key {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND `+onDecidedMove.condition(), run, i.Origin)
+	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND `+onDecidedMove.condition(), run, i.PreviousKey)
 	return err
 }
 
@@ -230,23 +230,23 @@ var itemTable = Columns[itemRow]{
 	{Name: "folder", Value: func(r *itemRow) any { return r.Folder }, Into: func(r *itemRow) any { return &r.Folder }},
 	{Name: "name", Value: func(r *itemRow) any { return r.Name }, Into: func(r *itemRow) any { return &r.Name }},
 	{Name: "slot", Value: func(r *itemRow) any { return r.Slot }, Into: func(r *itemRow) any { return &r.Slot }},
-	{Name: "digest", Value: func(r *itemRow) any { return r.Digest }, Into: func(r *itemRow) any { return &r.Digest }},
+	{Name: "checksum", Value: func(r *itemRow) any { return r.Checksum }, Into: func(r *itemRow) any { return &r.Checksum }},
 	{Name: "attempts", Into: func(r *itemRow) any { return &r.attempts }},
 	{Name: "intent_at", Read: `coalesce(intent_at, 0)`, Into: func(r *itemRow) any { return &r.intentAt }},
-	{Name: "due_at", Read: `coalesce(due_at, 0)`, Into: func(r *itemRow) any { return &r.due }},
+	{Name: "retry_at", Read: `coalesce(retry_at, 0)`, Into: func(r *itemRow) any { return &r.due }},
 	{Name: "asset", Value: func(r *itemRow) any { return r.Asset }, Into: func(r *itemRow) any { return &r.Asset }},
 	{Name: "class", Value: func(r *itemRow) any { return r.Class }, Into: func(r *itemRow) any { return &r.Class }},
 	{Name: "error", Value: func(r *itemRow) any { return r.Error }, Into: func(r *itemRow) any { return &r.Error }},
-	{Name: "origin", Value: func(r *itemRow) any { return r.Origin }, Into: func(r *itemRow) any { return &r.Origin }},
+	{Name: "previous_key", Value: func(r *itemRow) any { return r.PreviousKey }, Into: func(r *itemRow) any { return &r.PreviousKey }},
 	{Name: "content_type", Value: func(r *itemRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *itemRow) any { return (*textOrNull)(&r.ContentType) }},
 }
 
 // What statements write and read of items.
 var (
 	stagedColumns = itemTable.Only("key", "size", "time", "version_tag", "obstacle", "action", "reason", "state",
-		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "origin")
+		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "previous_key")
 	decidedColumns = itemTable.Only("action", "reason", "state", "base", "category", "folder",
-		"name", "slot", "digest", "asset", "class", "error", "origin")
+		"name", "slot", "checksum", "asset", "class", "error", "previous_key")
 	itemColumns = itemTable.Reads()
 )
 
@@ -282,7 +282,7 @@ func (r *itemRow) item() Item {
 		i.IntentAt = fromMillis(r.intentAt)
 	}
 	if r.due != 0 {
-		i.DueAt = fromMillis(r.due)
+		i.RetryAt = fromMillis(r.due)
 	}
 	return i
 }

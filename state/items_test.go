@@ -40,7 +40,7 @@ func TestIntents(t *testing.T) {
 		t.Errorf("released: %+v (%v)", i, err)
 	}
 	doubts, err := j.Interrupted(t.Context(), j.run.Num)
-	if err != nil || !cmp.Equal(keysOf(doubts), []string{"b", "d", "e"}) || doubts[0].State != ItemInDoubt {
+	if err != nil || !cmp.Equal(keysOf(doubts), []string{"b", "d", "e"}) || doubts[0].State != ItemUnconfirmed {
 		t.Errorf("interrupted: %q (%v)", keysOf(doubts), err)
 	}
 	again := when.Add(time.Hour)
@@ -72,7 +72,7 @@ func TestDecidedMayBeRepeated(t *testing.T) {
 	j := begin(t)
 	j.stage("a", "b")
 	first := decided("a", Adopt, ItemPlanned)
-	first.Asset, first.Digest = "x", make([]byte, 32)
+	first.Asset, first.Checksum = "x", make([]byte, 32)
 	must(t, j.Decided(t.Context(), j.run.Num, []Item{first}))
 	second := decided("a", Conflict, ItemConflict)
 	must(t, j.Decided(t.Context(), j.run.Num, []Item{second}))
@@ -113,7 +113,7 @@ func TestSchemaRefusesWhatIsIllegal(t *testing.T) {
 		"open with a time":        `UPDATE runs SET finished_at = 1`,
 		"unknown state":           `UPDATE runs SET state = 'paused'`,
 		"a second owner":          `INSERT INTO owner (id, epoch, pid, host, since) VALUES (2, 'x', 1, 'h', 1)`,
-		"a short digest":          `UPDATE receipts SET digest = x'00'`,
+		"a short checksum":        `UPDATE receipts SET checksum = x'00'`,
 		"an empty asset":          `UPDATE receipts SET asset = ''`,
 		"a vague verification":    `INSERT INTO verifications (pair, at, level, receipts, contents, differences) VALUES (1, 1, 'roughly', 1, 1, 1)`,
 	} {
@@ -330,7 +330,7 @@ func TestTallies(t *testing.T) {
 		{"", "", ItemStaged, 1, 10},
 		{Create, "because", ItemPlanned, 2, 20},
 		{Skip, "because", ItemSkipped, 1, 10},
-		{Unchanged, "as the journal remembers it", ItemSkipped, 4, 400},
+		{Unchanged, "as the state database remembers it", ItemSkipped, 4, 400},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -372,7 +372,7 @@ func TestAttemptsAreKept(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
 	j.take(1)
-	must(t, j.record(Outcome{Key: "a", State: ItemInDoubt, Class: "transient", Error: "cut"}))
+	must(t, j.record(Outcome{Key: "a", State: ItemUnconfirmed, Class: "transient", Error: "cut"}))
 	must(t, j.Resend(t.Context(), j.run.Num, []sources.Key{"a"}, time.Now()))
 	must(t, j.record(Outcome{Key: "a", State: ItemFailed, Class: "permanent", Error: "refused"}))
 	if n := j.count(`SELECT count(*) FROM attempts WHERE key = 'a' AND (attempt = 1 AND error = 'cut' OR attempt = 2 AND error = 'refused')`); n != 2 {

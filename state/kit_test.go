@@ -29,7 +29,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// open opens a journal until the test ends.
+// open opens a state database until the test ends.
 func open(tb testing.TB, path string) *Store {
 	tb.Helper()
 	s, err := Open(tb.Context(), path)
@@ -40,10 +40,10 @@ func open(tb testing.TB, path string) *Store {
 
 func newStore(tb testing.TB) *Store {
 	tb.Helper()
-	return open(tb, filepath.Join(tb.TempDir(), "journal.db"))
+	return open(tb, filepath.Join(tb.TempDir(), "state database.db"))
 }
 
-// A journey is a journal with a run that is taken through its life.
+// A journey is a state database with a run that is taken through its life.
 type journey struct {
 	testing.TB
 	*Store
@@ -115,7 +115,7 @@ func keysOf(items []Item) (keys []string) {
 
 func receipt(key, asset string) *Receipt {
 	return &Receipt{
-		Object: sources.Object{Key: sources.Key(key), Size: 10, Time: modified, VersionTag: "v1"}, Digest: make([]byte, 32), Asset: asset,
+		Object: sources.Object{Key: sources.Key(key), Size: 10, Time: modified, VersionTag: "v1"}, Checksum: make([]byte, 32), Asset: asset,
 		Name: key, Extension: "jpg", Category: "category", Folder: "folder-id", URL: "https://example.com/" + asset, Slot: 7,
 	}
 }

@@ -29,12 +29,12 @@ const lifeBatch = 128
 
 // BenchmarkLife brings items from the listing to their receipts, as a migration from S3
 // does: keys, version tags, IDs and addresses have the lengths that they have there. It
-// reports what of that an asset costs: time, transactions, and room in the finished journal.
+// reports what of that an asset costs: time, transactions, and room in the finished state database.
 func BenchmarkLife(b *testing.B) {
 	var size, transactions int64
 	for b.Loop() {
 		b.StopTimer()
-		path := filepath.Join(b.TempDir(), "journal.db")
+		path := filepath.Join(b.TempDir(), "state database.db")
 		b.StartTimer()
 		transactions += liveThrough(b, path)
 		b.StopTimer()
@@ -50,7 +50,7 @@ func BenchmarkLife(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// liveThrough makes a journal with a finished run and closes it. It gives the number of
+// liveThrough makes a state database with a finished run and closes it. It gives the number of
 // transactions that took.
 func liveThrough(b *testing.B, path string) (transactions int64) {
 	j, err := Open(b.Context(), path)
@@ -114,11 +114,11 @@ func lifeDecisions(from int) (items []Item) {
 }
 
 func lifeReceipt(i Item) *Receipt {
-	digest := make([]byte, 32)
-	_, _ = rand.Read(digest) // never fails
+	checksum := make([]byte, 32)
+	_, _ = rand.Read(checksum) // never fails
 	asset := rand.Text()[:20]
 	return &Receipt{
-		Object: i.Object, Digest: digest, Asset: asset,
+		Object: i.Object, Checksum: checksum, Asset: asset,
 		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: i.Category,
 		Folder: "7c9e6679-7425-40de-944b-" + i.Folder[len(i.Folder)-4:] + "fc1f90ae",
 		URL:    "https://assets.example.com/0123456789abcdef0123/assets/" + asset + "/file",
@@ -129,7 +129,7 @@ func lifeReceipt(i Item) *Receipt {
 // BenchmarkCollisions has a plan with one new object look for its place among those of
 // many receipts, which reads all of them. The baseline is what every plan reads of them.
 func BenchmarkCollisions(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "journal.db")
+	path := filepath.Join(b.TempDir(), "state database.db")
 	liveThrough(b, path)
 	j, err := Open(b.Context(), path)
 	must(b, err)

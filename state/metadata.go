@@ -69,7 +69,7 @@ func scanDescription(rows *sql.Rows) (d Description, err error) {
 
 // describe stores what is kept with the object of a receipt. Most sources have
 // nothing, so the statement is only prepared when it is needed.
-func (r *recorder) describe(ctx context.Context, key sources.Key, d *Description) (err error) {
+func (r *recorder) updateMetadata(ctx context.Context, key sources.Key, d *Description) (err error) {
 	if d == nil || d.IsZero() {
 		return nil
 	}
@@ -122,7 +122,7 @@ type Described struct {
 	Key      sources.Key
 	Metadata string // an object of JSON, empty if nothing was said
 	Table    string // what the table of the user said, as it is in Found; empty if nothing
-	Found    string // all that was found, an object of JSON by origin; empty if nothing was
+	Found    string // all that was found, an object of JSON by metadata_source; empty if nothing was
 	Given    string // of Found, the old addresses that a sidecar or the source gives; empty if there are none
 }
 
@@ -206,21 +206,21 @@ func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Ke
 
 // A FoundField is a field that was found of an object.
 type FoundField struct {
-	Origin, Name string
-	Unmapped     bool // it went nowhere
+	PreviousKey, Name string
+	Unmapped          bool // it went nowhere
 }
 
 // A FieldCount says of how many objects of a run a field was found.
 type FieldCount struct {
-	Origin, Name      string
+	PreviousKey, Name string
 	Objects, Unmapped int64
 }
 
 // Fields lists what was found of the objects of a run, by name and where it was found.
 func (s *Store) Fields(ctx context.Context, run int64) ([]FieldCount, error) {
 	return query(ctx, s.r, "list fields", func(rows *sql.Rows) (f FieldCount, err error) {
-		return f, rows.Scan(&f.Origin, &f.Name, &f.Objects, &f.Unmapped)
-	}, `SELECT origin, field, objects, unmapped FROM fields WHERE run = ? ORDER BY field, origin`, run)
+		return f, rows.Scan(&f.PreviousKey, &f.Name, &f.Objects, &f.Unmapped)
+	}, `SELECT metadata_source, field, objects, unmapped FROM fields WHERE run = ? ORDER BY field, metadata_source`, run)
 }
 
 // countFields adds what was found of the objects of some outcomes, once they are described.
@@ -232,17 +232,17 @@ func (r *recorder) countFields(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		for _, f := range o.Fields {
-			c := counts[field{f.Origin, f.Name}]
+			c := counts[field{f.PreviousKey, f.Name}]
 			c.Objects++
 			if f.Unmapped {
 				c.Unmapped++
 			}
-			counts[field{f.Origin, f.Name}] = c
+			counts[field{f.PreviousKey, f.Name}] = c
 		}
 	}
 	for f, c := range counts {
-		if _, err := r.tx.ExecContext(ctx, `INSERT INTO fields (run, origin, field, objects, unmapped) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (run, origin, field) DO UPDATE SET objects = objects + excluded.objects, unmapped = unmapped + excluded.unmapped`,
+		if _, err := r.tx.ExecContext(ctx, `INSERT INTO fields (run, metadata_source, field, objects, unmapped) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (run, metadata_source, field) DO UPDATE SET objects = objects + excluded.objects, unmapped = unmapped + excluded.unmapped`,
 			r.run, f.origin, f.name, c.Objects, c.Unmapped); err != nil {
 			return fmt.Errorf("count fields: %w", err)
 		}

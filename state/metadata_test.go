@@ -76,7 +76,7 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 }
 
 // BenchmarkDescriptions records items with and without something kept with them, and
-// tells how much larger that makes the journal.
+// tells how much larger that makes the state database.
 func BenchmarkDescriptions(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, d := range map[string]Description{"none": {}, "type": {ContentType: "image/jpeg"}, "typical": typical} {
@@ -98,12 +98,12 @@ func BenchmarkDescriptions(b *testing.B) {
 				bytes = j.pages() - before
 			}
 			perSecond(b, batch*batches)
-			b.ReportMetric(float64(bytes)/(batch*batches), "journal-B/row")
+			b.ReportMetric(float64(bytes)/(batch*batches), "state database-B/row")
 		})
 	}
 }
 
-// pages is the size of a journal in bytes.
+// pages is the size of a state database in bytes.
 func (j *journey) pages() (n int64) {
 	j.Helper()
 	must(j, j.w.QueryRowContext(j.Context(), `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&n))
@@ -112,7 +112,7 @@ func (j *journey) pages() (n int64) {
 
 const aQuay = `{"description":"A quay"}`
 
-// describedAs is what the journal keeps of all objects of the pair.
+// describedAs is what the state database keeps of all objects of the pair.
 func (j *journey) describedAs() map[string]string {
 	j.Helper()
 	all := map[string]string{}
@@ -151,7 +151,7 @@ func TestDescribed(t *testing.T) {
 	if rest := collect(t, j.Described(t.Context(), j.pair.ID, "a")); len(rest) != 1 || rest[0] != (Described{Key: "b"}) {
 		t.Errorf("after a: %v", rest)
 	}
-	if r, err := j.Receipt(t.Context(), j.pair.ID, "b"); err != nil || r.Undescribed {
+	if r, err := j.Receipt(t.Context(), j.pair.ID, "b"); err != nil || r.MetadataPending {
 		t.Errorf("the receipt is %+v (%v)", r, err)
 	}
 }
@@ -206,13 +206,13 @@ func TestDescribedBy(t *testing.T) {
 	j.take(1)
 	must(t, j.record(done("a")))
 	first := j.run.Num
-	j.again(Describe, "a", Outcome{Key: "a", State: ItemDone, Described: aQuay, Modified: time.UnixMilli(5)})
+	j.again(UpdateMetadata, "a", Outcome{Key: "a", State: ItemDone, Described: aQuay, Modified: time.UnixMilli(5)})
 	if r, err := j.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Run != first || r.Modified.UnixMilli() != 5 {
 		t.Errorf("the receipt is %+v (%v), want run %d", r, err, first)
 	}
 	j.begin("sync")
 	must(t, j.SaveFormer(t.Context(), j.run.Num, j.pair.ID, []Former{{Key: "a", Of: "a", Asset: json.RawMessage("{}")}}))
-	j.carryOut(Describe, "a", Outcome{Key: "a", State: ItemDone})
+	j.carryOut(UpdateMetadata, "a", Outcome{Key: "a", State: ItemDone})
 	if r, err := j.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Run != j.run.Num {
 		t.Errorf("the receipt is %+v (%v), want run %d", r, err, j.run.Num)
 	}

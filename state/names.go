@@ -36,10 +36,10 @@ type Collision struct {
 // index of their places: to read all of them, if a run wants any, takes a twentieth of
 // what a plan reads of them anyway, and each entry of an index would take 60 bytes.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
-	const wanting = `run = ?1 AND (action IN ('create', 'adopt', 'move') OR action = 'replace' AND origin NOT IN ('', key))`
+	const wanting = `run = ?1 AND (action IN ('create', 'adopt', 'move') OR action = 'replace' AND previous_key NOT IN ('', key))`
 	return query(ctx, s.r, "find collisions", scanCollision, `WITH held (place, holder) AS MATERIALIZED (
 			SELECT slot, min(key) FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot FROM items WHERE `+wanting+`)
-			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> '' AND action NOT IN ('adopt', 'conflict', 'skip')) GROUP BY slot)
+			AND key NOT IN (SELECT previous_key FROM items WHERE run = ?1 AND previous_key <> '' AND action NOT IN ('adopt', 'conflict', 'skip')) GROUP BY slot)
 		SELECT `+itemColumns+`, holder IS NOT NULL, coalesce(holder, '') FROM items LEFT JOIN held ON place = slot WHERE `+wanting+`
 			AND (slot IN (SELECT slot FROM items WHERE `+wanting+` GROUP BY slot HAVING count(*) > 1) OR holder IS NOT NULL)
 		ORDER BY slot, key`, run, pair)

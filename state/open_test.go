@@ -42,7 +42,7 @@ func TestPragmas(t *testing.T) {
 }
 
 func TestReopen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "dir", "journal.db")
+	path := filepath.Join(t.TempDir(), "new", "dir", "state database.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	want, err := s.Pair(t.Context(), "a", "b", "c")
@@ -57,7 +57,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoJournal(t *testing.T) {
+func TestFilesThatAreNoStateDatabase(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func(t *testing.T, path string)
@@ -98,7 +98,7 @@ func TestFilesThatAreNoJournal(t *testing.T) {
 	}
 }
 
-// madeWith makes a journal with another version of the schema.
+// madeWith makes a state database with another version of the schema.
 func madeWith(version int) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		s, err := Open(t.Context(), path)
@@ -108,7 +108,7 @@ func madeWith(version int) func(t *testing.T, path string) {
 	}
 }
 
-// execute changes a journal as nobody but its owner may, and without the page sums that
+// execute changes a state database as nobody but its owner may, and without the page sums that
 // would tell of it.
 func execute(t *testing.T, path string, statements ...string) {
 	t.Helper()
@@ -120,7 +120,7 @@ func execute(t *testing.T, path string, statements ...string) {
 	}
 }
 
-func TestDirectoryIsNoJournal(t *testing.T) {
+func TestDirectoryIsNoStateDatabase(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(t.Context(), dir); !errors.Is(err, ErrForeign) {
 		t.Errorf("Open: got %v", err)
@@ -134,13 +134,13 @@ func TestDirectoryIsNoJournal(t *testing.T) {
 }
 
 // A process may die between making the file and making the schema.
-func TestUnbornJournals(t *testing.T) {
+func TestUnbornStateDatabases(t *testing.T) {
 	for name, create := range map[string]func(*testing.T, string){
 		"empty file":     func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) },
 		"empty database": func(t *testing.T, path string) { execute(t, path, `PRAGMA journal_mode = WAL`, `VACUUM`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "journal.db")
+			path := filepath.Join(t.TempDir(), "state database.db")
 			create(t, path)
 			if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("OpenReadOnly: got %v, want fs.ErrNotExist", err)
@@ -164,7 +164,7 @@ func TestReadOnlyOfNothing(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	first, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = Open(t.Context(), path)
@@ -304,8 +304,8 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// What a journal says is for its owner alone, and nothing is left beside a file
-// that is not a journal.
+// What a state database says is for its owner alone, and nothing is left beside a file
+// that is not a state database.
 func TestFilesAreKeptFromOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // has no such modes

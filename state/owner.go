@@ -16,11 +16,11 @@ import (
 )
 
 // takeOwnership makes us the owner, which the lock has made possible, if the
-// journal is as it was left here, or if it is to be taken over as it is.
+// state database is as it was left here, or if it is to be taken over as it is.
 //
-// The mark in the lock file is on the disk before anything is counted in the journal,
+// The mark in the lock file is on the disk before anything is counted in the state database,
 // and after each write it is brought up to date. So whenever we are killed, or the power
-// fails, the journal is as far as the mark says or farther; if it is not as far, it has
+// fails, the state database is as far as the mark says or farther; if it is not as far, it has
 // lost something.
 func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	host, err := os.Hostname()
@@ -29,17 +29,17 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	}
 	h, err := ownership.Read(ctx, s.w)
 	if errors.Is(err, sql.ErrNoRows) {
-		h, err = ownership.Held{Journal: rand.Text()}, nil
+		h, err = ownership.Held{StateID: rand.Text()}, nil
 	}
 	if err != nil {
 		return wrap("take ownership", err)
 	}
-	s.id = h.Journal
+	s.id = h.StateID
 	left, err := s.mark.Read()
 	if err != nil {
 		return disk.OpenError(s.path, err)
 	}
-	if !takeover && !fresh { // a journal that was deleted is missed by nobody: a new one relies on nothing
+	if !takeover && !fresh { // a state database that was deleted is missed by nobody: a new one relies on nothing
 		if err := h.Trust(s.path, host, left, s.mark); err != nil {
 			return err
 		}
@@ -49,12 +49,12 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 			return err
 		}
 	}
-	if h.Open && left.ID == h.Journal {
+	if h.Open && left.ID == h.StateID {
 		s.former = left.At
 	}
-	own := func() error { return wrap("take ownership", s.own(ctx, h.Journal, host, takeover)) }
+	own := func() error { return wrap("take ownership", s.own(ctx, h.StateID, host, takeover)) }
 	note := func() error {
-		if err := s.mark.Begin(left, h.Journal, h.Seq, s.now()); err != nil {
+		if err := s.mark.Begin(left, h.StateID, h.Seq, s.now()); err != nil {
 			return disk.OpenError(s.path, err)
 		}
 		return nil
@@ -71,7 +71,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	return nil
 }
 
-// refuse is the error of a journal that is damaged: that it is not the one that was
+// refuse is the error of a state database that is damaged: that it is not the one that was
 // here, if it is not, because then its pages are other ones, too. It only reads: the last
 // connection that may write would move the log into what is damaged, and make sums of that.
 func (s *Store) refuse(ctx context.Context, damage error) error {
@@ -95,13 +95,13 @@ func (s *Store) refuse(ctx context.Context, damage error) error {
 }
 
 // own writes that we are the owner, and forgets at once what is not to be relied on.
-func (s *Store) own(ctx context.Context, journal, host string, takeover bool) error {
+func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) error {
 	tx, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // does nothing after a commit
-	if err := ownership.Enter(ctx, tx, journal, s.epoch, host, s.now()); err != nil {
+	if err := ownership.Enter(ctx, tx, stateID, s.epoch, host, s.now()); err != nil {
 		return err
 	}
 	if takeover {
@@ -114,7 +114,7 @@ func (s *Store) own(ctx context.Context, journal, host string, takeover bool) er
 	return err
 }
 
-// distrust forgets what the journal knows about the destinations that may not be
+// distrust forgets what the state database knows about the destinations that may not be
 // so any more. Receipts stay: whatever they say, their assets were made.
 func distrust(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
@@ -128,9 +128,9 @@ func distrust(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// giveUp notes that nobody owns the journal any more, which only we can know. Where
+// giveUp notes that nobody owns the state database any more, which only we can know. Where
 // the disk does not let us, it is as if we had been killed, which harms nobody. The mark
-// is first, because its time counts once the journal is closed; without it the next owner
+// is first, because its time counts once the state database is closed; without it the next owner
 // looks more closely.
 func (s *Store) giveUp() error {
 	s.Alive()
@@ -149,10 +149,10 @@ func (s *Store) giveUp() error {
 func (s *Store) Alive() { _ = s.mark.Alive(s.now()) }
 
 // FormerAlive is when the former owner last gave a sign of life; zero if it closed
-// the journal, or if that is not known.
+// the state database, or if that is not known.
 func (s *Store) FormerAlive() time.Time { return s.former }
 
-// inUse tells who owns the journal at path, as far as the journal says.
+// inUse tells who owns the state database at path, as far as the state database says.
 func inUse(ctx context.Context, path string) error {
 	e := &ownership.InUseError{Path: path}
 	r, err := connect(path, reading, 1)
@@ -166,14 +166,14 @@ func inUse(ctx context.Context, path string) error {
 	return e
 }
 
-// A Holder is who has a journal, as far as can be told without taking it.
+// A Holder is who has a state database, as far as can be told without taking it.
 type Holder struct {
 	ownership.Owner
-	Open  bool // the owner did not close the journal: it is at work, or it was killed
+	Open  bool // the owner did not close the state database: it is at work, or it was killed
 	Alive bool // it is at work on this machine
 }
 
-// Holder tells who has the journal, or had it last. Where that one did not close it,
+// Holder tells who has the state database, or had it last. Where that one did not close it,
 // the lock is tried for an instant.
 func (s *Store) Holder(ctx context.Context) (Holder, error) {
 	h, err := ownership.Read(ctx, s.r.DB)

@@ -15,12 +15,12 @@ import (
 	"assetferry/state/ownership"
 )
 
-// TestLockRace has eight rivals open, write and close a journal fifty times each:
+// TestLockRace has eight rivals open, write and close a state database fifty times each:
 // never do two have it at once, nobody loses a write, and nobody is locked out for
 // good.
 func TestLockRace(t *testing.T) {
 	const rivals, rounds = 8, 50
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	var owners, writes atomic.Int64
 	round := func(who, n int) error {
 		s, err := Open(background, path)
@@ -58,7 +58,7 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// write makes a journal with so many writes and closes it.
+// write makes a state database with so many writes and closes it.
 func written(t *testing.T, path string, writes int) {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -73,7 +73,7 @@ func written(t *testing.T, path string, writes int) {
 // TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
 // nothing is begun as long as the mark does not tell of it.
 func TestMarkThatCannotBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	s := open(t, path)
 	good := s.mark.File
 	bad, err := os.Open(path + disk.LockSuffix) // for reading
@@ -99,7 +99,7 @@ func TestMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// lockMark gives the mark in the lock file of a journal.
+// lockMark gives the mark in the lock file of a state database.
 func lockMark(t *testing.T, path string) *ownership.Mark {
 	t.Helper()
 	f, err := os.OpenFile(path+disk.LockSuffix, os.O_RDWR, 0)
@@ -115,7 +115,7 @@ func copyFile(t *testing.T, from, to string) {
 	must(t, os.WriteFile(to, content, 0o600))
 }
 
-// A journal that is not as it was left here is refused, with the way out, and
+// A state database that is not as it was left here is refused, with the way out, and
 // taking it over is that way.
 func TestDistrust(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -154,13 +154,13 @@ func TestDistrust(t *testing.T) {
 			written(t, path, 4)
 			putBack()
 		}, "older copies of all its files"},
-		"it is another journal": {func(t *testing.T, path string) {
+		"it is another state database": {func(t *testing.T, path string) {
 			written(t, path+".other", 9)
 			copyFile(t, path+".other", path)
-		}, "another journal"},
+		}, "another state database"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "journal.db")
+			path := filepath.Join(t.TempDir(), "state database.db")
 			written(t, path, 3)
 			tc.change(t, path)
 			for range 2 { // refusing changes nothing
@@ -176,7 +176,7 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// copyAll copies all files of a journal, and gives what copies them back over those that
+// copyAll copies all files of a state database, and gives what copies them back over those that
 // are there then.
 func copyAll(t *testing.T, path string) (putBack func()) {
 	t.Helper()
@@ -196,11 +196,11 @@ func copyAll(t *testing.T, path string) (putBack func()) {
 	}
 }
 
-// A journal that was killed, or whose disk lost power, is as its owner left it however
+// A state database that was killed, or whose disk lost power, is as its owner left it however
 // much later than its content the time of the lock file is: the content may be the one
 // that was synced last.
 func TestLateTimeAfterAPowerCut(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 3)
 	execute(t, path, `UPDATE owner SET epoch = 'dead'`)
 	touch(t, path)
@@ -224,10 +224,10 @@ func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)
 	must(t, err)
 }
 
-// A journal whose files somebody else changed may be a copy, put back in place, or just
+// A state database whose files somebody else changed may be a copy, put back in place, or just
 // have got another owner.
 func TestTouched(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 3)
 	touch(t, path)
 	_, err := Open(t.Context(), path)
@@ -246,7 +246,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// Whoever fails to take a journal over, or dies of it, leaves what is wrong with it to
+// Whoever fails to take a state database over, or dies of it, leaves what is wrong with it to
 // be seen.
 func TestTakeoverThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -260,7 +260,7 @@ func TestTakeoverThatFails(t *testing.T) {
 		}, ownership.ErrInUse},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "journal.db")
+			path := filepath.Join(t.TempDir(), "state database.db")
 			written(t, path, 3)
 			tc.spoil(t, path)
 			execute(t, path, `ALTER TABLE ours RENAME TO hidden`)
@@ -306,7 +306,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 // Signs of life may fail, on a disk that is full for a while, and their owner may be killed
 // in one: nobody else changed anything.
 func TestSignsOfLifeThatFail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	s := open(t, path)
 	_, err := s.Pair(t.Context(), "source", "destination", "")
 	must(t, err)
@@ -348,7 +348,7 @@ func failFirstSign(t *testing.T, path string) {
 
 // Whether a process on another machine lives cannot be known.
 func TestOwnerOnAnotherMachine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	written(t, path, 1)
 	execute(t, path, `UPDATE owner SET host = 'elsewhere'`)
 	written(t, path, 1) // it was closed there
@@ -363,7 +363,7 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 }
 
 // A process may be killed at any instant. What it leaves behind is never taken for
-// a journal that was tampered with.
+// a state database that was tampered with.
 func TestDeadOwnersNeverBlock(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, path string){
 		"before anything": func(t *testing.T, path string) {
@@ -378,9 +378,9 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 			written(t, path, 0)
 			execute(t, path, `DELETE FROM owner`)
 		},
-		"in the place of a journal that was deleted": func(t *testing.T, path string) {
+		"in the place of a state database that was deleted": func(t *testing.T, path string) {
 			written(t, path, 3)
-			must(t, os.Rename(path, path+disk.WALSuffix)) // a log of no journal
+			must(t, os.Rename(path, path+disk.WALSuffix)) // a log of no state database
 			s := &Store{path: path, mark: lockMark(t, path)}
 			_, err := s.prepareFile()
 			must(t, err)
@@ -395,7 +395,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "journal.db")
+			path := filepath.Join(t.TempDir(), "state database.db")
 			leave(t, path)
 			written(t, path, 1)
 			written(t, path, 1)
@@ -404,7 +404,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 }
 
 func TestFormerAlive(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	if !s.FormerAlive().IsZero() {
@@ -427,9 +427,9 @@ func TestFormerAlive(t *testing.T) {
 	}
 }
 
-// TestHolder tells a journal at work from one that was killed and one that was closed.
+// TestHolder tells a state database at work from one that was killed and one that was closed.
 func TestHolder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "state database.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	holder := func() Holder {

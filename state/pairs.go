@@ -26,7 +26,7 @@ func (s *Store) Pair(ctx context.Context, source, destination, address string) (
 	return p, err
 }
 
-// Pairs lists every pair that the journal knows.
+// Pairs lists every pair that the state database knows.
 func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
 		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address, &p.Purpose)
@@ -55,14 +55,14 @@ func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) er
 	})
 }
 
-// Known is what the journal knows of a pair, in numbers of objects.
+// Known is what the state database knows of a pair, in numbers of objects.
 type Known struct {
 	Objects int64 // whose assets are at the destination
 	Orphans int64 // see Orphan
 	Failing int64 // see Failure
 }
 
-// Known counts what the journal knows of a pair.
+// Known counts what the state database knows of a pair.
 func (s *Store) Known(ctx context.Context, pair int64) (k Known, err error) {
 	err = s.r.row(ctx, "count what is known", `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
 		(SELECT count(*) FROM failures WHERE pair = ?1) FROM pairs WHERE id = ?1`, pair).Scan(&k.Objects, &k.Orphans, &k.Failing)

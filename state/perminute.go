@@ -28,7 +28,7 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	var items, bytes int64
 	for _, o := range outcomes {
 		switch o.State {
-		case ItemInDoubt, ItemSent, ItemWaiting: // not come to an outcome yet
+		case ItemUnconfirmed, ItemSent, ItemRetryScheduled: // not come to an outcome yet
 			continue
 		}
 		items++
@@ -67,9 +67,9 @@ func (s *Store) Paces(ctx context.Context, destination string, limit int) ([]Pac
 // keepCalls is how many minutes requests are remembered: no budget is for longer.
 const keepCalls = 2 * 24 * 60
 
-// AddCalls counts requests to a destination by the minute (since 1970) they were
+// AddRequests counts requests to a destination by the minute (since 1970) they were
 // made in.
-func (s *Store) AddCalls(ctx context.Context, destination string, perMinute map[int64]int64) error {
+func (s *Store) AddRequests(ctx context.Context, destination string, perMinute map[int64]int64) error {
 	return s.Write(ctx, "count requests", func(ctx context.Context, tx *sql.Tx) error {
 		for minute, n := range perMinute {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO calls (destination, minute, n) VALUES (?, ?, ?)

@@ -19,7 +19,7 @@ func TestPaces(t *testing.T) {
 	at(20, 10)
 	must(t, j.record(done("a")))
 	at(20, 40)
-	must(t, j.record(done("b"), Outcome{Key: "c", State: ItemInDoubt}))
+	must(t, j.record(done("b"), Outcome{Key: "c", State: ItemUnconfirmed}))
 	at(25, 0)
 	must(t, j.record(done("d")))
 	size := done("a").Receipt.Size

@@ -59,7 +59,7 @@ func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err e
 }
 
 // Prune deletes the items of runs that ended before a time, what was attempted and kept for
-// an undo with them, plans that gave way to others, and verifications. What the journal
+// an undo with them, plans that gave way to others, and verifications. What the state database
 // needs for its work stays, such as receipts, and so do the sums of runs. It deletes a few
 // rows at a time, so that it may be interrupted; a run counts as pruned from its first one on.
 func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
@@ -168,7 +168,7 @@ func isPruned(ctx context.Context, tx *sql.Tx, run int64) (pruned bool, err erro
 	return pruned, err
 }
 
-// Unused is how many bytes of the journal's file hold nothing. They are used again, and
+// Unused is how many bytes of the state database's file hold nothing. They are used again, and
 // Compact gives them back.
 func (s *Store) Unused(ctx context.Context) (n int64, err error) {
 	err = s.r.row(ctx, "measure", `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)

@@ -14,7 +14,7 @@ import (
 	"assetferry/sources"
 )
 
-// A calendar is a journal in which a day passes with every run.
+// A calendar is a state database in which a day passes with every run.
 type calendar struct {
 	*journey
 	today time.Time
@@ -160,7 +160,7 @@ func TestPruneKeepsOldAddresses(t *testing.T) {
 	}
 }
 
-// memory is what the journal knows of its pair, whatever has been pruned.
+// memory is what the state database knows of its pair, whatever has been pruned.
 func (c *calendar) memory() map[string]string {
 	c.Helper()
 	ctx := c.Context()
@@ -192,7 +192,7 @@ func (c *calendar) memory() map[string]string {
 }
 
 // Whatever happened and whenever it is pruned, nothing changes that a list of addresses or a
-// verification reads, nor a plan, but for MetUnsized, and the journal is whole.
+// verification reads, nor a plan, but for MetUnsized, and the state database is whole.
 func TestPruneChangesNoMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newCalendar(t)

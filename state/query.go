@@ -143,7 +143,7 @@ func Paged[T, C any](s *Store, after C, at func(T) C, page func(after C) ([]T, e
 const spoolPage = 500
 
 // spooled yields the rows of a query in their order, as they are when it begins, without
-// keeping the journal from being checkpointed until the last one is seen: that may take hours
+// keeping the state database from being checkpointed until the last one is seen: that may take hours
 // where contents are read in between. The rows are copied into a temporary table of a connection,
 // where SQLite would have sorted them anyway, and come from there by the page.
 func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {

@@ -12,10 +12,10 @@ import (
 )
 
 // A Receipt is what the destination confirmed of an object: the asset that
-// carries it, with the fingerprint and the digest of the content that was sent.
+// carries it, with the fingerprint and the checksum of the content that was sent.
 type Receipt struct {
 	sources.Object        // as it was listed when its content arrived
-	Digest         []byte // SHA-256
+	Checksum       []byte // SHA-256
 	Asset          string
 	Name           string // without extension, as the service answered
 	Extension      string
@@ -27,10 +27,10 @@ type Receipt struct {
 	// Modified is when the service says that the asset was changed last, as we left it;
 	// zero if that is not known.
 	Modified time.Time
-	// Undescribed says that what belongs to the asset besides its content is not
+	// MetadataPending says that what belongs to the asset besides its content is not
 	// all there; only read.
-	Undescribed bool
-	Run         int64 // that made or adopted it; only read
+	MetadataPending bool
+	Run             int64 // that made or adopted it; only read
 	// Description is what is kept with the object at its source, nil if that is
 	// nothing; only written, see Store.Description.
 	Description *Description
@@ -57,7 +57,7 @@ type inherited struct {
 
 // saveReceipt stores a receipt. Where it does not say at which addresses an image is in
 // other sizes, those count that are known.
-func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, undescribed bool) error {
+func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, metadataPending bool) error {
 	images, err := packImages(c.URL, c.Images)
 	if err != nil {
 		return fmt.Errorf("save addresses of images: %w", err)
@@ -72,7 +72,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	if base.Valid {
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
 	}
-	c.Undescribed, c.Run = undescribed, r.run
+	c.MetadataPending, c.Run = metadataPending, r.run
 	row := receiptRow{Receipt: c, pair: r.pair, doneAt: r.now, packed: images, base: base, inherited: known}
 	r.args = receiptTable.Values(r.args[:0], &row)
 	_, err = r.receipt.ExecContext(ctx, r.args...)
@@ -82,7 +82,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	if base.Valid && c.Description.isOnlyType() {
 		return nil
 	}
-	return r.describe(ctx, c.Key, c.Description)
+	return r.updateMetadata(ctx, c.Key, c.Description)
 }
 
 // A receiptRow is a receipt as its columns are.
@@ -103,7 +103,7 @@ var receiptTable = Columns[receiptRow]{
 	{Name: "size", Value: func(r *receiptRow) any { return r.Size }, Into: func(r *receiptRow) any { return &r.Size }},
 	{Name: "time", Value: func(r *receiptRow) any { return nanos(r.Time) }, Into: func(r *receiptRow) any { return &r.changed }},
 	{Name: "version_tag", Value: func(r *receiptRow) any { return r.VersionTag }, Into: func(r *receiptRow) any { return &r.VersionTag }},
-	{Name: "digest", Value: func(r *receiptRow) any { return r.Digest }, Into: func(r *receiptRow) any { return &r.Digest }},
+	{Name: "checksum", Value: func(r *receiptRow) any { return r.Checksum }, Into: func(r *receiptRow) any { return &r.Checksum }},
 	{Name: "asset", Value: func(r *receiptRow) any { return r.Asset }, Into: func(r *receiptRow) any { return &r.Asset }},
 	{Name: "name", Value: func(r *receiptRow) any { return r.Name }, Into: func(r *receiptRow) any { return &r.Name }},
 	{Name: "extension", Value: func(r *receiptRow) any { return r.Extension }, Into: func(r *receiptRow) any { return &r.Extension }},
@@ -112,7 +112,7 @@ var receiptTable = Columns[receiptRow]{
 	{Name: "url", Value: func(r *receiptRow) any { return r.URL }, Into: func(r *receiptRow) any { return &r.URL }},
 	{Name: "slot", Value: func(r *receiptRow) any { return r.Slot }, Into: func(r *receiptRow) any { return &r.Slot }},
 	{Name: "adopted", Value: func(r *receiptRow) any { return r.Adopted }, Into: func(r *receiptRow) any { return &r.Adopted }},
-	{Name: "undescribed", Value: func(r *receiptRow) any { return r.Undescribed }, Into: func(r *receiptRow) any { return &r.Undescribed }},
+	{Name: "metadata_pending", Value: func(r *receiptRow) any { return r.MetadataPending }, Into: func(r *receiptRow) any { return &r.MetadataPending }},
 	{Name: "modified", Value: func(r *receiptRow) any { return millis(r.Modified) }, Into: func(r *receiptRow) any { return &r.modified }},
 	{Name: "content_type", Value: func(r *receiptRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *receiptRow) any { return (*textOrNull)(&r.ContentType) }},
 	{Name: "run", Value: func(r *receiptRow) any { return r.Run }, Into: func(r *receiptRow) any { return &r.Run }},
@@ -126,8 +126,8 @@ var receiptTable = Columns[receiptRow]{
 // What statements write and read of receipts.
 var (
 	insertReceipt = `INSERT INTO receipts (` + receiptTable.Names() + `) VALUES (` + receiptTable.Marks() + `)`
-	receiptRead   = receiptTable.Only("key", "size", "time", "version_tag", "digest", "asset", "name", "extension", "category", "folder",
-		"url", "slot", "adopted", "undescribed", "modified", "content_type", "run", "base")
+	receiptRead   = receiptTable.Only("key", "size", "time", "version_tag", "checksum", "asset", "name", "extension", "category", "folder",
+		"url", "slot", "adopted", "metadata_pending", "modified", "content_type", "run", "base")
 	receiptColumns = receiptRead.Reads()
 )
 
@@ -177,14 +177,14 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	scan := func(rows *sql.Rows) (r Receipt, err error) {
 		var changed int64
-		err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Asset, &r.Adopted, &r.Undescribed, &r.Run)
+		err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Asset, &r.Adopted, &r.MetadataPending, &r.Run)
 		r.Time = fromNanos(changed)
 		return r, err
 	}
 	return func(yield func(Receipt, error) bool) {
 		var page []Receipt // reused: a new slice for each page was a third of all that a plan allocates
 		paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
-			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, undescribed, run FROM receipts
+			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, metadata_pending, run FROM receipts
 				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 			return page, err
 		})(yield)
@@ -253,7 +253,7 @@ func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns 
 	return owns, err
 }
 
-// millis is a time as the journal keeps it, nothing if it is not known.
+// millis is a time as the state database keeps it, nothing if it is not known.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -22,10 +22,10 @@ type Outcome struct {
 	State   ItemState // one to which onRecord leads
 	Class   string
 	Error   string
-	DueAt   time.Time // of a waiting item
+	RetryAt time.Time // of a waiting item
 	Receipt *Receipt
-	// Undescribed says that an item that was sent is done without a description.
-	Undescribed bool
+	// MetadataPending says that an item that was sent is done without a description.
+	MetadataPending bool
 	// Misnamed says that an item which failed lacks nothing but its name.
 	Misnamed bool
 	// Unclear says that an item which failed was sent, and may have arrived.
@@ -40,7 +40,7 @@ type Outcome struct {
 	// Described is what the source says of the object of an item that is done, as JSON, if
 	// its asset was brought in line with that; empty otherwise.
 	Described string
-	// Found is what was found of it, by origin, as JSON; empty if nothing was.
+	// Found is what was found of it, by previous_key, as JSON; empty if nothing was.
 	Found string
 	// Fields are the fields of that, also those that are not kept.
 	Fields []FoundField
@@ -57,7 +57,7 @@ type Outcome struct {
 // lacksDescription reports whether the asset of an item is there without a description.
 func (o Outcome) lacksDescription() bool { return o.State != ItemDone && !o.Misnamed }
 
-// Record stores outcomes of items that are being sent, were sent, or are in doubt. An
+// Record stores outcomes of items that are being sent, were sent, or are unconfirmed. An
 // asset that stands for another object already makes its item a failed one; outcomes
 // says so then.
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
@@ -145,7 +145,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
-		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND `+onRecord.condition())
+		class = ?, error = ?, retry_at = ? WHERE run = ? AND key = ? AND `+onRecord.condition())
 	return err
 }
 
@@ -153,7 +153,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	if err := onRecord.leadsTo(o.State); err != nil {
 		return err
 	}
-	asset, err := r.settle(ctx, o)
+	asset, err := r.resolve(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -163,15 +163,15 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		}
 	}
 	var due any
-	if o.State == ItemWaiting {
-		due = o.DueAt.UnixMilli()
+	if o.State == ItemRetryScheduled {
+		due = o.RetryAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
 }
 
 // settle records what an outcome says of the asset of an object, and gives the asset, if there is one
 // that the item did not have.
-func (r *recorder) settle(ctx context.Context, o *Outcome) (asset string, err error) {
+func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err error) {
 	switch {
 	case o.TakenBack:
 		return "", r.takeBack(ctx, *o)
@@ -179,8 +179,8 @@ func (r *recorder) settle(ctx context.Context, o *Outcome) (asset string, err er
 		return r.receive(ctx, o)
 	case o.Joins != "":
 		return r.join(ctx, o)
-	case o.State == ItemDone && !o.Undescribed:
-		_, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?3, modified),
+	case o.State == ItemDone && !o.MetadataPending:
+		_, err := r.tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 0, modified = coalesce(?3, modified),
 			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
 			WHERE pair = ?1 AND key = ?2`, r.pair, o.Key, millis(o.Modified), r.run)
 		return "", err
@@ -269,9 +269,9 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 // from. What is kept with the object of a move goes with it.
 func (r *recorder) makeWay(ctx context.Context, o *Outcome) (known inherited, err error) {
 	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
-		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR digest = ?4)
+		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR checksum = ?4)
 		UNION ALL SELECT images, NULL, NULL FROM receipts WHERE pair = ?1 AND key = ?2 AND asset = ?3 LIMIT 1`,
-		r.pair, o.InsteadOf, o.Receipt.Asset, o.Receipt.Digest, o.InsteadOf != o.Key).Scan(&known.images, &known.contentRun, &known.contentAt)
+		r.pair, o.InsteadOf, o.Receipt.Asset, o.Receipt.Checksum, o.InsteadOf != o.Key).Scan(&known.images, &known.contentRun, &known.contentAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = forgetDescribed(ctx, r.tx, r.pair, o.InsteadOf); err == nil {
 			err = r.noteReplaced(ctx, o.InsteadOf)

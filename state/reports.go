@@ -36,9 +36,9 @@ func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
-			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.Origin)
-		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, origin FROM items
-			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'describe') OR error <> '' OR obstacle <> '')
+			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.PreviousKey)
+		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, previous_key FROM items
+			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'update_metadata') OR error <> '' OR obstacle <> '')
 			ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
@@ -50,16 +50,16 @@ type Account struct {
 	// Held says that there is a receipt of the object, and of no other asset than this
 	// item is about. Then Category, Name, Asset and URL are those of the receipt, and else
 	// what the plan wanted.
-	Held     bool
-	Category string // as in Item
-	Folder   string // path within the category; as the plan wanted it, if there was one
-	Name     string // with extension
-	Asset    string
-	URL      string
-	Class    string // of Error
-	Error    string
-	Attempts int
-	Origin   sources.Key // the key under which it had arrived, if it is moved
+	Held        bool
+	Category    string // as in Item
+	Folder      string // path within the category; as the plan wanted it, if there was one
+	Name        string // with extension
+	Asset       string
+	URL         string
+	Class       string // of Error
+	Error       string
+	Attempts    int
+	PreviousKey sources.Key // the key under which it had arrived, if it is moved
 }
 
 // What a receipt says, and otherwise an item.
@@ -72,7 +72,7 @@ const (
 
 func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
 	err = rows.Scan((*string)(&a.Key), &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
-		&a.Folder, &a.Class, &a.Error, &a.Attempts, (*string)(&a.Origin))
+		&a.Folder, &a.Class, &a.Error, &a.Attempts, (*string)(&a.PreviousKey))
 	return a, base, err
 }
 
@@ -89,7 +89,7 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 	where, args := inStates(states)
 	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
 		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
-			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.origin
+			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.previous_key
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
 			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{PageSize})...)
@@ -97,7 +97,7 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 }
 
 // unlisted chooses the receipts of objects that a run has no item of and that it did not
-// bring: they were as the journal remembered them when it listed them, or were gone from
+// bring: they were as the state database remembered them when it listed them, or were gone from
 // the source by then.
 const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
 
@@ -115,7 +115,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 // UnlistedAccounts lists the same objects as Unlisted.
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
 	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
-		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
+		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the state database remembers it', 1,
 			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
@@ -129,9 +129,9 @@ func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err e
 // A CategorySum counts the receipts in a category that a run made.
 type CategorySum struct {
 	ReceiptSum
-	Created     ReceiptSum // but for what was adopted, or there before in another form
-	Undescribed int64
-	Addressed   int64 // those of which the journal has the address
+	Created         ReceiptSum // but for what was adopted, or there before in another form
+	MetadataPending int64
+	Addressed       int64 // those of which the state database has the address
 }
 
 // SumCategories counts the receipts that a run made, by category. They are read row by row:
@@ -140,8 +140,8 @@ func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*Categor
 	sums := map[string]*CategorySum{}
 	_, err := query(ctx, s.r, "sum up categories", func(rows *sql.Rows) (none struct{}, err error) {
 		var category sql.RawBytes
-		var size, adopted, undescribed, addressed int64
-		if err := rows.Scan(&category, &size, &adopted, &undescribed, &addressed); err != nil {
+		var size, adopted, metadataPending, addressed int64
+		if err := rows.Scan(&category, &size, &adopted, &metadataPending, &addressed); err != nil {
 			return none, err
 		}
 		sum := sums[string(category)]
@@ -153,11 +153,11 @@ func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*Categor
 		sum.Bytes += size
 		sum.Created.Objects += 1 - adopted
 		sum.Created.Bytes += (1 - adopted) * size
-		sum.Undescribed += undescribed
+		sum.MetadataPending += metadataPending
 		sum.Addressed += addressed
 		return none, nil
 	}, `SELECT coalesce(b.category, r.category), size,
-			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), undescribed, b.id IS NOT NULL OR url <> ''
+			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), metadata_pending, b.id IS NOT NULL OR url <> ''
 		FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE pair = ?1 AND run = ?2`,
 		run.Pair.ID, run.Num)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestThroughput(t *testing.T) {
 	adopted := done("adopted")
 	adopted.Receipt.Adopted = true
 	must(t, j.record(done("sent"), adopted, Outcome{Key: "failed", State: ItemFailed, Class: "permanent", Error: "refused"},
-		Outcome{Key: "doubtful", State: ItemInDoubt}, Outcome{Key: "waiting", State: ItemWaiting, DueAt: j.now()}))
+		Outcome{Key: "doubtful", State: ItemUnconfirmed}, Outcome{Key: "waiting", State: ItemRetryScheduled, RetryAt: j.now()}))
 	j.now = func() time.Time { return time.Date(2026, 5, 1, 10, 22, 0, 0, time.UTC) }
 	must(t, j.record(done("doubtful")))
 	got, err := j.Throughput(t.Context(), j.run.Num)

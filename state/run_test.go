@@ -205,14 +205,14 @@ func TestOutdateOthers(t *testing.T) {
 	}
 }
 
-func TestSupersedeWaitsForDoubts(t *testing.T) {
+func TestSupersedeWaitsForUnconfirmed(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")
 	j.take(1)
 	_, err := j.Interrupted(t.Context(), j.run.Num)
 	must(t, err)
 	if err := j.Supersede(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
-		t.Errorf("with an item in doubt: got %v, want ErrConflict", err)
+		t.Errorf("with an item unconfirmed: got %v, want ErrConflict", err)
 	}
 	must(t, j.record(done("a")))
 	must(t, j.Supersede(t.Context(), j.run.Num))

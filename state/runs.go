@@ -36,11 +36,11 @@ type Run struct {
 	Rules          json.RawMessage
 	Cursor         sources.Key // the last key staged
 	Scanned        bool        // the listing came to its end
-	Unchanged      int64       // objects that are as the journal remembers them, and not staged
+	Unchanged      int64       // objects that are as the state database remembers them, and not staged
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
-	Stale          bool  // what it planned must not be relied on: the journal was taken over, or see OutdateOthers
+	Stale          bool  // what it planned must not be relied on: the state database was taken over, or see OutdateOthers
 	Undoes         int64 // number of the run that this one takes back; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
@@ -49,7 +49,7 @@ type Run struct {
 	Approver       Approver  // see Approve; zero if none was named
 	ApprovedAt     time.Time
 	PrunedAt       time.Time // see Prune; zero if it has all its items
-	Stopped        string    // why a guard kept it, or a part of it, from being carried out
+	Stopped        string    // why a safety check kept it, or a part of it, from being carried out
 }
 
 // Open reports whether the run can be continued.
@@ -152,11 +152,11 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
 			unchanged_bytes = 0, stale = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'retry_scheduled')`,
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
-		for _, step := range []func(context.Context, *sql.Tx, int64) error{blameWaiting, forgetFormer} {
+		for _, step := range []func(context.Context, *sql.Tx, int64) error{blameScheduled, forgetFormer} {
 			if err := step(ctx, tx, run); err != nil {
 				return err
 			}
@@ -197,7 +197,7 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	steps := []func(context.Context, *sql.Tx, int64) error{failWaiting, dropUndone}
+	steps := []func(context.Context, *sql.Tx, int64) error{failScheduled, dropUndone}
 	if !applying {
 		steps = []func(context.Context, *sql.Tx, int64) error{forgetPlan}
 	}
@@ -208,19 +208,19 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	}
 	if err := One(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE num = ? AND state NOT IN ('finished', 'superseded')
-		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'retry_scheduled')`,
 		now.UnixMilli(), run); err != nil {
 		return err
 	}
 	return tally(ctx, tx, run)
 }
 
-// failWaiting ends what a run waits for: it has failed.
-func failWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
-	if err := blameWaiting(ctx, tx, run); err != nil {
+// failScheduled ends what a run waits for: it has failed.
+func failScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
+	if err := blameScheduled(ctx, tx, run); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'failed', due_at = NULL WHERE run = ? AND `+onGiveUp.condition(), run)
+	_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'failed', retry_at = NULL WHERE run = ? AND `+onGiveUp.condition(), run)
 	return err
 }
 
@@ -266,7 +266,7 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 }
 
 func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
-	if err := settleSidecars(ctx, tx, run); err != nil {
+	if err := resolveSidecars(ctx, tx, run); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
@@ -341,7 +341,7 @@ func scanRun(rows *sql.Rows) (Run, error) {
 	return r, err
 }
 
-// unlessZero is a number as the journal keeps it, nothing if there is none.
+// unlessZero is a number as the state database keeps it, nothing if there is none.
 func unlessZero(n int64) any {
 	if n == 0 {
 		return nil
@@ -359,7 +359,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 const hasItems = `(EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND objects > 0))`
 
 // RunsOf lists the newest runs of a pair, newest first, without the plans that gave way
-// to others. One that a guard stopped has to be seen whatever came after it.
+// to others. One that a safety check stopped has to be seen whatever came after it.
 func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ?
 		AND (r.state <> 'superseded' OR r.stopped <> '' AND r.command <> 'plan' OR `+hasItems+`)

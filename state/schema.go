@@ -20,18 +20,18 @@ import (
 // applicationID marks a SQLite file as one of ours ("ASTF").
 const applicationID = 0x41535446
 
-// schemaVersion is stored in each journal. Those of builds from before the first release that
+// schemaVersion is stored in each state database. Those of builds from before the first release that
 // made another schema have lower ones.
 const schemaVersion = 16
 
 //go:embed schema.sql
 var schema string
 
-// errNoSchema says that there is no journal yet, and nothing of anybody else's
+// errNoSchema says that there is no state database yet, and nothing of anybody else's
 // either.
-var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
+var errNoSchema = fmt.Errorf("no state database has been made: %w", fs.ErrNotExist)
 
-// probe refuses a file that is not a journal, or not one that this program can
+// probe refuses a file that is not a state database, or not one that this program can
 // read, before any connection that could write to it. If there is nothing
 // yet, that is errNoSchema.
 func probe(ctx context.Context, path string) error {
@@ -111,7 +111,7 @@ func checkHeader(path string) error {
 }
 
 // checkEmpty refuses an empty file if what lies beside it tells of writes. The header is
-// on the disk before any of that, and a new journal puts it away first.
+// on the disk before any of that, and a new state database puts it away first.
 func checkEmpty(path string) error {
 	emptied := disk.OpenError(path, &disk.Error{Kind: disk.ErrEmptied, Err: errors.New("the files next to it show that it was written")})
 	_, err := os.Stat(path + disk.SumsSuffix)

@@ -68,7 +68,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_pair ON runs (pair, num);
 
 -- The listing of a run and what becomes of each object; transitions.go lists its transitions.
--- origin: the key under which an object that is moved had arrived, or that of the object whose
+-- previous_key: the key under which an object that is moved had arrived, or that of the object whose
 -- asset an adopted one shares. content_type: as the source says, NULL if it does not.
 -- The checks of action and state avoid IN: SQLite makes a table of each such list for each row
 -- that it checks, and that took almost half of what it takes to store an item.
@@ -79,38 +79,38 @@ CREATE TABLE items (
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
   obstacle    TEXT NOT NULL,
-  action      TEXT CHECK (action = 'create' OR action = 'adopt' OR action = 'replace' OR action = 'describe' OR action = 'move'
+  action      TEXT CHECK (action = 'create' OR action = 'adopt' OR action = 'replace' OR action = 'update_metadata' OR action = 'move'
     OR action = 'trash' OR action = 'unchanged' OR action = 'skip' OR action = 'conflict'),
   reason      TEXT NOT NULL DEFAULT '',
   state       TEXT NOT NULL DEFAULT 'staged' CHECK (state = 'planned' OR state = 'sending' OR state = 'done' OR state = 'staged'
-    OR state = 'sent' OR state = 'waiting' OR state = 'failed' OR state = 'parked' OR state = 'changed' OR state = 'skipped'
-    OR state = 'conflict' OR state = 'in_doubt'),
+    OR state = 'sent' OR state = 'retry_scheduled' OR state = 'failed' OR state = 'retries_exhausted' OR state = 'changed' OR state = 'skipped'
+    OR state = 'conflict' OR state = 'unconfirmed'),
   category    TEXT NOT NULL DEFAULT '',
   folder      TEXT NOT NULL DEFAULT '',
   name        TEXT NOT NULL DEFAULT '',
   slot        INTEGER NOT NULL DEFAULT 0,
   attempts    INTEGER NOT NULL DEFAULT 0,
   intent_at   INTEGER,
-  due_at      INTEGER,
-  digest      BLOB,
+  retry_at      INTEGER,
+  checksum      BLOB,
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
   error       TEXT NOT NULL DEFAULT '',
   base        INTEGER REFERENCES bases (id),
-  origin      TEXT NOT NULL DEFAULT '',
+  previous_key      TEXT NOT NULL DEFAULT '',
   content_type TEXT,
   PRIMARY KEY (run, key),
   CHECK ((state = 'staged') = (action IS NULL)),
   CHECK (state <> 'skipped' OR action = 'skip' OR action = 'unchanged'),
   CHECK (state <> 'conflict' OR action = 'conflict'),
-  CHECK (state <> 'sending' AND state <> 'in_doubt'
+  CHECK (state <> 'sending' AND state <> 'unconfirmed'
     OR action <> 'skip' AND action <> 'unchanged' AND action <> 'conflict' AND intent_at IS NOT NULL),
-  CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
+  CHECK ((state = 'retry_scheduled') = (retry_at IS NOT NULL)),
   CHECK (state <> 'sent' AND state <> 'done' OR asset <> '')
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX items_open ON items (run, state, key)
-  WHERE state = 'sending' OR state = 'sent' OR state = 'in_doubt' OR state = 'waiting';
+  WHERE state = 'sending' OR state = 'sent' OR state = 'unconfirmed' OR state = 'retry_scheduled';
 
 -- How many items of a run share an action, a reason and a state, and their bytes. Items in
 -- flight or waiting are few, and counted when asked for.
@@ -118,7 +118,7 @@ CREATE TABLE tallies (
   run     INTEGER NOT NULL REFERENCES runs (num),
   action  TEXT NOT NULL,
   reason  TEXT NOT NULL,
-  state   TEXT NOT NULL CHECK (state NOT IN ('sending', 'sent', 'in_doubt', 'waiting')),
+  state   TEXT NOT NULL CHECK (state NOT IN ('sending', 'sent', 'unconfirmed', 'retry_scheduled')),
   objects INTEGER NOT NULL,
   bytes   INTEGER NOT NULL,
   PRIMARY KEY (run, action, reason, state)
@@ -152,11 +152,11 @@ CREATE TABLE throughput (
 -- and in how many of these no rule used the field.
 CREATE TABLE fields (
   run      INTEGER NOT NULL REFERENCES runs (num),
-  origin   TEXT NOT NULL,
+  previous_key   TEXT NOT NULL,
   field    TEXT NOT NULL,
   objects  INTEGER NOT NULL,
   unmapped INTEGER NOT NULL,
-  PRIMARY KEY (run, origin, field)
+  PRIMARY KEY (run, previous_key, field)
 ) STRICT, WITHOUT ROWID;
 
 -- What a run was about to replace, describe, move or trash, as it was before: the receipt, and
@@ -169,17 +169,17 @@ CREATE TABLE former (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
--- Objects that a plan compares by content. digest is of as much as was read so far; NULL if
+-- Objects that a plan compares by content. checksum is of as much as was read so far; NULL if
 -- nothing could be read.
 CREATE TABLE contents (
   run    INTEGER NOT NULL REFERENCES runs (num),
   key    TEXT NOT NULL,
   size   INTEGER NOT NULL,
-  digest BLOB,
+  checksum BLOB,
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
--- What the destination confirmed: for each object its asset, with the fingerprint and the digest
+-- What the destination confirmed: for each object its asset, with the fingerprint and the checksum
 -- of what was sent. modified: when the service says that the asset was last changed, as we left it,
 -- NULL if not known. images: the URLs of an image in other sizes, NULL for other assets; images.go
 -- has the form. content_run and content_at: the run that uploaded or adopted the content, and when;
@@ -190,7 +190,7 @@ CREATE TABLE receipts (
   size        INTEGER NOT NULL,
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
-  digest      BLOB NOT NULL CHECK (length(digest) = 32),
+  checksum      BLOB NOT NULL CHECK (length(checksum) = 32),
   asset       TEXT NOT NULL CHECK (asset <> ''),
   name        TEXT NOT NULL,
   extension   TEXT NOT NULL,
@@ -199,7 +199,7 @@ CREATE TABLE receipts (
   url         TEXT NOT NULL,
   slot        INTEGER NOT NULL,
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
-  undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
+  metadata_pending INTEGER NOT NULL CHECK (metadata_pending IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
   done_at     INTEGER NOT NULL,
   modified    INTEGER,
@@ -313,7 +313,7 @@ CREATE TABLE former_keys (
 CREATE INDEX former_keys_owner ON former_keys (pair, owner);
 
 -- Objects with the content of another one, the owner, whose asset they share: as they were when
--- that was found. An alias counts as long as the asset of its owner has the content digest.
+-- that was found. An alias counts as long as the asset of its owner has the content checksum.
 CREATE TABLE aliases (
   pair        INTEGER NOT NULL REFERENCES pairs (id),
   key         TEXT NOT NULL,
@@ -322,7 +322,7 @@ CREATE TABLE aliases (
   version_tag TEXT NOT NULL,
   owner       TEXT NOT NULL,
   run         INTEGER NOT NULL REFERENCES runs (num),
-  digest      BLOB NOT NULL DEFAULT x'',
+  checksum      BLOB NOT NULL DEFAULT x'',
   content_type TEXT,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
@@ -521,7 +521,7 @@ CREATE TABLE enrichments (
   num           INTEGER PRIMARY KEY,
   destination   TEXT NOT NULL,
   asset         TEXT NOT NULL CHECK (asset <> ''),
-  kind          TEXT NOT NULL CHECK (kind IN ('describe', 'review', 'translate')),
+  kind          TEXT NOT NULL CHECK (kind IN ('update_metadata', 'review', 'translate')),
   language      TEXT NOT NULL,
   state         TEXT NOT NULL CHECK (state IN ('planned', 'asking', 'proposed', 'accepted', 'rejected', 'applying', 'applied', 'undone', 'failed', 'refused', 'conflict')),
   run           INTEGER NOT NULL REFERENCES enrichment_runs (num),

@@ -11,14 +11,14 @@ import (
 	"assetferry/state/ownership"
 )
 
-// onNetwork opens journals as if everything were served by another machine.
+// onNetwork opens state databases as if everything were served by another machine.
 var onNetwork = opener{func(string) (string, error) { return "nfs", nil }}
 
-// A journal on a network file system is not written, whoever opens it, and nothing is made
+// A state database on a network file system is not written, whoever opens it, and nothing is made
 // there. It can be read.
 func TestNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "new", "journal.db")
+	path := filepath.Join(dir, "new", "state database.db")
 	for _, takeover := range []bool{false, true} {
 		s, err := onNetwork.open(t.Context(), path, takeover)
 		if !errors.Is(err, ownership.ErrNetwork) || s != nil {
@@ -45,16 +45,16 @@ func TestNetworkFileSystem(t *testing.T) {
 // A file system that cannot be asked is not refused for that.
 func TestUnknownFileSystem(t *testing.T) {
 	unknown := opener{func(string) (string, error) { return "", errors.ErrUnsupported }}
-	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), false)
+	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "state database.db"), false)
 	must(t, err)
 	must(t, s.Close())
 }
 
-// A journal that is named by a symbolic link is the file that the link leads to, with all
+// A state database that is named by a symbolic link is the file that the link leads to, with all
 // that lies beside it.
 func TestSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
-	real := filepath.Join(dir, "real", "journal.db")
+	real := filepath.Join(dir, "real", "state database.db")
 	link := filepath.Join(dir, "link.db")
 	s, err := Open(t.Context(), real)
 	must(t, err)

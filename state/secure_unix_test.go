@@ -15,10 +15,10 @@ import (
 	"assetferry/state/ownership"
 )
 
-// journalIn makes a journal in a folder, with a backup beside it.
-func journalIn(t *testing.T, dir string) (path string) {
+// stateIn makes a state database in a folder, with a backup beside it.
+func stateIn(t *testing.T, dir string) (path string) {
 	t.Helper()
-	path = filepath.Join(dir, "journal.db")
+	path = filepath.Join(dir, "state database.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = s.Backup(t.Context())
@@ -27,9 +27,9 @@ func journalIn(t *testing.T, dir string) (path string) {
 	return path
 }
 
-// What is open to others is closed, in all that lies beside a journal.
+// What is open to others is closed, in all that lies beside a state database.
 func TestClosedToOthers(t *testing.T) {
-	path := journalIn(t, t.TempDir())
+	path := stateIn(t, t.TempDir())
 	var opened []string
 	for _, file := range disk.Files(path) {
 		info, err := os.Lstat(file)
@@ -65,9 +65,9 @@ func TestClosedToOthers(t *testing.T) {
 	}
 }
 
-// Who only reads a journal closes it, too.
+// Who only reads a state database closes it, too.
 func TestReadingClosesToOthers(t *testing.T) {
-	path := journalIn(t, t.TempDir())
+	path := stateIn(t, t.TempDir())
 	beside := disk.BackupPath(path)
 	for _, file := range []string{path, beside} {
 		must(t, os.Chmod(file, 0o666))
@@ -92,11 +92,11 @@ func isRefused(err error) bool {
 	return ok
 }
 
-// A journal in a folder that others may write is neither written nor read: they could have
+// A state database in a folder that others may write is neither written nor read: they could have
 // put it there.
 func TestSharedFolder(t *testing.T) {
 	dir := t.TempDir()
-	path := journalIn(t, dir)
+	path := stateIn(t, dir)
 	for _, mode := range []os.FileMode{0o777, os.ModeSticky | 0o777} {
 		must(t, os.Chmod(dir, mode))
 		_, opened := Open(t.Context(), path)
@@ -104,7 +104,7 @@ func TestSharedFolder(t *testing.T) {
 		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
-		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "journal.db")) // what the hint says
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state database.db")) // what the hint says
 		must(t, err)
 		must(t, s.Close())
 	}
@@ -114,7 +114,7 @@ func TestSharedFolder(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A journal of another account is refused, and so is one that has a file of another account
+// A state database of another account is refused, and so is one that has a file of another account
 // beside it. Root may read it, where nobody else could have written it.
 func TestAnotherAccount(t *testing.T) {
 	if os.Geteuid() != 0 { // what can be given away is known in internal/private
@@ -124,8 +124,8 @@ func TestAnotherAccount(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	path := journalIn(t, dir)
-	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-journal", disk.BackupPath(path)} {
+	path := stateIn(t, dir)
+	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-state database", disk.BackupPath(path)} {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			must(t, os.WriteFile(file, nil, 0o600))
 			defer os.Remove(file)

@@ -206,9 +206,9 @@ func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) 
 	})
 }
 
-// settleSidecars notes at the end of a run that nothing is left to describe by the sidecars of
+// resolveSidecars notes at the end of a run that nothing is left to describe by the sidecars of
 // which it took care.
-func settleSidecars(ctx context.Context, tx *sql.Tx, run int64) error {
+func resolveSidecars(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = 0 WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND pending = ?1 AND pending <> 0`, run)
 	return wrap("settle sidecars", err)
 }

@@ -1,9 +1,9 @@
-// Package state is the state database, here called the journal: the durable record of what was listed,
+// Package state is the state database, here called the state database: the durable record of what was listed,
 // planned, attempted and confirmed, in one SQLite file. It and the packages below it are the only ones that
-// know SQL. Its methods are transitions, each one short transaction; a transition that finds the journal in
+// know SQL. Its methods are transitions, each one short transaction; a transition that finds the state database in
 // another state than it expects fails and changes nothing.
 //
-// One process owns a journal at a time, others may read it meanwhile. The owner writes through a single
+// One process owns a state database at a time, others may read it meanwhile. The owner writes through a single
 // connection with synchronous=FULL: a lost outcome can be found out by asking the destination, a lost
 // intent would be sent twice.
 //
@@ -13,7 +13,7 @@
 // transaction over the tables of items, receipts, aliases, failures, former keys, metadata, tallies and
 // throughput, and to plan, to undo or to finish a run joins them. What reports read are the same rows, some
 // of which are only half of what they say: see bases.go. What shares none of that is apart: the proposals of
-// the AI content service (enrichment), whose journal it is (ownership), the files (disk), and the
+// the AI content service (enrichment), whose state database it is (ownership), the files (disk), and the
 // checksums of their pages (pagesums). Packages with tables of their own write through [Store.Write], so
 // that the check of the owner's epoch stands in one place.
 //
@@ -77,15 +77,15 @@ import (
 // Errors that callers branch on.
 var (
 	ErrReadOnly = errors.New("opened for reading")
-	ErrConflict = errors.New("the journal is not in the expected state")
-	ErrForeign  = errors.New("not a journal of assetferry")
+	ErrConflict = errors.New("the state database is not in the expected state")
+	ErrForeign  = errors.New("not a state database of assetferry")
 	ErrNewer    = errors.New("made by a newer version of assetferry")
 	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
-	ErrNotFound = errors.New("not in the journal")
+	ErrNotFound = errors.New("not in the state database")
 	ErrPruned   = errors.New("its items were deleted because it is too long ago")
 )
 
-// A Store is an open journal. Its methods may be called from several goroutines.
+// A Store is an open state database. Its methods may be called from several goroutines.
 type Store struct {
 	path  string
 	epoch string // names this owner in every write
@@ -96,7 +96,7 @@ type Store struct {
 	based *baseIndex
 	now   func() time.Time
 
-	id     string          // of the journal
+	id     string          // of the state database
 	former time.Time       // see FormerAlive
 	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool
@@ -104,13 +104,13 @@ type Store struct {
 	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
 }
 
-// Open opens the journal at path, makes it if it is not there, and takes ownership of it.
-// It refuses a journal that is not as it was left here, one that another account could
+// Open opens the state database at path, makes it if it is not there, and takes ownership of it.
+// It refuses a state database that is not as it was left here, one that another account could
 // have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
 // ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
 func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
 
-// An opener opens journals, given what it knows of file systems.
+// An opener opens state databases, given what it knows of file systems.
 type opener struct {
 	network func(path string) (kind string, err error)
 }
@@ -118,11 +118,11 @@ type opener struct {
 // usual asks the file systems of this machine.
 var usual = opener{mount.Network}
 
-// Takeover makes the caller's machine the owner of a journal that Open refuses,
+// Takeover makes the caller's machine the owner of a state database that Open refuses,
 // because another machine may own it or because it is not as it was left here.
-// From then on the journal's memory of what a destination holds is not relied on:
+// From then on the state database's memory of what a destination holds is not relied on:
 // all that would be sent is looked for there first, and unfinished runs are planned
-// anew. What was in flight stays in doubt. A journal that another process on this
+// anew. What was in flight stays unconfirmed. A state database that another process on this
 // machine owns is an ErrInUse; it is never taken away.
 func Takeover(ctx context.Context, path string) error {
 	s, err := usual.open(ctx, path, true)
@@ -132,7 +132,7 @@ func Takeover(ctx context.Context, path string) error {
 	return s.Close()
 }
 
-// open is the one door to writing: whatever makes or changes a journal comes through here.
+// open is the one door to writing: whatever makes or changes a state database comes through here.
 func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	return s, err
 }
 
-// prepareFile makes the file of a journal that is not there yet, and reports whether it
-// did. What lies beside it then tells of a journal that is no more.
+// prepareFile makes the file of a state database that is not there yet, and reports whether it
+// did. What lies beside it then tells of a state database that is no more.
 func (s *Store) prepareFile() (fresh bool, err error) {
 	fresh, err = isFresh(s.path)
 	if err != nil || !fresh {
@@ -194,7 +194,7 @@ func (s *Store) prepareFile() (fresh bool, err error) {
 	return true, errors.Join(s.mark.Forget(), pagesums.Drop(s.path), disk.Remove(s.path+disk.WALSuffix), disk.MakeFile(s.path))
 }
 
-// isFresh reports whether there is no journal at a path, or an empty file.
+// isFresh reports whether there is no state database at a path, or an empty file.
 func isFresh(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -203,8 +203,8 @@ func isFresh(path string) (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
-// OpenReadOnly opens the journal at path for reading, also while another process
-// owns it. A journal that is not there is an fs.ErrNotExist. One on a network file system
+// OpenReadOnly opens the state database at path for reading, also while another process
+// owns it. A state database that is not there is an fs.ErrNotExist. One on a network file system
 // can be read.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := disk.Resolve(path)
@@ -215,7 +215,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	if err := probe(ctx, path); errors.Is(err, errNoSchema) {
-		return nil, fmt.Errorf("open journal %s: %w", path, err)
+		return nil, fmt.Errorf("open state database %s: %w", path, err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// openReading opens a journal for reading. Readers share a file that they make beside
-// it; where that cannot be, a journal that is at rest can be read all the same.
+// openReading opens a state database for reading. Readers share a file that they make beside
+// it; where that cannot be, a state database that is at rest can be read all the same.
 func openReading(ctx context.Context, path string, connections int) (*sql.DB, error) {
 	db, err := connect(path, reading, connections)
 	if err != nil {
@@ -246,17 +246,17 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	return connect(path, immutable, connections)
 }
 
-// hasLog reports whether there is a write-ahead log beside a journal with anything
+// hasLog reports whether there is a write-ahead log beside a state database with anything
 // in it.
 func hasLog(path string) bool {
 	info, err := os.Stat(path + disk.WALSuffix)
 	return err == nil && info.Size() > 0
 }
 
-// Path is the absolute path of the journal.
+// Path is the absolute path of the state database.
 func (s *Store) Path() string { return s.path }
 
-// Close gives up ownership and closes the journal.
+// Close gives up ownership and closes the state database.
 func (s *Store) Close() error {
 	var errs []error
 	if s.owns {
@@ -286,7 +286,7 @@ const (
 	immutable // reading where not even the files can be made that readers share
 )
 
-// connect opens the database with everything that the journal relies on.
+// connect opens the database with everything that the state database relies on.
 // busy_timeout comes first: the other pragmas may have to wait.
 //
 // The caches are small, in KiB for each connection: who reads, reads in order of keys or
@@ -308,7 +308,7 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	}
 	db, err := sql.Open(counts.Driver, "file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
-		return nil, fmt.Errorf("open journal %s: %w", path, err)
+		return nil, fmt.Errorf("open state database %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)

@@ -64,7 +64,7 @@ func (s *Store) Folders(ctx context.Context, destination, category string) (map[
 	return s.pairsOfText(ctx, "list folders", `SELECT path, id FROM folders WHERE destination = ? AND category = ?`, destination, category)
 }
 
-// PathOfFolder finds the path of a folder within its category; ErrNotFound if the journal
+// PathOfFolder finds the path of a folder within its category; ErrNotFound if the state database
 // does not know the folder.
 func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
 	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
@@ -116,7 +116,7 @@ func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string)
 }
 
 // ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
-// asset that the journal does not know.
+// asset that the state database does not know.
 func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.Write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND category = ? AND path = ?`, pair, category, path)
@@ -207,7 +207,7 @@ func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]t
 }
 
 // MissingFolders counts the folders that the planned items of a run go to and that the
-// journal does not know, with those around them, and the folders it knows, or
+// state database does not know, with those around them, and the folders it knows, or
 // categories, in which somebody has to look for them first.
 func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
 	// What is left of a path without the characters after its last slash is its parent.

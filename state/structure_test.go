@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Folders are counted with those around them, each once, unless the journal knows them.
+// Folders are counted with those around them, each once, unless the state database knows them.
 func TestMissingFolders(t *testing.T) {
 	j := begin(t)
 	ctx, to := t.Context(), j.pair.Destination

@@ -13,42 +13,42 @@ import (
 // a receipt.
 type Candidate struct {
 	Item
-	Gone   bool
-	Digest []byte // of the receipt, if it is gone
+	Deleted  bool
+	Checksum []byte // of the receipt, if it is gone
 }
 
-// MoveCandidates lists the objects that a run would create, parked ones included, and those
+// MoveCandidates lists the objects that a run would create, out of retries ones included, and those
 // that it did not find, which have an obstacle that says so, unless it has trashed their
 // assets already; as far as there are both of a size, ordered by size and key: as they
 // are when the list begins.
 func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
 	scan := func(rows *sql.Rows) (c Candidate, err error) {
 		var asset string
-		if c.Item, err = scanItemAnd(rows, &c.Gone, &c.Digest, &asset); c.Gone {
+		if c.Item, err = scanItemAnd(rows, &c.Deleted, &c.Checksum, &asset); c.Deleted {
 			c.Asset = asset
 		}
 		return c, err
 	}
 	return spooled(ctx, s.r, "look for moves", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
-		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.digest FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
+		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.checksum FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
 			coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
-		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'parked'))
+		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
 		ORDER BY size, key`, run, pair, absent)
 }
 
 // Recased lists the new objects of a run that want the place of the asset of an object that
-// it did not find, which has an obstacle that says so. Origin is the key of that, and Asset
+// it did not find, which has an obstacle that says so. PreviousKey is the key of that, and Asset
 // its asset. They are ordered by place and key.
 func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]Item, error) {
 	return query(ctx, s.r, "look for names in another case", func(rows *sql.Rows) (i Item, err error) {
 		var former, asset string
 		i, err = scanItemAnd(rows, &former, &asset)
-		i.Origin, i.Asset = sources.Key(former), asset
+		i.PreviousKey, i.Asset = sources.Key(former), asset
 		return i, err
 	}, `WITH gone AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
 			WHERE g.run = ?1 AND g.obstacle = ?3 AND g.state <> 'done')
 		SELECT `+itemColumns+`, former, held FROM items JOIN gone ON slot = place
-		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND origin = '' ORDER BY slot, key, former`, run, pair, absent)
+		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND previous_key = '' ORDER BY slot, key, former`, run, pair, absent)
 }
 
 // AddDrift makes items of objects that are unchanged at the source, and so far only counted,
@@ -82,7 +82,7 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, e
 	return key, err
 }
 
-// An Ending is what the journal learns from a sync that comes to its end.
+// An Ending is what the state database learns from a sync that comes to its end.
 type Ending struct {
 	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
 	Retried bool   // all that had failed before was looked for
@@ -103,12 +103,12 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag, content_type = i.content_type
-			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'describe' AND i.state = 'done') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
+			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'update_metadata' AND i.state = 'done') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
 		if e.Remapped {
-			if err := noteUndescribed(ctx, tx, run); err != nil {
+			if err := notePendingMetadata(ctx, tx, run); err != nil {
 				return err
 			}
 		}
@@ -122,16 +122,16 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	})
 }
 
-// noteUndescribed notes which assets of objects that a run has an item of it has not described
+// notePendingMetadata notes which assets of objects that a run has an item of it has not described
 // by its rules. Those that it moved went with what they said before.
-func noteUndescribed(ctx context.Context, tx *sql.Tx, run Run) error {
-	_, err := tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 1 WHERE pair = ?1
+func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
+	_, err := tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 1 WHERE pair = ?1
 		AND key IN (SELECT key FROM items WHERE run = ?2
 		AND action NOT IN ('unchanged', 'conflict') AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
 	return wrap("note what is not described", err)
 }
 
-// NoteSync notes of a plan why a guard keeps it, or a part of it, from being carried out, and
+// NoteSync notes of a plan why a safety check keeps it, or a part of it, from being carried out, and
 // the key up to which it compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
 	return s.Write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {

@@ -51,13 +51,13 @@ func (k Kind) Has(i Item) bool {
 func (k Kind) condition() string {
 	switch k {
 	case OneByOne:
-		return ` AND action <> 'move' AND action <> 'trash' AND (action <> 'adopt' OR origin = '')`
+		return ` AND action <> 'move' AND action <> 'trash' AND (action <> 'adopt' OR previous_key = '')`
 	case Moves:
 		return ` AND action = 'move'`
 	case Trashes:
 		return ` AND action = 'trash'`
 	case Joins:
-		return ` AND action = 'adopt' AND origin <> ''`
+		return ` AND action = 'adopt' AND previous_key <> ''`
 	}
 	return ""
 }
@@ -105,8 +105,8 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 // first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.Write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
-		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND `+onTakeDue.condition()+` AND due_at <= ?3
-			ORDER BY due_at, key LIMIT ?4`, now.UnixMilli(), n)
+		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND `+onTakeDue.condition()+` AND retry_at <= ?3
+			ORDER BY retry_at, key LIMIT ?4`, now.UnixMilli(), n)
 		return err
 	})
 	return items, err
@@ -117,7 +117,7 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	if err := onTakeDue.isPossible(ctx, tx, run); err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?2, due_at = NULL
+	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?2, retry_at = NULL
 		WHERE run = ?1 AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{run, serverTime.UnixMilli()}, args...)...)
 	if err != nil {
 		return nil, err
@@ -125,19 +125,19 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	return scanAll(rows, scanItems())
 }
 
-// NextDue is when the first waiting item of a run is due, and how many wait; the
+// NextRetry is when the first waiting item of a run is due, and how many wait; the
 // zero time if none does.
-func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting int64, err error) {
+func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryScheduled int64, err error) {
 	var first int64
-	err = s.r.row(ctx, "find the next item that waits", `SELECT coalesce(min(due_at), 0), count(*) FROM`+inFlightOf+` AND state = 'waiting'`, run).
-		Scan(&first, &waiting)
-	if waiting > 0 {
+	err = s.r.row(ctx, "find the next item that waits", `SELECT coalesce(min(retry_at), 0), count(*) FROM`+inFlightOf+` AND state = 'retry_scheduled'`, run).
+		Scan(&first, &retryScheduled)
+	if retryScheduled > 0 {
 		due = fromMillis(first)
 	}
-	return due, waiting, err
+	return due, retryScheduled, err
 }
 
-// Resend marks items in doubt, of which the destination knows nothing, as being
+// Resend marks items unconfirmed, of which the destination knows nothing, as being
 // sent once more.
 func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
 	return s.Write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
@@ -176,27 +176,27 @@ func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) erro
 	})
 }
 
-// OthersInDoubt counts the items of other sources of a destination that are being sent
-// or in doubt, and may bring something there, taken after a time, and gives the size of the largest.
-func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
+// OthersUnconfirmed counts the items of other sources of a destination that are being sent
+// or unconfirmed, and may bring something there, taken after a time, and gives the size of the largest.
+func (s *Store) OthersUnconfirmed(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
 	err = s.r.row(ctx, "look for doubts of others", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
-		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'describe') AND `+inFlight+`
-		AND items.state <> 'sent' AND items.state <> 'waiting' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
+		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'update_metadata') AND `+inFlight+`
+		AND items.state <> 'sent' AND items.state <> 'retry_scheduled' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, err
 }
 
-// Interrupted puts every item that a former process was sending in doubt, and
+// Interrupted puts every item that a former process was sending unconfirmed, and
 // returns all that are. There are at most about as many as that process held.
 // Items that were sent are not among them: their assets are known.
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	err := s.Write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
+		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'unconfirmed', class = 'transient', error = 'the process ended while sending'
 			WHERE run = ?1 AND key IN (SELECT key FROM`+inFlightOf+` AND `+onInterrupted.condition()+`)`, run)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "list items in doubt", scanItems(),
-		`SELECT `+itemColumns+` FROM`+inFlightOf+` AND state = 'in_doubt' ORDER BY key`, run)
+	return query(ctx, s.r, "list items unconfirmed", scanItems(),
+		`SELECT `+itemColumns+` FROM`+inFlightOf+` AND state = 'unconfirmed' ORDER BY key`, run)
 }

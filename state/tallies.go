@@ -16,10 +16,10 @@ type Tally struct {
 
 // inFlight holds for items that are few at a time, or wait. It is the condition of the
 // index items_open.
-const inFlight = `(items.state = 'sending' OR items.state = 'sent' OR items.state = 'in_doubt' OR items.state = 'waiting')`
+const inFlight = `(items.state = 'sending' OR items.state = 'sent' OR items.state = 'unconfirmed' OR items.state = 'retry_scheduled')`
 
 func (st ItemState) isInFlight() bool {
-	return st == ItemSending || st == ItemSent || st == ItemInDoubt || st == ItemWaiting
+	return st == ItemSending || st == ItemSent || st == ItemUnconfirmed || st == ItemRetryScheduled
 }
 
 // inFlightOf chooses those of a run, of which there is an index. SQLite has to be told:
@@ -37,7 +37,7 @@ func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
 		UNION ALL SELECT action, reason, state, count(*), sum(size) FROM`+inFlightOf+` GROUP BY 1, 2, 3
 		UNION ALL SELECT coalesce(action, ''), reason, items.state, count(*), sum(size) FROM runs CROSS JOIN items ON run = num
 		WHERE num = ?1 AND tallied = 0 AND NOT `+inFlight+` GROUP BY 1, 2, 3
-		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes
+		UNION ALL SELECT 'unchanged', 'as the state database remembers it', 'skipped', unchanged, unchanged_bytes
 		FROM runs WHERE num = ?1 AND unchanged > 0
 		ORDER BY 1, 2, 3`, run)
 }

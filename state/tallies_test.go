@@ -49,7 +49,7 @@ func TestTalliesAreWhatIsCounted(t *testing.T) {
 	}
 }
 
-// A history is a journal to which anything may happen that can.
+// A history is a state database to which anything may happen that can.
 type history struct {
 	*journey
 	random *rand.Rand
@@ -100,7 +100,7 @@ func (h *history) decideAll() error {
 		case 1:
 			d.Action, d.State, d.Reason = Conflict, ItemConflict, "something else"
 		case 2:
-			d.State, d.Reason = ItemParked, "failed"
+			d.State, d.Reason = ItemRetriesExhausted, "failed"
 		}
 		items = append(items, d)
 	}
@@ -132,13 +132,13 @@ func (h *history) some(states ...ItemState) (keys []sources.Key) {
 
 func (h *history) advanceSome() error {
 	var outcomes []Outcome
-	for _, key := range h.some(ItemSending, ItemInDoubt) {
+	for _, key := range h.some(ItemSending, ItemUnconfirmed) {
 		if _, err := h.Receipt(h.Context(), h.pair.ID, key); err == nil { // of an earlier run
 			outcomes = append(outcomes, Outcome{Key: key, State: ItemChanged, Class: "transient"})
 			continue
 		}
 		o := []Outcome{done(string(key)), done(string(key)), done(string(key)), {Key: key, State: ItemFailed, Class: "permanent", Error: "refused"},
-			{Key: key, State: ItemInDoubt, Class: "transient"}, {Key: key, State: ItemWaiting, DueAt: modified},
+			{Key: key, State: ItemUnconfirmed, Class: "transient"}, {Key: key, State: ItemRetryScheduled, RetryAt: modified},
 			{Key: key, State: ItemSent, Receipt: receipt(string(key), string("asset of "+key))}}[h.random.IntN(7)]
 		if o.State == ItemDone && h.random.IntN(8) == 0 {
 			o.Receipt.Asset = "one for all"
@@ -157,7 +157,7 @@ func (h *history) releaseSome() error {
 }
 
 func (h *history) resendSome() error {
-	return h.Resend(h.Context(), h.run.Num, h.some(ItemInDoubt), modified)
+	return h.Resend(h.Context(), h.run.Num, h.some(ItemUnconfirmed), modified)
 }
 
 func (h *history) wakeSome() error {

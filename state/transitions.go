@@ -36,7 +36,7 @@ const (
 var (
 	// decidedStates are those in which a decided item starts. It can be decided again until it
 	// is taken.
-	decidedStates = []ItemState{ItemPlanned, ItemSkipped, ItemConflict, ItemFailed, ItemParked, ItemChanged}
+	decidedStates = []ItemState{ItemPlanned, ItemSkipped, ItemConflict, ItemFailed, ItemRetriesExhausted, ItemChanged}
 	plannable     = slices.Concat([]ItemState{ItemStaged}, decidedStates)
 )
 
@@ -54,16 +54,16 @@ var transitions = [...]struct {
 	onDecided:     {Planning, plannable, decidedStates, "attempts = 0"},
 	onDecidedMove: {Planning, plannable, []ItemState{noItem}, "attempts = 0"}, // the item of the former key
 	onTake:        {Applying, []ItemState{ItemPlanned}, []ItemState{ItemSending}, ""},
-	onTakeDue:     {Applying, []ItemState{ItemWaiting}, []ItemState{ItemSending}, ""}, // from due_at on
+	onTakeDue:     {Applying, []ItemState{ItemRetryScheduled}, []ItemState{ItemSending}, ""}, // from retry_at on
 	onRelease:     {"", []ItemState{ItemSending}, []ItemState{ItemPlanned}, ""},
-	onInterrupted: {"", []ItemState{ItemSending}, []ItemState{ItemInDoubt}, ""},
-	onResend:      {"", []ItemState{ItemInDoubt}, []ItemState{ItemSending}, ""},
-	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemInDoubt},
-		[]ItemState{ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemChanged, ItemInDoubt}, ""},
-	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessBrings},     // the same
-	onGiveUp:    {"", []ItemState{ItemWaiting}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
-	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                          // if its plan gives way
+	onInterrupted: {"", []ItemState{ItemSending}, []ItemState{ItemUnconfirmed}, ""},
+	onResend:      {"", []ItemState{ItemUnconfirmed}, []ItemState{ItemSending}, ""},
+	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemUnconfirmed},
+		[]ItemState{ItemSent, ItemDone, ItemRetryScheduled, ItemFailed, ItemChanged, ItemUnconfirmed}, ""},
+	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessBrings},            // the same
+	onGiveUp:    {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
+	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if its plan gives way
 }
 
 // unlessBrings holds for items by which nothing of the source was to arrive.

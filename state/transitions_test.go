@@ -14,8 +14,8 @@ import (
 	"assetferry/sources"
 )
 
-var everyItemState = []ItemState{noItem, ItemStaged, ItemPlanned, ItemSending, ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemParked,
-	ItemChanged, ItemSkipped, ItemConflict, ItemInDoubt}
+var everyItemState = []ItemState{noItem, ItemStaged, ItemPlanned, ItemSending, ItemSent, ItemDone, ItemRetryScheduled, ItemFailed, ItemRetriesExhausted,
+	ItemChanged, ItemSkipped, ItemConflict, ItemUnconfirmed}
 
 // A trigger makes an event happen to an item.
 type trigger struct {
@@ -58,7 +58,7 @@ var triggers = []trigger{
 	{"DecidedMove", onDecidedMove, false, false, func(j *journey, key string, _ ItemState) error {
 		j.put("moved", situation{ItemStaged, 0})
 		i := decided("moved", Move, ItemPlanned)
-		i.Origin = sources.Key(key)
+		i.PreviousKey = sources.Key(key)
 		return j.Decided(j.Context(), j.run.Num, []Item{i})
 	}},
 	{"Take", onTake, false, false, func(j *journey, _ string, _ ItemState) error {
@@ -88,7 +88,7 @@ var triggers = []trigger{
 	}},
 	{"Relist", onRelist, false, false, func(j *journey, _ string, _ ItemState) error { return j.Relist(j.Context(), j.run.Num) }},
 	{"Supersede", onSupersede, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(dropUndone) }},
-	{"GiveUp", onGiveUp, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(failWaiting) }},
+	{"GiveUp", onGiveUp, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(failScheduled) }},
 	{"Begin", onBegin, false, false, func(j *journey, _ string, _ ItemState) error {
 		_, err := j.Begin(j.Context(), j.pair, "plan", json.RawMessage("{}"))
 		return err
@@ -107,8 +107,8 @@ type situation struct {
 }
 
 // situations are all that there are. What fails may have been decided to.
-var situations = []situation{{noItem, 0}, {ItemStaged, 0}, {ItemPlanned, 0}, {ItemSkipped, 0}, {ItemConflict, 0}, {ItemFailed, 0}, {ItemParked, 0}, {ItemChanged, 0},
-	{ItemPlanned, 1}, {ItemSending, 1}, {ItemSent, 1}, {ItemDone, 1}, {ItemWaiting, 1}, {ItemFailed, 1}, {ItemChanged, 1}, {ItemInDoubt, 1}}
+var situations = []situation{{noItem, 0}, {ItemStaged, 0}, {ItemPlanned, 0}, {ItemSkipped, 0}, {ItemConflict, 0}, {ItemFailed, 0}, {ItemRetriesExhausted, 0}, {ItemChanged, 0},
+	{ItemPlanned, 1}, {ItemSending, 1}, {ItemSent, 1}, {ItemDone, 1}, {ItemRetryScheduled, 1}, {ItemFailed, 1}, {ItemChanged, 1}, {ItemUnconfirmed, 1}}
 
 // TestTransitions makes every event happen to an item in every situation, towards every state.
 func TestTransitions(t *testing.T) {
@@ -173,19 +173,19 @@ func TestTransitionsByState(t *testing.T) {
 		}
 	}
 	want := map[ItemState]ways{
-		noItem:       {" DecidedMove Relist Supersede Begin", " Stage AddDrift StageUndo"},
-		ItemStaged:   {" Stage AddDrift StageUndo", " Decided DecidedMove Relist Supersede Begin"},
-		ItemPlanned:  {" Stage AddDrift Decided Release", " Decided DecidedMove Take Relist Supersede Begin"},
-		ItemSkipped:  {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
-		ItemConflict: {" Stage AddDrift StageUndo Decided", " Decided DecidedMove Relist Begin"},
-		ItemParked:   {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
-		ItemFailed:   {" Stage AddDrift Decided Record GiveUp", " Decided DecidedMove Relist Begin"},
-		ItemChanged:  {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
-		ItemSending:  {" Take TakeDue Resend", " Release Interrupted Record"},
-		ItemSent:     {" Record", " Record"},
-		ItemInDoubt:  {" Interrupted Record", " Resend Record"},
-		ItemWaiting:  {" Record", " TakeDue Relist GiveUp"},
-		ItemDone:     {" Record", ""},
+		noItem:               {" DecidedMove Relist Supersede Begin", " Stage AddDrift StageUndo"},
+		ItemStaged:           {" Stage AddDrift StageUndo", " Decided DecidedMove Relist Supersede Begin"},
+		ItemPlanned:          {" Stage AddDrift Decided Release", " Decided DecidedMove Take Relist Supersede Begin"},
+		ItemSkipped:          {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
+		ItemConflict:         {" Stage AddDrift StageUndo Decided", " Decided DecidedMove Relist Begin"},
+		ItemRetriesExhausted: {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
+		ItemFailed:           {" Stage AddDrift Decided Record GiveUp", " Decided DecidedMove Relist Begin"},
+		ItemChanged:          {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
+		ItemSending:          {" Take TakeDue Resend", " Release Interrupted Record"},
+		ItemSent:             {" Record", " Record"},
+		ItemUnconfirmed:      {" Interrupted Record", " Resend Record"},
+		ItemRetryScheduled:   {" Record", " TakeDue Relist GiveUp"},
+		ItemDone:             {" Record", ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(ways{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -224,7 +224,7 @@ func (j *journey) reset(st RunState, from situation, targets ...ItemState) {
 	}
 }
 
-// force changes the journal as no method does.
+// force changes the state database as no method does.
 func (j *journey) force(stmt string, args ...any) {
 	j.Helper()
 	_, err := j.w.ExecContext(j.Context(), stmt, args...)
@@ -242,10 +242,10 @@ func (j *journey) put(key string, at situation) {
 	if i.Action != "" {
 		action = i.Action
 	}
-	if at.state == ItemWaiting {
+	if at.state == ItemRetryScheduled {
 		due = modified.UnixMilli()
 	}
-	j.force(`INSERT INTO items (run, key, size, time, version_tag, obstacle, action, state, attempts, intent_at, due_at, asset)
+	j.force(`INSERT INTO items (run, key, size, time, version_tag, obstacle, action, state, attempts, intent_at, retry_at, asset)
 		VALUES (?, ?, 10, 0, '', '', ?, ?, ?, 1, ?, ?)`, j.run.Num, key, action, at.state, at.attempts, due, i.Asset)
 }
 
@@ -268,7 +268,7 @@ func fitting(key string, st ItemState) Item {
 
 // towards is the outcome of an item that comes to a state.
 func towards(key string, st ItemState) Outcome {
-	o := Outcome{Key: sources.Key(key), State: st, Class: "transient", Error: "why", DueAt: modified}
+	o := Outcome{Key: sources.Key(key), State: st, Class: "transient", Error: "why", RetryAt: modified}
 	if st == ItemSent || st == ItemDone {
 		o.Receipt = receipt(key, "asset of "+key)
 	}

@@ -21,15 +21,15 @@ const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS
 // createdBy holds for receipts of what their run created. One may also be of an asset that
 // was there and only got what it lacked.
 const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = c.run AND i.key = c.key
-	AND i.action IN ('replace', 'describe', 'move'))`
+	AND i.action IN ('replace', 'update_metadata', 'move'))`
 
 // undoable lists what an undo of a run has to look at, as items have it, with the names of
 // runs that came after it and had other objects share an asset, or changed an object again:
 // what the run wrote last, what it trashed, and what is not as it left it.
 const undoable = ` FROM (
 	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
-		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.origin, '') AS origin,
-		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.digest = c.digest AND a.run > ?2 LIMIT 1), '') AS shared, '' AS later
+		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.previous_key, '') AS previous_key,
+		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '') AS shared, '' AS later
 		FROM (SELECT c.*` + changedBy + `) c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
 	UNION ALL
 	SELECT ` + formerPlace + `, '', coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
@@ -115,7 +115,7 @@ func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) e
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
-			origin, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, origin,
+			previous_key, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, previous_key,
 			CASE run WHEN '' THEN NULL ELSE 'conflict' END, why, CASE run WHEN '' THEN 'staged' ELSE 'conflict' END,
 			CASE run WHEN '' THEN '' ELSE why || ': ' || run END
 			FROM (SELECT *, later || shared AS run, CASE WHEN later <> '' THEN ?4 WHEN shared <> '' THEN ?5 ELSE '' END AS why`+undoable+`)
@@ -124,7 +124,7 @@ func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) e
 	})
 }
 
-// An Undoing is an item of an undo, and what the journal knows of what the run did to it.
+// An Undoing is an item of an undo, and what the state database knows of what the run did to it.
 type Undoing struct {
 	Item
 	Was    Action          // what the run did
@@ -268,7 +268,7 @@ func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err e
 }
 
 // forgetPlaces has the next plan look into the places of chosen items: somebody may get
-// their assets back from the trash, and the journal does not know them any more.
+// their assets back from the trash, and the state database does not know them any more.
 func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND (category, path) IN
 		(SELECT `+categoryColumn+`, folder FROM items WHERE run = ? AND `+chosen+`)`, append([]any{pair, run}, args...)...)

@@ -48,7 +48,7 @@ func (j *journey) wantSound() {
 	problems, err := j.Check(j.Context())
 	must(j, err)
 	if len(problems) > 0 {
-		j.Errorf("the journal is not sound: %q", problems)
+		j.Errorf("the state database is not sound: %q", problems)
 	}
 }
 
@@ -213,13 +213,13 @@ func TestBeginUndo(t *testing.T) {
 }
 
 // Whoever waits for uploads of other sources does not wait for what they trash.
-func TestTrashingIsNoDoubtOfOthers(t *testing.T) {
+func TestTrashingIsNoUnconfirmedOfOthers(t *testing.T) {
 	j := finished(t)
 	j.undo()
 	other, err := j.Pair(t.Context(), "another source", j.pair.Destination, "")
 	must(t, err)
-	if n, _, err := j.OthersInDoubt(t.Context(), other, time.Now().Add(-time.Hour)); err != nil || n != 0 {
-		t.Errorf("%d in doubt (%v)", n, err)
+	if n, _, err := j.OthersUnconfirmed(t.Context(), other, time.Now().Add(-time.Hour)); err != nil || n != 0 {
+		t.Errorf("%d unconfirmed (%v)", n, err)
 	}
 }
 

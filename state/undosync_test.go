@@ -11,7 +11,7 @@ import (
 	"assetferry/sources"
 )
 
-// An evening is what a journal has of a pair, in all detail.
+// An evening is what a state database has of a pair, in all detail.
 type evening struct {
 	receipts, kept, described, orphans, names []string
 	sum                                       ReceiptSum
@@ -21,8 +21,8 @@ func (j *journey) evening() (e evening) {
 	j.Helper()
 	db := raw(j, j.path)
 	for query, into := range map[string]*[]string{
-		`SELECT json_array(key, size, time, version_tag, hex(digest), asset, name, extension, category, folder, url, slot, adopted,
-			undescribed, modified, run, done_at, images, base) FROM receipts ORDER BY key`: &e.receipts,
+		`SELECT json_array(key, size, time, version_tag, hex(checksum), asset, name, extension, category, folder, url, slot, adopted,
+			metadata_pending, modified, run, done_at, images, base) FROM receipts ORDER BY key`: &e.receipts,
 		`SELECT json_array(key, content_type, metadata, tags) FROM descriptions ORDER BY key`: &e.kept,
 		`SELECT json_array(key, metadata) FROM described ORDER BY key`:                        &e.described,
 		`SELECT json_array(key, since, runs) FROM orphans ORDER BY key`:                       &e.orphans,
@@ -55,7 +55,7 @@ func (j *journey) sync(items []Item, outcomes []Outcome) Run {
 	var former []Former
 	page := Page{Done: true}
 	for _, i := range items {
-		if of := cmpOr(string(i.Origin), string(i.Key)); i.Action != Create {
+		if of := cmpOr(string(i.PreviousKey), string(i.Key)); i.Action != Create {
 			former = append(former, Former{i.Key, sources.Key(of), json.RawMessage(`{"name":"former"}`)})
 		}
 		page.Items = append(page.Items, staged(string(i.Key)))
@@ -83,7 +83,7 @@ func cmpOr(a, b string) string {
 func changed(key string, a Action, origin string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
 	was := cmpOr(origin, key)
-	i.Origin, i.Asset = sources.Key(origin), "asset of "+was
+	i.PreviousKey, i.Asset = sources.Key(origin), "asset of "+was
 	o := Outcome{Key: sources.Key(key), State: ItemDone, TakenBack: a == Trash}
 	if a != Trash {
 		o.Receipt, o.InsteadOf = receipt(key, i.Asset), sources.Key(was)
@@ -98,7 +98,7 @@ func (j *journey) everyAction() Run {
 	var items []Item
 	var outcomes []Outcome
 	add := func(i Item, o Outcome) { items, outcomes = append(items, i), append(outcomes, o) }
-	add(changed("a/described", Describe, ""))
+	add(changed("a/described", UpdateMetadata, ""))
 	add(changed("a/new name", Move, "a/moved"))
 	add(changed("a/replaced", Replace, ""))
 	add(changed("a/trashed", Trash, ""))
@@ -138,8 +138,8 @@ func libraryOf(tb testing.TB) *journey {
 	j.exec(`INSERT INTO orphans (pair, key, since, runs) VALUES (?, 'a/trashed', 12345, 2)`, j.pair.ID)
 	j.exec(`INSERT INTO former_keys (pair, key, owner) VALUES (?1, 'a/was', 'a/moved'), (?1, 'a/new name', 'a/moved'), (?1, 'a/moved', 'untouched'),
 		(?1, 'gone', 'a/new name')`, j.pair.ID)
-	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run, digest)
-		SELECT ?1, 'copy', 10, 0, '', key, ?2, digest FROM receipts WHERE pair = ?1 AND key = 'a/moved'`, j.pair.ID, j.run.Num)
+	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run, checksum)
+		SELECT ?1, 'copy', 10, 0, '', key, ?2, checksum FROM receipts WHERE pair = ?1 AND key = 'a/moved'`, j.pair.ID, j.run.Num)
 	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) VALUES (?1, 'a/moved', 'https://old/1', '//old/1'), (?1, 'a/new name', '/2', '/2')`, j.pair.ID)
 	return j
 }
@@ -170,7 +170,7 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	}
 	undoings, err := j.Undoings(ctx, u, keys)
 	must(j, err)
-	inverse := map[Action]Action{"": Trash, Create: Trash, Trash: Create, Move: Move, Replace: Replace, Describe: Describe}
+	inverse := map[Action]Action{"": Trash, Create: Trash, Trash: Create, Move: Move, Replace: Replace, UpdateMetadata: UpdateMetadata}
 	var items []Item
 	for _, key := range keys {
 		i := undoings[key].Item
@@ -183,7 +183,7 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	return u, outcomes
 }
 
-// What a sync did to the journal is taken back as a whole: receipts, what is kept with them,
+// What a sync did to the state database is taken back as a whole: receipts, what is kept with them,
 // what was said of their objects, since when they are gone, and the sums.
 func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
@@ -223,7 +223,7 @@ func TestUndoings(t *testing.T) {
 	}
 	undoings, err := j.Undoings(ctx, u, []sources.Key{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created", "untouched"})
 	must(t, err)
-	for key, action := range map[sources.Key]Action{"a/described": Describe, "a/new name": Move, "a/replaced": Replace, "a/trashed": Trash, "b/created": Create} {
+	for key, action := range map[sources.Key]Action{"a/described": UpdateMetadata, "a/new name": Move, "a/replaced": Replace, "a/trashed": Trash, "b/created": Create} {
 		got := undoings[key]
 		if got.Was != action || got.Why != "because" || got.State != ItemStaged {
 			t.Errorf("%s: %+v", key, got)
@@ -262,7 +262,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	i, o := changed("a/new name", Trash, "")
 	i.Asset = "asset of a/moved"
 	add(i, o)
-	add(changed("a/replaced", Describe, ""))
+	add(changed("a/replaced", UpdateMetadata, ""))
 	again := done("a/trashed")
 	again.Receipt.Asset = "another asset"
 	add(decided("a/trashed", Create, ItemPlanned), again)
@@ -306,7 +306,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	for n := range items {
 		items[n].Action, items[n].Reason, items[n].State = Skip, "gone", ItemSkipped
 	}
-	items[0].Action, items[0].State = Describe, ItemPlanned
+	items[0].Action, items[0].State = UpdateMetadata, ItemPlanned
 	must(t, j.DecideUndo(ctx, u.Num, items))
 	must(t, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
 	must(t, j.SetRunState(ctx, u.Num, Planned, Applying))

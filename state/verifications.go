@@ -19,7 +19,7 @@ type Verification struct {
 	At          time.Time // only read
 	Level       string    // listing, sample or content
 	Receipts    int64     // compared with the listing
-	Contents    int64     // read back and compared byte for byte, by digest
+	Contents    int64     // read back and compared byte for byte, by checksum
 	Differences int64
 	// Sampled are the assets that a sample read back without a difference; only written.
 	Sampled []string

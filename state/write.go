@@ -13,10 +13,10 @@ import (
 )
 
 // Write runs f in one transaction, provided that this process still owns the
-// journal.
+// state database.
 func (s *Store) Write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
 	if s.w == nil {
-		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
+		return fmt.Errorf("state database: %s: %w", op, ErrReadOnly)
 	}
 	return s.hook.around(op, func() error { return s.commit(ctx, op, f) })
 }
@@ -26,7 +26,7 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	if err := s.mark.CatchUp(); err != nil {
 		return wrap(op, err)
 	}
-	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the journal does
+	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the state database does
 	if err != nil {
 		return wrap(op, err)
 	}
@@ -78,12 +78,12 @@ func interrupted(ctx context.Context, op string, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("journal: %s: %w", op, context.Cause(ctx))
+	return fmt.Errorf("state database: %s: %w", op, context.Cause(ctx))
 }
 
 func wrap(op string, err error) error {
-	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
+	if err == nil || strings.HasPrefix(err.Error(), "state database: ") {
 		return err
 	}
-	return fmt.Errorf("journal: %s: %w", op, disk.Classify(err))
+	return fmt.Errorf("state database: %s: %w", op, disk.Classify(err))
 }

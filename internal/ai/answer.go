@@ -10,7 +10,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
@@ -59,7 +59,7 @@ func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error
 	e.Status = resp.StatusCode
 	e.Err = fmt.Errorf("the answer is not readable: %w", outbound.WithoutURL(cause))
 	e.class = retry.Transient
-	e.MayBeBilled, e.InDoubt = r.billable, r.creates
+	e.MayBeBilled, e.Unconfirmed = r.billable, r.creates
 	return e
 }
 
@@ -87,7 +87,7 @@ func (c *Client) refusal(r *request, resp *http.Response) error {
 	e.resend = e.class == retry.Throttled
 	// Only a 4xx says for certain that nothing was done; 408 is said by somebody on the way.
 	definite := e.Status < 500 && e.Status != http.StatusRequestTimeout
-	e.MayBeBilled, e.InDoubt = r.billable && !definite, r.creates && !definite
+	e.MayBeBilled, e.Unconfirmed = r.billable && !definite, r.creates && !definite
 	return e
 }
 
@@ -126,15 +126,15 @@ func parseFault(body []byte) fault {
 
 // outcome is what the limiter learns from a request. What went wrong at our end says nothing
 // about the service, and how long a model thinks says nothing about its load.
-func outcome(ctx context.Context, err error) pace.Outcome {
+func outcome(ctx context.Context, err error) ratelimit.Outcome {
 	e, failed := errors.AsType[*Error](err)
 	switch {
 	case failed && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable):
-		return pace.Outcome{Refused: true, RetryAfter: e.RetryAfter}
+		return ratelimit.Outcome{Refused: true, RetryAfter: e.RetryAfter}
 	case !failed || e.Status != 0:
-		return pace.Outcome{}
+		return ratelimit.Outcome{}
 	case ctx.Err() != nil, isContentError(e.Err), e.class == retry.Fatal:
-		return pace.Outcome{Unknown: true}
+		return ratelimit.Outcome{Unknown: true}
 	}
-	return pace.Outcome{Silent: true}
+	return ratelimit.Outcome{Silent: true}
 }

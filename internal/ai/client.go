@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
@@ -43,9 +43,9 @@ type Options struct {
 	// one of the client's own.
 	Redactor *redact.Redactor
 
-	Limiter *pace.Limiter // decides when a request may be made; nil lets all of them pass
-	Budget  *Budget       // keeps to limits by the minute; nil is none, as on premises
-	Routes  Routes        // what is said of an endpoint here goes before its default
+	Limiter *ratelimit.Limiter // decides when a request may be made; nil lets all of them pass
+	Budget  *Budget            // keeps to limits by the minute; nil is none, as on premises
+	Routes  Routes             // what is said of an endpoint here goes before its default
 	// Compatibility is the version of the list of models; 1 if empty, the only one known.
 	Compatibility string
 	// Language is that of the descriptions of models, such as "de"; the service's own if empty.
@@ -79,7 +79,7 @@ type Client struct {
 	userAgent string
 	redactor  *redact.Redactor
 	policy    retry.Policy
-	limiter   *pace.Limiter
+	limiter   *ratelimit.Limiter
 	budget    *Budget
 	routes    Routes
 	usual     Routes // the default ones, which say in which order values go into paths

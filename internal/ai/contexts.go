@@ -10,7 +10,7 @@ import (
 // refer to it, or that it applies to a family by itself, and that only administrators change
 // it. Where its parts are and what they look like is a guess, all of it. What changes it takes
 // the scope ai:admin; what makes something there is not repeated if it may have arrived, see
-// [ErrInDoubt].
+// [ErrUnconfirmed].
 
 // A Context is a collection of prompts and files, and of instructions, which the documentation
 // does not know of.

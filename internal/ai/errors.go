@@ -21,9 +21,9 @@ var (
 	// there is no usable answer. It must not be made again before somebody has looked: the
 	// reply to a message may be in its conversation.
 	ErrMayBeBilled = errors.New("it may have been billed")
-	// ErrInDoubt says that something that stays may have been made, although there is no
+	// ErrUnconfirmed says that something that stays may have been made, although there is no
 	// usable answer.
-	ErrInDoubt = errors.New("in doubt: it may have been carried out")
+	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
 	// ErrCredits says that the credits are used up. Its status and code are guesses.
 	ErrCredits = errors.New("credits are used up")
 	// ErrModel says that there is no such model, or not any more.
@@ -53,7 +53,7 @@ type Error struct {
 
 	RetryAfter  time.Duration // 0 if the service did not say, which is usual
 	MayBeBilled bool          // see ErrMayBeBilled
-	InDoubt     bool          // see ErrInDoubt
+	Unconfirmed bool          // see ErrUnconfirmed
 
 	class  retry.Class
 	auth   bool   // there was no token to send
@@ -89,7 +89,7 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	}
 	begun := s.begun.Load()
 	e.resend = !begun && e.class.Repeatable()
-	e.MayBeBilled, e.InDoubt = r.billable && begun && e.class != retry.Fatal, r.creates && begun && e.class != retry.Fatal
+	e.MayBeBilled, e.Unconfirmed = r.billable && begun && e.class != retry.Fatal, r.creates && begun && e.class != retry.Fatal
 	return e
 }
 
@@ -142,8 +142,8 @@ func (e *Error) line() string {
 	switch {
 	case e.MayBeBilled:
 		b.WriteString("; " + ErrMayBeBilled.Error())
-	case e.InDoubt:
-		b.WriteString("; " + ErrInDoubt.Error())
+	case e.Unconfirmed:
+		b.WriteString("; " + ErrUnconfirmed.Error())
 	}
 	return b.String()
 }
@@ -167,8 +167,8 @@ func (e *Error) Is(target error) bool {
 		return e.isContext()
 	case ErrMayBeBilled:
 		return e.MayBeBilled
-	case ErrInDoubt:
-		return e.InDoubt
+	case ErrUnconfirmed:
+		return e.Unconfirmed
 	}
 	return false
 }
@@ -186,7 +186,7 @@ func (e *Error) isCredits() bool {
 	return e.Status == http.StatusPaymentRequired || strings.Contains(strings.ToLower(e.Code), "credit")
 }
 
-// Class says whether another try could help. Whoever sees ErrMayBeBilled or ErrInDoubt looks
+// Class says whether another try could help. Whoever sees ErrMayBeBilled or ErrUnconfirmed looks
 // first.
 func (e *Error) Class() retry.Class { return e.class }
 

@@ -57,8 +57,8 @@ func TestKeepsToLimitsOfService(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most := minutes * 75; stats.BilledCalls > most || stats.BilledCalls < most*9/10 {
-			t.Errorf("%d calls in %d minutes, of %d that are allowed", stats.BilledCalls, minutes, most)
+		if most := minutes * 75; stats.BilledRequests > most || stats.BilledRequests < most*9/10 {
+			t.Errorf("%d calls in %d minutes, of %d that are allowed", stats.BilledRequests, minutes, most)
 		}
 		for _, one := range stats.Requests {
 			if one.Status == http.StatusTooManyRequests {

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 )
 
@@ -31,7 +31,7 @@ type request struct {
 	accept   string   // "application/json" if empty
 
 	billable bool         // each time it is carried out it costs, see ErrMayBeBilled
-	creates  bool         // each time it is carried out it makes another thing that stays, see ErrInDoubt
+	creates  bool         // each time it is carried out it makes another thing that stays, see ErrUnconfirmed
 	public   bool         // takes no token
 	secrets  []string     // that are sent, and not shown where an answer repeats them
 	most     int64        // bytes that are read of its answer; 0: maxAnswer
@@ -129,7 +129,7 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 		// Behind the limiter: what it held back would else leave in one go, and be more in a
 		// minute than the budget allows.
 		if err = c.budget.Wait(ctx, r.cost); err != nil {
-			ticket.End(pace.Outcome{Unknown: true})
+			ticket.End(ratelimit.Outcome{Unknown: true})
 		}
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
 )
@@ -77,7 +77,7 @@ func TestResends(t *testing.T) {
 			}
 			n.Store(0)
 			client = serve(t, Options{}, inTurn(&n, append(c.first, refuse(200, `{"id":"1"}`))...))
-			if _, err := client.CreateContext(t.Context(), Context{}); (err == nil) != (c.tries == 0) || errors.Is(err, ErrInDoubt) != c.billed {
+			if _, err := client.CreateContext(t.Context(), Context{}); (err == nil) != (c.tries == 0) || errors.Is(err, ErrUnconfirmed) != c.billed {
 				t.Errorf("context: got %v after %d tries", err, n.Load())
 			}
 		})
@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 			if !strings.Contains(e.Hint(), c.hint) || c.hint == "" && e.Hint() != "" {
 				t.Errorf("hint: got %q, want %q", e.Hint(), c.hint)
 			}
-			for _, one := range []error{ErrCredits, ErrModel, fs.ErrNotExist, fs.ErrExist, ErrConversationInUse, ErrMayBeBilled, ErrInDoubt} {
+			for _, one := range []error{ErrCredits, ErrModel, fs.ErrNotExist, fs.ErrExist, ErrConversationInUse, ErrMayBeBilled, ErrUnconfirmed} {
 				if errors.Is(err, one) != (one == c.is) {
 					t.Errorf("is %q: %v", one, errors.Is(err, one))
 				}
@@ -442,7 +442,7 @@ func TestPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []time.Duration
 		start := time.Now()
-		limiter := pace.New(pace.Options{Max: 4})
+		limiter := ratelimit.New(ratelimit.Options{Max: 4})
 		c := newClient(t, Options{
 			BaseURL: nobody, Limiter: limiter, Budget: NewBudget(Limits{PerUser: Rates{LLMRequests: 63, WebSearches: 6.3}}, nil),
 			Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {

@@ -215,15 +215,15 @@ func TestMissing(t *testing.T) {
 
 // Only under rules that forbid to go on are there objects that keep a plan from being
 // carried out.
-func TestUnmatched(t *testing.T) {
-	i := state.Item{Object: sources.Object{Key: "a.odd"}, Action: state.Skip, Reason: string(migrate.ReasonUnmatched)}
+func TestUnsupported(t *testing.T) {
+	i := state.Item{Object: sources.Object{Key: "a.odd"}, Action: state.Skip, Reason: string(migrate.ReasonUnsupportedType)}
 	for policy, want := range map[string]int64{"stop": 1, "skip": 0} {
 		h := head()
-		h.Rules.Unmatched = policy
+		h.Rules.Unsupported = policy
 		f, err := read(strings.NewReader(written(t, plan(t, h, i))), "plan")
 		must(t, err)
-		if f.Unmatched != want {
-			t.Errorf("%s: %d, want %d", policy, f.Unmatched, want)
+		if f.Unsupported != want {
+			t.Errorf("%s: %d, want %d", policy, f.Unsupported, want)
 		}
 	}
 }

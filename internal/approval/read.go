@@ -24,9 +24,9 @@ type File struct {
 	Noted Noted
 	// Actions has an amount for each action of an item.
 	Actions map[state.Action]Amount
-	// Unmatched counts the objects that no category allows, if the rules forbid to
+	// Unsupported counts the objects that no category allows, if the rules forbid to
 	// carry out a plan that has some.
-	Unmatched int64
+	Unsupported int64
 
 	name  string
 	from  io.ReaderAt
@@ -122,8 +122,8 @@ func read(from io.ReaderAt, name string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i.Reason == string(migrate.ReasonUnmatched) && h.Rules.StopsAtUnmatched() {
-			f.Unmatched++
+		if i.Reason == string(migrate.ReasonUnsupportedType) && h.Rules.StopsAtUnsupported() {
+			f.Unsupported++
 		}
 	}
 	return f, nil
@@ -290,7 +290,7 @@ func (r *reader) item(last string) (i state.Item, err error) {
 }
 
 func actions() []state.Action {
-	return []state.Action{state.Create, state.Adopt, state.Replace, state.Describe, state.Move, state.Trash,
+	return []state.Action{state.Create, state.Adopt, state.Replace, state.UpdateMetadata, state.Move, state.Trash,
 		state.Unchanged, state.Skip, state.Conflict}
 }
 

@@ -37,7 +37,7 @@ func (c *Client) receive(ctx context.Context, r *request, s *sending, resp *http
 	// Only a 4xx says for certain that nothing was made; but 408 is said by somebody
 	// on the way who gave up, and not by the service if it has got everything.
 	definite := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout
-	e.InDoubt = r.creates && complete && !definite
+	e.Unconfirmed = r.creates && complete && !definite
 	e.resend = resp.StatusCode == http.StatusTooManyRequests
 	if e.Err != nil && ctx.Err() != nil {
 		e.Err = outbound.ContextError(ctx)

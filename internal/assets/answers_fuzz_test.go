@@ -70,8 +70,8 @@ func FuzzClient(f *testing.F) {
 				continue // all that could be done is done
 			}
 			refused := status >= 400 && status < 500 && status != http.StatusRequestTimeout
-			if made := strings.HasPrefix(what, "create "); err != nil && errors.Is(err, ErrInDoubt) != (made && !refused) {
-				t.Errorf("%s, status %d: in doubt is %v: %v", what, status, errors.Is(err, ErrInDoubt), err)
+			if made := strings.HasPrefix(what, "create "); err != nil && errors.Is(err, ErrUnconfirmed) != (made && !refused) {
+				t.Errorf("%s, status %d: in doubt is %v: %v", what, status, errors.Is(err, ErrUnconfirmed), err)
 			}
 		}
 	})

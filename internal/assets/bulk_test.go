@@ -265,7 +265,7 @@ func TestRepeats(t *testing.T) {
 			if want := map[bool]int{true: 2, false: 1}[test.repeats]; a.count() != want {
 				t.Errorf("sent %d times, want %d", a.count(), want)
 			}
-			if test.repeats != (err == nil) || test.repeats == errors.Is(err, ErrInDoubt) {
+			if test.repeats != (err == nil) || test.repeats == errors.Is(err, ErrUnconfirmed) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -4,7 +4,7 @@
 // inferences are marked as such where they matter. Its care goes to requests
 // that create something: the service has no idempotency key and accepts equal
 // names, so such a request is never sent again if it may have arrived. Its error
-// then satisfies errors.Is(err, ErrInDoubt).
+// then satisfies errors.Is(err, ErrUnconfirmed).
 package assets
 
 import (
@@ -17,7 +17,7 @@ import (
 
 	"assetferry/internal/assets/paging"
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
@@ -45,9 +45,9 @@ type Options struct {
 	// one of the client's own.
 	Redactor *redact.Redactor
 	// Limiter decides when a request may be made; nil lets all of them pass.
-	Limiter *pace.Limiter
+	Limiter *ratelimit.Limiter
 	// Bandwidth bounds how fast contents are sent; nil is no bound.
-	Bandwidth *pace.Bandwidth
+	Bandwidth *ratelimit.Bandwidth
 	// OnWait is called before each wait between two tries; it may be nil. It is
 	// called from whatever goroutine makes the request.
 	OnWait func(retry.Wait)
@@ -66,8 +66,8 @@ type Client struct {
 	workspace string
 	userAgent string
 	policy    retry.Policy
-	limiter   *pace.Limiter
-	bandwidth *pace.Bandwidth
+	limiter   *ratelimit.Limiter
+	bandwidth *ratelimit.Bandwidth
 	onWait    func(retry.Wait)
 	now       func() time.Time
 

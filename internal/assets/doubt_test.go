@@ -81,14 +81,14 @@ func sayEarly(answer string, over *chan struct{}) scene {
 	}
 }
 
-func TestUploadDoubt(t *testing.T) {
+func TestUploadUnconfirmed(t *testing.T) {
 	var over chan struct{} // closed when an upload has come to its end
 	tests := []struct {
-		name    string
-		size    int64
-		scene   scene
-		inDoubt bool
-		class   retry.Class
+		name        string
+		size        int64
+		scene       scene
+		unconfirmed bool
+		class       retry.Class
 	}{
 		{"cut at once", large, func(net.Conn, *bufio.Reader) {}, false, retry.Transient},
 		{"cut after the head", large, func(_ net.Conn, r *bufio.Reader) { readHead(r) }, false, retry.Transient},
@@ -134,8 +134,8 @@ func TestUploadDoubt(t *testing.T) {
 			if !ok {
 				t.Fatalf("got %v, want an *Error", err)
 			}
-			if got := errors.Is(err, ErrInDoubt); got != tt.inDoubt {
-				t.Errorf("in doubt: got %v, want %v: %v", got, tt.inDoubt, err)
+			if got := errors.Is(err, ErrUnconfirmed); got != tt.unconfirmed {
+				t.Errorf("in doubt: got %v, want %v: %v", got, tt.unconfirmed, err)
 			}
 			if e.Class() != tt.class {
 				t.Errorf("class: got %s, want %s: %v", e.Class(), tt.class, err)
@@ -147,7 +147,7 @@ func TestUploadDoubt(t *testing.T) {
 	}
 }
 
-func TestCreateDoubt(t *testing.T) {
+func TestCreateUnconfirmed(t *testing.T) {
 	kinds := map[string]func(context.Context, *Client) (string, error){
 		"folder": func(ctx context.Context, c *Client) (string, error) {
 			return c.CreateFolder(ctx, NewFolder{Name: "n", CategoryID: "c"})
@@ -158,15 +158,15 @@ func TestCreateDoubt(t *testing.T) {
 		"workspace": func(ctx context.Context, c *Client) (string, error) { return c.CreateWorkspace(ctx, "n") },
 	}
 	for name, create := range kinds {
-		for answer, inDoubt := range map[string]bool{
+		for answer, unconfirmed := range map[string]bool{
 			"500": true, "502": true, "200 x": true, "201 {}": true, `200 {"statusCode":500}`: true, "302": true,
 			"400": false, "403": false, "404": false, "409": false,
 		} {
 			t.Run(name+" "+answer, func(t *testing.T) {
 				a := answers(answer)
 				_, err := create(t.Context(), serve(t, a.ServeHTTP))
-				if got := errors.Is(err, ErrInDoubt); err == nil || got != inDoubt {
-					t.Errorf("in doubt: got %v, want %v: %v", got, inDoubt, err)
+				if got := errors.Is(err, ErrUnconfirmed); err == nil || got != unconfirmed {
+					t.Errorf("in doubt: got %v, want %v: %v", got, unconfirmed, err)
 				}
 				if a.count() != 1 {
 					t.Errorf("sent %d times", a.count())
@@ -191,7 +191,7 @@ func TestCreateRefusedConnection(t *testing.T) {
 	open := u.Open
 	u.Open = func(ctx context.Context) (io.ReadCloser, error) { opened++; return open(ctx) }
 	_, err := c.Upload(t.Context(), u)
-	if errors.Is(err, ErrInDoubt) || !errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.Is(err, ErrUnconfirmed) || !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("got %v", err)
 	}
 	if waits != 4 || opened != 5 {
@@ -213,7 +213,7 @@ func TestCreateUnknownTransport(t *testing.T) {
 				return nil, cut
 			})})
 			_, err := c.Upload(t.Context(), upload(10))
-			if !errors.Is(err, cut) || errors.Is(err, ErrInDoubt) != (read == large) {
+			if !errors.Is(err, cut) || errors.Is(err, ErrUnconfirmed) != (read == large) {
 				t.Errorf("got %v", err)
 			}
 			if want := map[bool]int{true: 5, false: 1}[read == 0]; sent != want {
@@ -237,7 +237,7 @@ func TestUploadCancelled(t *testing.T) {
 			_, _ = r.ReadByte() // until the client is gone
 		})
 		_, err := newClient(t, Options{BaseURL: base}).Upload(ctx, upload(10))
-		for _, want := range []error{ErrInDoubt, cause, context.Canceled} {
+		for _, want := range []error{ErrUnconfirmed, cause, context.Canceled} {
 			if !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
 			}
@@ -254,7 +254,7 @@ func TestUploadCancelled(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r)
 		})
 		_, err := newClient(t, Options{BaseURL: base}).Upload(ctx, upload(large))
-		if errors.Is(err, ErrInDoubt) || !errors.Is(err, cause) {
+		if errors.Is(err, ErrUnconfirmed) || !errors.Is(err, cause) {
 			t.Errorf("got %v, want %v and no doubt", err, cause)
 		}
 	})
@@ -275,7 +275,7 @@ func TestUploadClosesContent(t *testing.T) {
 			return b, nil
 		}
 		_, err := c.Upload(ctx, u)
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrInDoubt) {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnconfirmed) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
@@ -355,7 +355,7 @@ func TestUploadOnStaleConnection(t *testing.T) {
 		}
 		before := posts.Load()
 		_, err := c.Upload(t.Context(), upload(10))
-		if sent := posts.Load() - before; err == nil && sent != 1 || err != nil && !errors.Is(err, ErrInDoubt) {
+		if sent := posts.Load() - before; err == nil && sent != 1 || err != nil && !errors.Is(err, ErrUnconfirmed) {
 			t.Errorf("got %v after %d uploads", err, sent)
 		}
 	}

@@ -47,7 +47,7 @@ type Resize struct {
 // EditToNew makes a new asset of an edited image, beside it and with a name of
 // its own, given without the extension. It is sent again only while it is certain
 // that nothing was made; beyond that the error satisfies
-// errors.Is(err, ErrInDoubt).
+// errors.Is(err, ErrUnconfirmed).
 func (c *Client) EditToNew(ctx context.Context, id, name string, e Edit) (Asset, error) {
 	if name == "" {
 		return Asset{}, errors.New("edit image: the new asset needs a name")

@@ -15,10 +15,10 @@ import (
 )
 
 var (
-	// ErrInDoubt says that a request that creates something may have been
+	// ErrUnconfirmed says that a request that creates something may have been
 	// carried out, although there is no usable answer. It must not be sent
 	// again before somebody has looked.
-	ErrInDoubt = errors.New("in doubt: it may have been carried out")
+	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
 	// ErrSize says that the content of an upload is not of the announced size.
 	ErrSize = outbound.ErrSize
 	// ErrChanged says that the content of an asset was replaced while it was read.
@@ -41,10 +41,10 @@ type Error struct {
 	Data    map[string]any
 	Err     error // what happened to the request or its answer; nil if the service just said no
 
-	RetryAfter time.Duration // 0 if the service did not say
-	Skew       time.Duration // the server's clock minus ours, as far as known
-	InDoubt    bool          // see ErrInDoubt
-	Foreign    bool          // the answer is in no form that the service gives it
+	RetryAfter  time.Duration // 0 if the service did not say
+	Skew        time.Duration // the server's clock minus ours, as far as known
+	Unconfirmed bool          // see ErrUnconfirmed
+	Foreign     bool          // the answer is in no form that the service gives it
 
 	class    retry.Class
 	auth     bool   // there was no token to send
@@ -80,8 +80,8 @@ func (e *Error) line() string {
 	if e.TraceID != "" {
 		b.WriteString(" (trace " + e.TraceID + ")")
 	}
-	if e.InDoubt {
-		b.WriteString("; " + ErrInDoubt.Error())
+	if e.Unconfirmed {
+		b.WriteString("; " + ErrUnconfirmed.Error())
 	}
 	if e.Status == http.StatusUnauthorized && e.Skew.Abs() > worthTelling {
 		b.WriteString("; " + skewText(e.Skew) + ": set the clock, or use --compensate-clock")
@@ -99,18 +99,18 @@ func skewText(skew time.Duration) string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is maps 404 to fs.ErrNotExist, and in doubt to ErrInDoubt.
+// Is maps 404 to fs.ErrNotExist, and in doubt to ErrUnconfirmed.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
 		return e.Status == http.StatusNotFound
-	case ErrInDoubt:
-		return e.InDoubt
+	case ErrUnconfirmed:
+		return e.Unconfirmed
 	}
 	return false
 }
 
-// Class says whether another try could help. Whoever sees ErrInDoubt settles
+// Class says whether another try could help. Whoever sees ErrUnconfirmed settles
 // that first.
 func (e *Error) Class() retry.Class { return e.class }
 

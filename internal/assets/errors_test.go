@@ -48,7 +48,7 @@ func TestStatusToClass(t *testing.T) {
 				if got := IsAuth(err); got != (status == 401 || status == 403) {
 					t.Errorf("about credentials: got %v", got)
 				}
-				if errors.Is(err, ErrInDoubt) {
+				if errors.Is(err, ErrUnconfirmed) {
 					t.Error("in doubt")
 				}
 			})
@@ -87,7 +87,7 @@ func TestErrorText(t *testing.T) {
 		{Error{Op: "upload", Subject: `"a.jpg"`, Status: 400, Message: "extension not allowed", TraceID: "t-1"},
 			`upload "a.jpg": 400 Bad Request: extension not allowed (trace t-1)`},
 		{Error{Op: "list folders", Status: 500}, "list folders: 500 Internal Server Error"},
-		{Error{Op: "upload", Status: 500, InDoubt: true}, "upload: 500 Internal Server Error; in doubt: it may have been carried out"},
+		{Error{Op: "upload", Status: 500, Unconfirmed: true}, "upload: 500 Internal Server Error; in doubt: it may have been carried out"},
 		{Error{Op: "upload", Err: io.ErrUnexpectedEOF}, "upload: unexpected EOF"},
 		{Error{Op: "x", Status: 401, Skew: 5 * time.Minute}, "x: 401 Unauthorized; our clock is 5m0s behind the server's: set the clock, or use --compensate-clock"},
 		{Error{Op: "x", Status: 401, Skew: -31 * time.Second}, "x: 401 Unauthorized; our clock is 31s ahead of the server's: set the clock, or use --compensate-clock"},
@@ -333,7 +333,7 @@ func TestReadOnly(t *testing.T) {
 	_, workspace := c.CreateWorkspace(t.Context(), "n")
 	_, update := c.Update(t.Context(), "x", Changes{})
 	for _, err := range []error{up, folder, category, workspace, update, c.Trash(t.Context(), "x")} {
-		if class, _ := retry.Classify(err); !errors.Is(err, ErrReadOnly) || class != retry.Fatal || errors.Is(err, ErrInDoubt) {
+		if class, _ := retry.Classify(err); !errors.Is(err, ErrReadOnly) || class != retry.Fatal || errors.Is(err, ErrUnconfirmed) {
 			t.Errorf("got %v, %v", err, class)
 		}
 	}

@@ -157,7 +157,7 @@ func TestWrongSize(t *testing.T) {
 					t.Errorf("got %v, want %v", err, want)
 				}
 			}
-			if errors.Is(err, ErrInDoubt) {
+			if errors.Is(err, ErrUnconfirmed) {
 				t.Errorf("in doubt: %v", err)
 			}
 			srv.Close() // waits for its handler

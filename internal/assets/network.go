@@ -17,7 +17,7 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	e := c.newError(r)
 	e.Err = transportError(ctx, s, err)
 	e.class = transportClass(e.Err)
-	e.InDoubt = r.creates && complete
+	e.Unconfirmed = r.creates && complete
 	e.resend = s.untouched() && e.class.Repeatable()
 	return e
 }

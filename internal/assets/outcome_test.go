@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 )
 
@@ -24,20 +24,20 @@ func TestOutcomes(t *testing.T) {
 		name string
 		ctx  context.Context
 		err  error
-		want pace.Outcome
+		want ratelimit.Outcome
 	}{
-		{"done", t.Context(), nil, pace.Outcome{Latency: thought}},
-		{"no", t.Context(), &Error{Status: 404}, pace.Outcome{Latency: thought}},
-		{"unreadable", t.Context(), &Error{Status: 200, Err: io.ErrUnexpectedEOF}, pace.Outcome{Latency: thought}},
-		{"broken", t.Context(), &Error{Status: 500}, pace.Outcome{Latency: thought}},
-		{"too many", t.Context(), &Error{Status: 429}, pace.Outcome{Refused: true}},
-		{"not now", t.Context(), &Error{Status: 503, RetryAfter: time.Minute}, pace.Outcome{Refused: true, RetryAfter: time.Minute}},
-		{"refused, then aborted", aborted, &Error{Status: 503}, pace.Outcome{Refused: true}},
-		{"cut", t.Context(), &Error{Err: io.EOF, class: retry.Transient}, pace.Outcome{Silent: true}},
-		{"stalled", t.Context(), &Error{Err: outbound.StallError{After: stallTimeout}, class: retry.Transient}, pace.Outcome{Silent: true}},
-		{"aborted", aborted, &Error{Err: context.Canceled, class: retry.Transient}, pace.Outcome{Unknown: true}},
-		{"no content", t.Context(), &Error{Err: &BodyError{Op: "read", Err: io.EOF}, class: retry.Transient}, pace.Outcome{Unknown: true}},
-		{"only reads", t.Context(), &Error{Err: ErrReadOnly, class: retry.Fatal}, pace.Outcome{Unknown: true}},
+		{"done", t.Context(), nil, ratelimit.Outcome{Latency: thought}},
+		{"no", t.Context(), &Error{Status: 404}, ratelimit.Outcome{Latency: thought}},
+		{"unreadable", t.Context(), &Error{Status: 200, Err: io.ErrUnexpectedEOF}, ratelimit.Outcome{Latency: thought}},
+		{"broken", t.Context(), &Error{Status: 500}, ratelimit.Outcome{Latency: thought}},
+		{"too many", t.Context(), &Error{Status: 429}, ratelimit.Outcome{Refused: true}},
+		{"not now", t.Context(), &Error{Status: 503, RetryAfter: time.Minute}, ratelimit.Outcome{Refused: true, RetryAfter: time.Minute}},
+		{"refused, then aborted", aborted, &Error{Status: 503}, ratelimit.Outcome{Refused: true}},
+		{"cut", t.Context(), &Error{Err: io.EOF, class: retry.Transient}, ratelimit.Outcome{Silent: true}},
+		{"stalled", t.Context(), &Error{Err: outbound.StallError{After: stallTimeout}, class: retry.Transient}, ratelimit.Outcome{Silent: true}},
+		{"aborted", aborted, &Error{Err: context.Canceled, class: retry.Transient}, ratelimit.Outcome{Unknown: true}},
+		{"no content", t.Context(), &Error{Err: &BodyError{Op: "read", Err: io.EOF}, class: retry.Transient}, ratelimit.Outcome{Unknown: true}},
+		{"only reads", t.Context(), &Error{Err: ErrReadOnly, class: retry.Fatal}, ratelimit.Outcome{Unknown: true}},
 	}
 	for _, tt := range tests {
 		if got := outcomeOf(tt.ctx, tt.err, &sending{thought: thought}); got != tt.want {

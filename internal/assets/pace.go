@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 )
 
@@ -26,15 +26,15 @@ func (c *Client) paced(ctx context.Context, r *request, s *sending, send func() 
 
 // outcomeOf is what the limiter learns from a request. What went wrong at our end
 // says nothing about the service.
-func outcomeOf(ctx context.Context, err error, s *sending) pace.Outcome {
+func outcomeOf(ctx context.Context, err error, s *sending) ratelimit.Outcome {
 	e, failed := err.(*Error)
 	switch {
 	case failed && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable):
-		return pace.Outcome{Refused: true, RetryAfter: e.RetryAfter}
+		return ratelimit.Outcome{Refused: true, RetryAfter: e.RetryAfter}
 	case !failed || e.Status != 0:
-		return pace.Outcome{Latency: s.thought}
+		return ratelimit.Outcome{Latency: s.thought}
 	case ctx.Err() != nil, isBodyError(e.Err), e.class == retry.Fatal:
-		return pace.Outcome{Unknown: true}
+		return ratelimit.Outcome{Unknown: true}
 	}
-	return pace.Outcome{Silent: true}
+	return ratelimit.Outcome{Silent: true}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
 )
@@ -45,7 +45,7 @@ func scripted(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-func pacedClient(t *testing.T, a *script, l *pace.Limiter, b *pace.Bandwidth) *assets.Client {
+func pacedClient(t *testing.T, a *script, l *ratelimit.Limiter, b *ratelimit.Bandwidth) *assets.Client {
 	t.Helper()
 	c, err := assets.New(assets.Options{BaseURL: "http://localhost", Tokens: oneToken{}, Transport: a, Limiter: l, Bandwidth: b})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 			}
 			return scripted(200, `{"id":"x"}`), nil
 		}}
-		c := pacedClient(t, a, pace.New(pace.Options{Max: 4}), nil)
+		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
 		start := time.Now()
 		first := make(chan error)
 		go func() { _, err := c.Asset(t.Context(), "1"); first <- err }()
@@ -91,13 +91,13 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 func TestBudgetIsForTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, ""), nil }}
-		calls := pace.NewCalls(pace.CallLimit{Calls: 3, Window: time.Hour}, time.Now)
-		c := pacedClient(t, a, pace.New(pace.Options{Max: 4, Budget: calls}), nil)
+		calls := ratelimit.NewRequests(ratelimit.RequestLimit{Calls: 3, Window: time.Hour}, time.Now)
+		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4, Budget: calls}), nil)
 		err := send(t.Context(), c, "x")
-		if class, _ := retry.Classify(err); class != retry.Fatal || errors.Is(err, assets.ErrInDoubt) || a.calls != 3 {
+		if class, _ := retry.Classify(err); class != retry.Fatal || errors.Is(err, assets.ErrUnconfirmed) || a.calls != 3 {
 			t.Errorf("after %d calls: %v, want a fatal error after 3", a.calls, err)
 		}
-		if _, ok := errors.AsType[*pace.BudgetError](err); !ok {
+		if _, ok := errors.AsType[*ratelimit.RequestLimitError](err); !ok {
 			t.Errorf("got %v, want a BudgetError in it", err)
 		}
 	})
@@ -106,12 +106,12 @@ func TestBudgetIsForTries(t *testing.T) {
 func TestDrainingSendsNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, "", "Retry-After", "60"), nil }}
-		c := pacedClient(t, a, pace.New(pace.Options{Max: 4}), nil)
+		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
 		stop := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(stop) })
 		start := time.Now()
 		err := send(retry.WithDrain(t.Context(), stop), c, "x")
-		if !errors.Is(err, retry.ErrDraining) || errors.Is(err, assets.ErrInDoubt) || a.calls != 1 || time.Since(start) != time.Second {
+		if !errors.Is(err, retry.ErrDraining) || errors.Is(err, assets.ErrUnconfirmed) || a.calls != 1 || time.Since(start) != time.Second {
 			t.Errorf("after %v and %d calls: %v, want ErrDraining at once", time.Since(start), a.calls, err)
 		}
 	})
@@ -119,12 +119,12 @@ func TestDrainingSendsNothingMore(t *testing.T) {
 
 func TestBandwidthOfUploads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table, err := pace.ParseTimetable("1K")
+		table, err := ratelimit.ParseTimetable("1K")
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(201, `{"id":"x"}`), nil }}
-		c := pacedClient(t, a, nil, pace.NewBandwidth(table, time.Now))
+		c := pacedClient(t, a, nil, ratelimit.NewBandwidth(table, time.Now))
 		start := time.Now()
 		if err := send(t.Context(), c, strings.Repeat("x", 10<<10)); err != nil {
 			t.Fatal(err)

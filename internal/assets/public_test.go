@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 )
 
 // TestPublic asks servers of many kinds, all of which would rather have credentials.
@@ -101,8 +101,8 @@ func TestPublicIsPaced(t *testing.T) {
 	here, elsewhere := httptest.NewServer(answer), httptest.NewServer(answer)
 	defer here.Close()
 	defer elsewhere.Close()
-	budget := pace.NewCalls(pace.CallLimit{Calls: 1, Window: time.Hour}, time.Now)
-	c := newClient(t, Options{BaseURL: here.URL, Limiter: pace.New(pace.Options{Max: 2, Budget: budget})})
+	budget := ratelimit.NewRequests(ratelimit.RequestLimit{Calls: 1, Window: time.Hour}, time.Now)
+	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Budget: budget})})
 	for _, address := range []string{here.URL, elsewhere.URL, elsewhere.URL} {
 		if _, err := c.Public(t.Context(), address+"/file"); err != nil {
 			t.Error(err)

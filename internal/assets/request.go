@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 )
 
@@ -49,7 +49,7 @@ type payload struct {
 	decisive int64
 	open     func(context.Context) (io.ReadCloser, error)
 	// bandwidth bounds how fast it is sent; nil is no bound.
-	bandwidth *pace.Bandwidth
+	bandwidth *ratelimit.Bandwidth
 }
 
 func jsonPayload(value any) *payload {
@@ -110,7 +110,7 @@ func (c *Client) authorized(ctx context.Context, r *request, send func(context.C
 		}
 		err = send(ctx, r, token.secret)
 		e, ok := errors.AsType[*Error](err)
-		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !credential.renew(ctx, token, c.now(), c.followServer) {
+		if second || !ok || e.Status != http.StatusUnauthorized || e.Unconfirmed || !credential.renew(ctx, token, c.now(), c.followServer) {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ type Replacement struct {
 // It is sent again only while it is certain that it was not carried out: one more
 // revision would be made, which counts to the storage, and what somebody else put
 // in place meanwhile would be covered. Beyond that the error satisfies
-// errors.Is(err, ErrInDoubt). [Client.Revisions] tells what became of it, and
+// errors.Is(err, ErrUnconfirmed). [Client.Revisions] tells what became of it, and
 // sending it again does no worse than that.
 func (c *Client) Replace(ctx context.Context, id string, r Replacement) (Asset, error) {
 	if r.Filename == "" || r.Size < 0 || r.Open == nil {

@@ -97,13 +97,13 @@ func TestPing(t *testing.T) {
 	}
 }
 
-func TestSilenceAfterAnUploadIsInDoubt(t *testing.T) {
+func TestSilenceAfterAnUploadIsUnconfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := serveBubble(t, Options{}, hang)
 		defer stop()
 		start := time.Now()
 		_, err := c.Upload(t.Context(), upload(10))
-		if got := time.Since(start); !errors.Is(err, ErrInDoubt) || got != ResponseTimeout {
+		if got := time.Since(start); !errors.Is(err, ErrUnconfirmed) || got != ResponseTimeout {
 			t.Errorf("got %v after %v", err, got)
 		}
 	})
@@ -120,7 +120,7 @@ func TestStalledUpload(t *testing.T) {
 		start := time.Now()
 		_, err := c.Upload(ctx, upload(large))
 		_, stalled := errors.AsType[outbound.StallError](err)
-		if got := time.Since(start); !stalled || errors.Is(err, ErrInDoubt) || got != stallTimeout {
+		if got := time.Since(start); !stalled || errors.Is(err, ErrUnconfirmed) || got != stallTimeout {
 			t.Errorf("got %v after %v", err, got)
 		}
 	})

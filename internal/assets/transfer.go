@@ -61,7 +61,7 @@ func assetAction(id string, action Action) map[string]any {
 // Copy makes copies of assets: with other IDs, which the service does not tell.
 // What it could not do is in a [BulkError]. It is sent again only while it is
 // certain that nothing was made; beyond that the error satisfies
-// errors.Is(err, ErrInDoubt), and what became of the assets in Open is found by
+// errors.Is(err, ErrUnconfirmed), and what became of the assets in Open is found by
 // listing the target.
 func (c *Client) Copy(ctx context.Context, to Target, transfers ...Transfer) error {
 	return c.transfer(ctx, request{op: "copy", route: "/assets/copy", creates: true}, to, transfers)

@@ -35,7 +35,7 @@ func (u Upload) check() error {
 }
 
 // Upload makes an asset. It is sent again only while it is certain that nothing
-// was made; beyond that the error satisfies errors.Is(err, ErrInDoubt). If the
+// was made; beyond that the error satisfies errors.Is(err, ErrUnconfirmed). If the
 // content was not sent to its end, the upload has failed and is not in doubt. If
 // the content could not be read, there is a [BodyError].
 func (c *Client) Upload(ctx context.Context, u Upload) (Asset, error) {

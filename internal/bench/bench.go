@@ -124,12 +124,12 @@ func megabytes(n int64) string {
 type world struct {
 	*bench
 	home
-	bucket  *bucket
-	service *service
-	s3      string // address
-	journal string
-	run     string // which the journal knows, see knowing
-	servers []*http.Server
+	bucket    *bucket
+	service   *service
+	s3        string // address
+	statePath string
+	run       string // which the state database knows, see knowing
+	servers   []*http.Server
 }
 
 // newWorld starts servers on this machine, which close ends.
@@ -139,13 +139,13 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), journal: filepath.Join(dir, "journal.db")}
+	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), statePath: filepath.Join(dir, "state database.db")}
 	self, err := os.Executable()
 	if err := cmp.Or(err, w.serve(w.bucket, &w.s3), w.serve(w.service, &w.service.url)); err != nil {
 		return nil, err
 	}
 	w.home = home{dir, []string{"ASSETFERRY_URL=" + w.service.url, "ASSETFERRY_ENVIRONMENT_ID=" + environment, "ASSETFERRY_ACCESS_KEY=" + strings.Repeat("k", 40),
-		"ASSETFERRY_STATE=" + w.journal, "ASSETFERRY_S3_ENDPOINT=" + w.s3}, self}
+		"ASSETFERRY_STATE=" + w.statePath, "ASSETFERRY_S3_ENDPOINT=" + w.s3}, self}
 	return w, nil
 }
 
@@ -187,10 +187,10 @@ func (w *world) assetferry(command string, args ...string) (usage, []byte, error
 	return u, output, err
 }
 
-// journalSize is how many bytes the journal takes.
-func (w *world) journalSize() (size int64) {
+// stateSize is how many bytes the state database takes.
+func (w *world) stateSize() (size int64) {
 	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(w.journal + suffix); err == nil {
+		if info, err := os.Stat(w.statePath + suffix); err == nil {
 			size += info.Size()
 		}
 	}

@@ -25,7 +25,7 @@ var figures = []figure{
 	{"flat memory", (*bench).flatMemory},
 	{"resume", (*bench).resume},
 	{"large asset", (*bench).largeAsset},
-	{"journal", (*bench).journal},
+	{"state database", (*bench).statePath},
 	{"start", (*bench).start},
 	{"report, urls, status", (*bench).readers},
 	{"verify, undo", (*bench).comparers},
@@ -140,9 +140,9 @@ func (b *bench) plan() ([]row, error) {
 	}}, err
 }
 
-// knowing makes the journal of a world know that everything arrived.
+// knowing makes the state database of a world know that everything arrived.
 func (w *world) knowing() (err error) {
-	w.run, err = writeHistory(w.ctx, w.journal, w.bucket.library, w.service.url)
+	w.run, err = writeHistory(w.ctx, w.statePath, w.bucket.library, w.service.url)
 	return err
 }
 
@@ -253,7 +253,7 @@ func (b *bench) resume() ([]row, error) {
 		w.service.upload.reset()
 		began := time.Now()
 		var err error
-		u, err = w.migrate(flagJobs, "--settle-time=2s")
+		u, err = w.migrate(flagJobs, "--confirm-timeout=2s")
 		if at := w.service.upload.at.Load(); at != nil {
 			first = at.Sub(began)
 		} else {
@@ -295,8 +295,8 @@ func (b *bench) largeAsset() ([]row, error) {
 // time, that of each call, and how many there were, and how many of them failed.
 var syncsIn = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+)?\s+f(?:data)?sync$`)
 
-// journal tells what is kept of an asset, and how often a disk has to be waited for.
-func (b *bench) journal() ([]row, error) {
+// state database tells what is kept of an asset, and how often a disk has to be waited for.
+func (b *bench) statePath() ([]row, error) {
 	l := library{objects: 20_000 / b.scale, folders: 50, size: small}
 	var size int64
 	var u usage
@@ -305,7 +305,7 @@ func (b *bench) journal() ([]row, error) {
 		trace, err := exec.LookPath("strace")
 		if err != nil {
 			u, err = w.migrate()
-			size = w.journalSize()
+			size = w.stateSize()
 			return err
 		}
 		log := filepath.Join(w.home.dir, "trace")
@@ -313,7 +313,7 @@ func (b *bench) journal() ([]row, error) {
 		if _, _, err := w.runWell(trace, args...); err != nil {
 			return err
 		}
-		size = w.journalSize()
+		size = w.stateSize()
 		text, err := os.ReadFile(log)
 		syncs = 0
 		for _, m := range syncsIn.FindAllSubmatch(text, -1) {
@@ -329,7 +329,7 @@ func (b *bench) journal() ([]row, error) {
 		measured = fmt.Sprintf("%.0f bytes; syncs are counted where there is strace", each)
 	}
 	return []row{{
-		figure:   fmt.Sprintf("journal after %d assets with keys of %d bytes", l.objects, len(l.key(0))),
+		figure:   fmt.Sprintf("state database after %d assets with keys of %d bytes", l.objects, len(l.key(0))),
 		baseline: "", measured: measured, must: "600 bytes, 20 syncs", ok: each <= 600 && syncs >= 0 && thousand <= 20, took: u,
 	}}, err
 }
@@ -382,7 +382,7 @@ func (w *world) untilFirstRequest() (time.Duration, error) {
 	return first.Sub(began), nil
 }
 
-// readers measures what only reads the journal.
+// readers measures what only reads the state database.
 func (b *bench) readers() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 2000, size: small}
 	err = b.within(l, 0, func(w *world) error {
@@ -417,7 +417,7 @@ func (b *bench) readers() (rows []row, err error) {
 	return rows, err
 }
 
-// comparers measures what compares the journal with all that is at the destination.
+// comparers measures what compares the state database with all that is at the destination.
 func (b *bench) comparers() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 2000, size: small}
 	err = b.within(l, 0, func(w *world) error {

@@ -13,14 +13,14 @@ import (
 	"assetferry/state"
 )
 
-// The names under which everything is in the journals here.
+// The names under which everything is in the state databases here.
 const (
 	sourceName  = "bench"
 	environment = "bench"
 	identity    = environment + "/" + environment // of the destination, in its default workspace
 )
 
-// writeHistory makes a journal that has a finished run which brought a whole library to
+// writeHistory makes a state database that has a finished run which brought a whole library to
 // where a service listens, and gives the ID of the run. It does what a run does, without
 // the uploads.
 func writeHistory(ctx context.Context, file string, l library, address string) (id string, err error) {
@@ -104,9 +104,9 @@ func orderedID(n int) string { return fmt.Sprintf("%020x", n) }
 // outcome is that of an object which arrived.
 func (l library) outcome(n int, i state.Item, address string) state.Outcome {
 	id := orderedID(n)
-	digest := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)
+	checksum := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)
 	return state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-		Object: i.Object, Digest: digest, Asset: id,
+		Object: i.Object, Checksum: checksum, Asset: id,
 		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: theCategory, Folder: l.folderID(n),
 		URL: address + "/assets/" + id + "/file", Slot: i.Slot, Modified: time.Now(),
 	}}

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	only := f.String("only", "", "measure the figures alone whose name this `pattern` matches")
 	scale := f.Int("scale", 1, "divide all numbers of objects, for a quick look; the table says so")
 	program := f.String("program", "", "measure this `file` instead of building the program")
-	keep := f.Bool("keep", false, "keep the folder with journals and files")
+	keep := f.Bool("keep", false, "keep the folder with state databases and files")
 	file := f.String("json", "", "write the results to this `file`, too")
 	against := f.String("against", "", "compare this checkout with a `commit`, in pairs of runs")
 	pairs := f.Int("pairs", 5, "measure so many pairs with -against")

@@ -265,7 +265,7 @@ func (s *service) remember() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = orderedID
-	s.known = time.Now().Add(-3 * time.Minute) // before the journal says so, and not before the run that it is of
+	s.known = time.Now().Add(-3 * time.Minute) // before the state database says so, and not before the run that it is of
 	for n := range s.objects {
 		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, s.known})
 	}

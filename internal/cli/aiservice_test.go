@@ -183,7 +183,7 @@ func cmdBilled(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	stats, err := w.Stats()
 	ts.Check(err)
-	fmt.Fprintf(ts.Stdout(), "billed %d\nconversations %d\n", stats.BilledCalls, stats.Conversations)
+	fmt.Fprintf(ts.Stdout(), "billed %d\nconversations %d\n", stats.BilledRequests, stats.Conversations)
 }
 
 // cmdFound sets a variable to the first group of a pattern in what was printed:

@@ -96,7 +96,7 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 			words = append(words, values.Replace(arg))
 		}
 		code, _, stderr := b.call(b.guarded, words...)
-		if code != exit.CodeGuard || !strings.Contains(stderr, "destination prod requires an approval: ") {
+		if code != exit.CodeSafetyCheck || !strings.Contains(stderr, "destination prod requires an approval: ") {
 			t.Errorf("%s: exit code %d: %s", name, code, stderr)
 		}
 		for _, request := range s.drain() {
@@ -157,11 +157,11 @@ func (b *approvalBench) call(config string, args ...string) (code int, stdout, s
 func TestProposalsAcceptedMeanwhile(t *testing.T) {
 	b := newApprovalBench(t)
 	ctx, path, destination := t.Context(), filepath.Join(b.dir, "state.db"), b.service.env.ID+"/"+b.service.env.ID
-	journal, err := state.Open(ctx, path)
+	statePath, err := state.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proposed := enrichment.In(journal)
+	proposed := enrichment.In(statePath)
 	enriching, err := proposed.BeginRun(ctx, enrichment.Run{Destination: destination, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -183,8 +183,8 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	accept(journal, nums[0])
-	if err := journal.Close(); err != nil {
+	accept(statePath, nums[0])
+	if err := statePath.Close(); err != nil {
 		t.Fatal(err)
 	}
 

@@ -27,7 +27,7 @@ type arrival struct {
 	Tags        []string // in order
 	Attributes  map[string]string
 	Private     bool
-	Digest      string
+	Checksum    string
 }
 
 // arrivals are assets by CATEGORY/FOLDER/NAME.
@@ -133,7 +133,7 @@ func (r arrivalsReader) asset(c assets.Category, a assets.Asset) arrival {
 	if err := body.Close(); err != nil {
 		r.Fatal(err)
 	}
-	is.Digest = digestOf(string(content))
+	is.Checksum = checksumOf(string(content))
 	return is
 }
 
@@ -150,7 +150,7 @@ func named(pairs ...string) map[string]string {
 func (l *richLibrary) expected() arrivals {
 	want := arrivals{}
 	add := func(key, place string, a arrival) {
-		a.Digest = digestOf(l.files[key])
+		a.Checksum = checksumOf(l.files[key])
 		want[place] = a
 	}
 	add("shoot/one.jpg", "Photos/shoots/2019/07/one.jpg", arrival{
@@ -316,10 +316,10 @@ func exported(t *testing.T, from *service, dir string, want arrivals) {
 // when it is done again.
 func again(t *testing.T, to *service, dir string, env []string, source string, want arrivals) {
 	t.Helper()
-	assetferry(t, dir, env, "migrate", source, "--unmatched", "create").must(t, 0)
+	assetferry(t, dir, env, "migrate", source, "--unsupported", "create").must(t, 0)
 	wantArrived(t, to, want)
 	for _, how := range []string{"migrate", "sync"} {
-		assetferry(t, dir, env, how, source, "--unmatched", "create").must(t, 0)
+		assetferry(t, dir, env, how, source, "--unsupported", "create").must(t, 0)
 		to.wantWrites(t, "a second "+how, nothing())
 	}
 }
@@ -400,7 +400,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	exported(t, s, dir, want)
 
 	asked := startService(t, sandbox.Options{})
-	assetferry(t, t.TempDir(), asked.variables(), "migrate", filepath.Join(dir, "out"), "--unmatched", "create", "--precedence", "sidecar,xmp,iptc,exif").must(t, 0)
+	assetferry(t, t.TempDir(), asked.variables(), "migrate", filepath.Join(dir, "out"), "--unsupported", "create", "--precedence", "sidecar,xmp,iptc,exif").must(t, 0)
 	wantArrived(t, asked, embedded)
 }
 
@@ -408,7 +408,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 func TestSettingsDecideWhatArrives(t *testing.T) {
 	l := newRichLibrary()
 	long := func(description string) arrivals {
-		return arrivals{"Documents/long/long.txt": {Description: description, Attributes: named("kept", "this"), Digest: digestOf("long")}}
+		return arrivals{"Documents/long/long.txt": {Description: description, Attributes: named("kept", "this"), Checksum: checksumOf("long")}}
 	}
 	turned := arrivals{}
 	all := metadata.Precedence()
@@ -419,7 +419,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 				by = one
 			}
 			key := pairOf(one, other)
-			turned["Images/"+key] = arrival{Attributes: named("title", "said by "+string(by)), Digest: digestOf(l.files[key])}
+			turned["Images/"+key] = arrival{Attributes: named("title", "said by "+string(by)), Checksum: checksumOf(l.files[key])}
 		}
 	}
 	for _, test := range []struct {
@@ -429,7 +429,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 		want arrivals
 	}{
 		{"left out", []string{"--include", "long/*", "--on-limit", "skip"}, 0, long("")},
-		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Digest: digestOf("long")}}}, // and is told as failed
+		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Checksum: checksumOf("long")}}}, // and is told as failed
 		{"turned", []string{"--include", "pairs/*", "--metadata", "table.csv", "--precedence", "exif,iptc,xmp,source,sidecar,table"}, 0, turned},
 	} {
 		t.Run(test.name, func(t *testing.T) {

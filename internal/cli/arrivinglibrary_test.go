@@ -154,7 +154,7 @@ func (l *richLibrary) pairs() {
 		for _, other := range all[n+1:] {
 			key := pairOf(one, other)
 			var e imagetest.Embedded
-			for _, from := range []metadata.Origin{one, other} {
+			for _, from := range []metadata.Source{one, other} {
 				title := "said by " + string(from)
 				switch from {
 				case metadata.FromTable:
@@ -177,10 +177,10 @@ func (l *richLibrary) pairs() {
 	}
 }
 
-func pairOf(one, other metadata.Origin) string { return fmt.Sprintf("pairs/%s and %s.jpg", one, other) }
+func pairOf(one, other metadata.Source) string { return fmt.Sprintf("pairs/%s and %s.jpg", one, other) }
 
 // arrivingRules are what the library is migrated with.
-const arrivingRules = `unmatched: create
+const arrivingRules = `unsupported: create
 mapping:
   rules:
     - when: hasPrefix(key, "shoot/")
@@ -260,7 +260,7 @@ func edit(t *testing.T, path, old, new string) {
 	}
 }
 
-func digestOf(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
+func checksumOf(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
 
 // readTree reads the files below a directory.
 func readTree(t *testing.T, root string) tree {

@@ -87,7 +87,7 @@ func TestFoldersUnderEveryReading(t *testing.T) {
 		}
 		return nil, false
 	}))
-	if got := s.ferry(t, exit.CodeGuard, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
+	if got := s.ferry(t, exit.CodeSafetyCheck, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
 		t.Errorf("printed %s", got)
 	}
 	s.ferry(t, exit.CodeError, "assets", "folder", "rename", other, "outer")
@@ -118,7 +118,7 @@ func TestFolderWithAssetsIsKept(t *testing.T) {
 	s.wrap(answeringSome(func(r *http.Request) (any, bool) {
 		return map[string]any{"id": id, "name": "f", "categoryId": a.category}, r.Method == "GET" && r.URL.Path == "/folders/"+id
 	}))
-	s.ferry(t, exit.CodeGuard, "assets", "folder", "delete", "Documents/f", "--yes")
+	s.ferry(t, exit.CodeSafetyCheck, "assets", "folder", "delete", "Documents/f", "--yes")
 	if _, err := s.find("Documents/f/a.txt"); err != nil {
 		t.Error(err)
 	}
@@ -188,7 +188,7 @@ func TestCopiesOfMany(t *testing.T) {
 		args = append(args, a.id)
 	}
 	got := s.ferry(t, exit.CodeItems, args...)
-	for state, want := range map[string]int{"done": copyBatch, "in_doubt": copyBatch, "failed": 1} {
+	for state, want := range map[string]int{"done": copyBatch, "unconfirmed": copyBatch, "failed": 1} {
 		if n := strings.Count(got, `"state":"`+state+`"`); n != want {
 			t.Errorf("%d are %s, want %d", n, state, want)
 		}

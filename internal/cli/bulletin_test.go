@@ -148,8 +148,8 @@ func TestBulletin(t *testing.T) {
 	}
 
 	tree{"odd.xyz": "no category takes it"}.write(t, source)
-	_, end, kept := migrate(exit.CodeGuard, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
-	if end.Event != "failure" || end.Class != "guard" || end.Hint == "" || kept != first {
+	_, end, kept := migrate(exit.CodeSafetyCheck, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
+	if end.Event != "failure" || end.Class != "safety check" || end.Hint == "" || kept != first {
 		t.Errorf("the end is %s, the last success %s, want %s", end.body, kept, first)
 	}
 
@@ -164,14 +164,14 @@ func TestBulletin(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := os.Remove(file); err != nil { // what the journal knows is enough
+	if err := os.Remove(file); err != nil { // what the state database knows is enough
 		t.Fatal(err)
 	}
-	_, _, kept = migrate(exit.CodeGuard, nil)
+	_, _, kept = migrate(exit.CodeSafetyCheck, nil)
 	if kept == "" {
 		t.Error("without the former file the last success is not known any more")
 	}
-	_, end, _ = migrate(exit.CodeBudget, map[string]string{"last_run_success": "1"}, "--unmatched", "skip", "--max-calls", "1/d")
+	_, end, _ = migrate(exit.CodeLimit, map[string]string{"last_run_success": "1"}, "--unsupported", "skip", "--max-requests", "1/d")
 	if end.Event != "success" || end.Class != "budget" {
 		t.Errorf("the end is %s", end.body)
 	}

@@ -87,18 +87,18 @@ func offerRuns(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]
 	if err != nil || command.MustExist(path) != nil {
 		return nil, nothing
 	}
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, nothing
 	}
-	defer journal.Close()
-	pairs, err := journal.Pairs(ctx)
+	defer store.Close()
+	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return nil, nothing
 	}
 	var offered []string
 	for _, p := range pairs {
-		runs, err := journal.RunsOf(ctx, p.ID, offeredRuns)
+		runs, err := store.RunsOf(ctx, p.ID, offeredRuns)
 		if err != nil {
 			return nil, nothing
 		}

@@ -45,7 +45,7 @@ func cmdDiagnosis(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdNewer makes a journal look as if a later version had made it.
+// cmdNewer makes a state database look as if a later version had made it.
 func cmdNewer(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
 	ts.Check(err)

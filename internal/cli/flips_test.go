@@ -18,9 +18,9 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a journal of its own")
+var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a state database of its own")
 
-// TestFlips flips a bit in the files of a journal, while nobody has it: one that was
+// TestFlips flips a bit in the files of a state database, while nobody has it: one that was
 // closed, or whose owner was killed. The next run is refused, with the reason and a
 // way out, and has sent nothing; or it ends with a destination that is equal to the source.
 // The way out leads there, too. The long form is
@@ -51,11 +51,11 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	files := smallTree(24)
 	files.write(t, filepath.Join(dir, "src"))
 	s := startService(t, sandbox.Options{})
-	journal := filepath.Join(dir, "j.db")
+	statePath := filepath.Join(dir, "j.db")
 	ferry := func(args ...string) *process {
-		return assetferry(t, dir, append(s.variables(), "ASSETFERRY_STATE="+journal), args...)
+		return assetferry(t, dir, append(s.variables(), "ASSETFERRY_STATE="+statePath), args...)
 	}
-	sync := []string{"sync", "src", "--settle-time", "100ms", "-j", "3"}
+	sync := []string{"sync", "src", "--confirm-timeout", "100ms", "-j", "3"}
 	ferry(sync...).must(t, exit.CodeDone)
 	more := tree{}
 	for n := range 40 {
@@ -75,7 +75,7 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 		}
 		s.rest(t)
 	}
-	what := flipBit(t, dice, journal)
+	what := flipBit(t, dice, statePath)
 	s.drain()
 	p := ferry(sync...)
 	switch code := p.run(t); code {
@@ -84,7 +84,7 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	case exit.CodeError:
 		became += ", refused"
 		checkRefusal(t, s, p, what)
-		takeWayOut(t, ferry, journal, sync)
+		takeWayOut(t, ferry, statePath, sync)
 	default:
 		t.Fatalf("after a bit flipped %s: exit code %d\n%s%s", what, code, p.stdout.String(), p.stderr.String())
 	}
@@ -94,11 +94,11 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	return became
 }
 
-// flipBit flips a bit in one of the files of a journal.
-func flipBit(t *testing.T, dice *rand.Rand, journal string) (what string) {
+// flipBit flips a bit in one of the files of a state database.
+func flipBit(t *testing.T, dice *rand.Rand, statePath string) (what string) {
 	t.Helper()
 	for {
-		name := journal + [...]string{"", "", "", "-wal", ".lock", ".sums"}[dice.IntN(6)] // the database has the most
+		name := statePath + [...]string{"", "", "", "-wal", ".lock", ".sums"}[dice.IntN(6)] // the database has the most
 		content, err := os.ReadFile(name)
 		if err != nil || len(content) == 0 {
 			continue
@@ -116,7 +116,7 @@ func flipBit(t *testing.T, dice *rand.Rand, journal string) (what string) {
 func checkRefusal(t *testing.T, s *service, p *process, what string) {
 	t.Helper()
 	said := p.stderr.String()
-	if !strings.Contains(said, "the journal is damaged") && !strings.Contains(said, "is not as it was left here") || !strings.Contains(said, "\nTry: ") {
+	if !strings.Contains(said, "the state database is damaged") && !strings.Contains(said, "is not as it was left here") || !strings.Contains(said, "\nTry: ") {
 		t.Errorf("after a bit flipped %s it is said: %s", what, said)
 	}
 	for _, r := range s.drain() {
@@ -126,20 +126,20 @@ func checkRefusal(t *testing.T, s *service, p *process, what string) {
 	}
 }
 
-// takeWayOut does as help journal says: the backup in the place of the damaged file, taken
+// takeWayOut does as help state says: the backup in the place of the damaged file, taken
 // over, and the same command again.
-func takeWayOut(t *testing.T, ferry func(args ...string) *process, journal string, sync []string) {
+func takeWayOut(t *testing.T, ferry func(args ...string) *process, statePath string, sync []string) {
 	t.Helper()
-	backup, err := os.ReadFile(journal + ".backup")
+	backup, err := os.ReadFile(statePath + ".backup")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{"-wal", "-shm"} {
-		if err := os.Remove(journal + f); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(statePath + f); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(journal, backup, 0o600); err != nil {
+	if err := os.WriteFile(statePath, backup, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ferry("state", "takeover").must(t, exit.CodeDone)

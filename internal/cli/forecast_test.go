@@ -28,7 +28,7 @@ func TestForecastOfCalls(t *testing.T) {
 		}
 	}
 	call := func(name string) string {
-		return assetferry(t, dir, s.variables(), name, src, "--unmatched", "create", "--json").must(t, exit.CodeDone)
+		return assetferry(t, dir, s.variables(), name, src, "--unsupported", "create", "--json").must(t, exit.CodeDone)
 	}
 	if err := s.upload("Images", "there.jpg", []byte("there.jpg")); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func callsIn(t *testing.T, plan string) int64 {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(plan), "\n")
 	var summary struct {
-		Forecast struct {
+		PlanEstimate struct {
 			Calls       int64
 			SecondsHigh *float64 `json:"seconds_high"`
 		}
@@ -66,8 +66,8 @@ func callsIn(t *testing.T, plan string) int64 {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &summary); err != nil {
 		t.Fatal(err)
 	}
-	if summary.Forecast.SecondsHigh != nil {
-		t.Errorf("too little is measured for %v seconds", *summary.Forecast.SecondsHigh)
+	if summary.PlanEstimate.SecondsHigh != nil {
+		t.Errorf("too little is measured for %v seconds", *summary.PlanEstimate.SecondsHigh)
 	}
-	return summary.Forecast.Calls
+	return summary.PlanEstimate.Calls
 }

@@ -73,8 +73,8 @@ given.
 	cmdline.Setting(flags, "on-existing", "`policy` if another asset has the name")
 	cmdline.Setting(flags, "on-collision", "`policy` for names that differ only in case or Unicode form")
 	cmdline.Setting(flags, "delete", "`policy` for assets whose files are deleted at the source")
-	cmdline.Setting(flags, "quarantine", "grace `period` before an asset is moved to the trash")
-	cmdline.Setting(flags, "unmatched", "`policy` for file types that no category accepts")
+	cmdline.Setting(flags, "grace_period", "grace `period` before an asset is moved to the trash")
+	cmdline.Setting(flags, "unsupported", "`policy` for file types that no category accepts")
 	return c
 }
 

@@ -64,7 +64,7 @@ func TestInitWithoutAService(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := config.Load(map[string][]string{"job": {"2024"}}, func(string) (string, bool) { return "", false })
-	if err != nil || s.To != "sandbox" || s.Source != "s3://photos/2024" || s.Unmatched != "create" || len(s.Destinations) > 0 {
+	if err != nil || s.To != "sandbox" || s.Source != "s3://photos/2024" || s.Unsupported != "create" || len(s.Destinations) > 0 {
 		t.Errorf("got %+v (%v)", s, err)
 	}
 	if strings.Contains(stderr.String(), "Environment ID") {

@@ -40,7 +40,7 @@ func testKill(t *testing.T, what ...string) {
 		_, hash, _ := strings.Cut(planned.stdout.String(), "Plan hash ")
 		what = append(what, strings.TrimSpace(hash))
 	}
-	args := append(what, "--json", "--settle-time", "100ms", "-j", "3")
+	args := append(what, "--json", "--confirm-timeout", "100ms", "-j", "3")
 
 	for n := range kills {
 		p := assetferry(t, dir, s.variables(), args...)
@@ -199,7 +199,7 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 // TestInterrupt interrupts a migration once, in each way there is: what has begun is
-// finished, nothing is left in doubt, and the same command brings the rest.
+// finished, nothing is left unconfirmed, and the same command brings the rest.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -238,7 +238,7 @@ func testInterrupt(t *testing.T, how os.Signal) {
 		t.Error(err)
 	}
 	sum := lastEvent(t, p.stdout.String())
-	if sum.States["in_doubt"]+sum.States["sending"]+sum.States["failed"] != 0 || sum.States["done"] == 0 || sum.States["planned"] == 0 {
+	if sum.States["unconfirmed"]+sum.States["sending"]+sum.States["failed"] != 0 || sum.States["done"] == 0 || sum.States["planned"] == 0 {
 		t.Errorf("after an interrupt: %v", sum.States)
 	}
 	sum = lastEvent(t, assetferry(t, dir, s.variables(), args...).must(t, exit.CodeDone))
@@ -272,7 +272,7 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	close(g.open)
 	s.rest(t)
-	assetferry(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exit.CodeDone)
+	assetferry(t, dir, s.variables(), "migrate", "src", "--confirm-timeout", "300ms").must(t, exit.CodeDone)
 	files.check(t, s)
 }
 

@@ -61,7 +61,7 @@ func troubles(t *testing.T) (assetFaults, aiFaults []fault.Rule) {
 
 // TestKillDescribe has thousands of pictures described by services that go wrong in every way,
 // and kills it five times on the way: in the end each is described once, no conversation is
-// left, and the journal knows every call that was billed.
+// left, and the state database knows every call that was billed.
 func TestKillDescribe(t *testing.T) {
 	t.Parallel()
 	const kills = 5
@@ -76,7 +76,7 @@ func TestKillDescribe(t *testing.T) {
 	assetferry(t, dir, env, "migrate", "src").must(t, exit.CodeDone)
 	assetferry(t, dir, env, "enrich", "survey").must(t, exit.CodeDone)
 
-	describe := []string{"enrich", "describe", "--yes", "--json", "-j", "8", "--settle-time", "100ms"}
+	describe := []string{"enrich", "describe", "--yes", "--json", "-j", "8", "--confirm-timeout", "100ms"}
 	for range kills {
 		p := commandWithin(t, 3*patience, dir, env, describe...)
 		killAtRequest(t, w, p, 1+dice.IntN(pictures/(2*kills)), isMessage)
@@ -95,7 +95,7 @@ func TestKillDescribe(t *testing.T) {
 			if len(given) == 0 {
 				break
 			}
-			assetferry(t, dir, env, append([]string{"enrich", "describe", "--yes", "--again", "--settle-time", "100ms", "--"}, given...)...).run(t)
+			assetferry(t, dir, env, append([]string{"enrich", "describe", "--yes", "--again", "--confirm-timeout", "100ms", "--"}, given...)...).run(t)
 			continue
 		}
 		if code != exit.CodeItems || n == 20 {
@@ -127,12 +127,12 @@ func TestKillDescribe(t *testing.T) {
 	}
 	billed := 0
 	for _, e := range eachEvent(t, assetferry(t, dir, env, "runs", "--json").must(t, exit.CodeDone)) {
-		billed += e.BilledCalls
+		billed += e.BilledRequests
 	}
-	if billed != stats.BilledCalls {
-		t.Errorf("the journal knows of %d billed calls, and the service of %d", billed, stats.BilledCalls)
+	if billed != stats.BilledRequests {
+		t.Errorf("the state database knows of %d billed calls, and the service of %d", billed, stats.BilledRequests)
 	}
-	t.Logf("%d pictures with %d billed calls", pictures, stats.BilledCalls)
+	t.Logf("%d pictures with %d billed calls", pictures, stats.BilledRequests)
 }
 
 // failedDescriptions are the assets that failed when they were asked about last.

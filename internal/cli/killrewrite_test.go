@@ -50,7 +50,7 @@ func TestKillRewrite(t *testing.T) {
 		}
 		for _, which := range []string{"-undisturbed +killed", "-undisturbed +killed, and once more"} {
 			assetferry(t, dir, nil, rewriteSite(dice)...).must(t, exit.CodeDone)
-			if diff := gocmp.Diff(digests(want), digests(treeOf(t, dir))); diff != "" {
+			if diff := gocmp.Diff(checksums(want), checksums(treeOf(t, dir))); diff != "" {
 				t.Errorf("(%s):\n%s", which, diff)
 			}
 		}
@@ -107,10 +107,10 @@ func treeOf(t *testing.T, root string) tree {
 }
 
 // digests are what of a tree can be shown.
-func digests(of tree) map[string]string {
+func checksums(of tree) map[string]string {
 	short := map[string]string{}
 	for name, text := range of {
-		short[name] = fmt.Sprintf("%d bytes, %.8s", len(text), digestOf(text))
+		short[name] = fmt.Sprintf("%d bytes, %.8s", len(text), checksumOf(text))
 	}
 	return short
 }

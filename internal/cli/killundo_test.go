@@ -53,7 +53,7 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	files := tree{"stays.jpg": "stays", "a/moved.jpg": "moved", "a/renamed.jpg": "renamed", "replaced.jpg": "before", "same.txt": "before",
 		"gone.jpg": "gone", "a/gone.txt": "gone, too"}
 	files.write(t, dir+"/src")
-	sync := []string{"sync", "src", "--json", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100", "--max-changes-percent", "100",
+	sync := []string{"sync", "src", "--json", "--delete", "trash", "--grace-period", "0s", "--max-delete-percent", "100", "--max-changes-percent", "100",
 		"--provenance", "always"}
 	run := func(want int, args ...string) printed {
 		return lastEvent(t, assetferry(t, dir, s.variables(), args...).must(t, want))

@@ -65,7 +65,7 @@ func TestLeastPrivilege(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			assetferry(t, dir, s.variables(), append([]string{"migrate", "src", "--unmatched", "create"}, tt.args...)...).must(t, exit.CodeDone)
+			assetferry(t, dir, s.variables(), append([]string{"migrate", "src", "--unsupported", "create"}, tt.args...)...).must(t, exit.CodeDone)
 			assetferry(t, dir, s.variables(), append([]string{"verify", "--content"}, tt.args...)...).must(t, exit.CodeDone)
 			s.rest(t)
 			seen.mu.Lock()

@@ -90,8 +90,8 @@ type livelySource struct {
 // sync gives a run that is to begin at once.
 func (l *livelySource) sync(t *testing.T, uploads int) *process {
 	l.begun++
-	return assetferry(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100",
-		"--max-changes-percent", "100", "--settle-time", "100ms", "-j", fmt.Sprint(uploads), "--json")
+	return assetferry(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--grace-period", "0s", "--max-delete-percent", "100",
+		"--max-changes-percent", "100", "--confirm-timeout", "100ms", "-j", fmt.Sprint(uploads), "--json")
 }
 
 // during lets a run come to its end, with up to so many changes while it is at work, and gives

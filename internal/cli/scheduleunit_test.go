@@ -39,16 +39,16 @@ func TestScheduledCommand(t *testing.T) {
 		args []string
 		file string // the configuration
 	}{
-		"a job":                {args: []string{"--job", "nightly"}, file: "to: sandbox\njobs:\n  nightly: {source: photos, unmatched: skip, log_file: nightly.log}\n"},
-		"a source with flags":  {args: []string{"photos", "--to", "sandbox", "--unmatched", "skip", "--exclude", `100% "$HOME" \o it's ü; x/**`, "--category", "Images", "--state", "my state.db"}},
-		"an odd name":          {args: []string{`it's 100% "$HOME" ü; \x`, "--to", "sandbox", "--unmatched", "skip"}},
+		"a job":                {args: []string{"--job", "nightly"}, file: "to: sandbox\njobs:\n  nightly: {source: photos, unsupported: skip, log_file: nightly.log}\n"},
+		"a source with flags":  {args: []string{"photos", "--to", "sandbox", "--unsupported", "skip", "--exclude", `100% "$HOME" \o it's ü; x/**`, "--category", "Images", "--state", "my state.db"}},
+		"an odd name":          {args: []string{`it's 100% "$HOME" ü; \x`, "--to", "sandbox", "--unsupported", "skip"}},
 		"a list of keys":       {args: []string{"photos", "--to", "sandbox", "--files-from", "keys.txt"}},
 		"a bucket":             {env: aws, args: []string{"s3://photos/2024", "--to", "sandbox"}},
-		"a table":              {args: []string{"table:export.csv", "--to", "sandbox", "--unmatched", "skip"}},
-		"variables":            {env: c, args: []string{"photos", "--unmatched", "skip"}},
-		"variables, as files":  {env: c, args: []string{"photos", "--unmatched", "skip", "--load-credential"}},
-		"a key in a file":      {args: []string{"photos", "--unmatched=skip", "--load-credential"}, file: "to: x\ndestinations:\n  x: {url: '" + s.url + "', environment: '" + value(c, "ASSETFERRY_ENVIRONMENT_ID") + "', access_key_file: my.key}\n"},
-		"a key from a program": {env: append(without(c, "ASSETFERRY_ACCESS_KEY"), "ASSETFERRY_ACCESS_KEY_COMMAND=./key.sh", "PATH=/usr/bin:/bin"), args: []string{"photos", "--unmatched", "skip"}},
+		"a table":              {args: []string{"table:export.csv", "--to", "sandbox", "--unsupported", "skip"}},
+		"variables":            {env: c, args: []string{"photos", "--unsupported", "skip"}},
+		"variables, as files":  {env: c, args: []string{"photos", "--unsupported", "skip", "--load-credential"}},
+		"a key in a file":      {args: []string{"photos", "--unsupported=skip", "--load-credential"}, file: "to: x\ndestinations:\n  x: {url: '" + s.url + "', environment: '" + value(c, "ASSETFERRY_ENVIRONMENT_ID") + "', access_key_file: my.key}\n"},
+		"a key from a program": {env: append(without(c, "ASSETFERRY_ACCESS_KEY"), "ASSETFERRY_ACCESS_KEY_COMMAND=./key.sh", "PATH=/usr/bin:/bin"), args: []string{"photos", "--unsupported", "skip"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,10 +183,10 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 	tree{"photos/a.jpg": "a", "table.csv": "file\n", "profile.yaml": "", "ca.pem": ""}.write(t, dir)
 	given := map[string]string{
 		"to": "sandbox", "state": "x.db", "ai-url": "https://ai.example.com", "service-profile": "profile.yaml", "ca-file": "ca.pem", "log-file": "x.log",
-		"concurrency": "3", "endpoint": "https://s3.example.com", "files-from": "table.csv", "max-calls": "10/h", "max-duration": "2h", "until": "06:00",
+		"concurrency": "3", "endpoint": "https://s3.example.com", "files-from": "table.csv", "max-requests": "10/h", "max-duration": "2h", "until": "06:00",
 		"bwlimit": "1M", "keep-runs": "30d", "metrics": "m.prom", "notify-file": "n.txt", "min-age": "1h", "metadata": "table.csv", "precedence": "table,exif",
-		"ignore-metadata": "exif", "wait": "2m", "quarantine": "2d", "max-delete": "3", "max-delete-percent": "2", "max-changes": "3", "max-changes-percent": "2",
-		"drift-share": "0.5", "settle-time": "3s", "table-root": "photos", "table-columns": "path=file", "notify": "https://hooks.example.com/x", "limit": "3", "accept-deletes": "3", "accept-changes": "3", "rescan": "15m",
+		"ignore-metadata": "exif", "wait": "2m", "grace_period": "2d", "max-delete": "3", "max-delete-percent": "2", "max-changes": "3", "max-changes-percent": "2",
+		"drift-share": "0.5", "confirm-timeout": "3s", "table-root": "photos", "table-columns": "path=file", "notify": "https://hooks.example.com/x", "limit": "3", "accept-deletes": "3", "accept-changes": "3", "rescan": "15m",
 	}
 	check := func(f *pflag.Flag) {
 		if slices.Contains(notHere, f.Name) {

@@ -195,7 +195,7 @@ func (c call) check() error {
 		return errors.New("there is a token in the output")
 	case strings.Contains(c.stdout, "assetferry: "):
 		return errors.New("an error on stdout")
-	case slices.Contains([]int{exit.CodeError, exit.CodeUsage, exit.CodeGuard, exit.CodeNoSuch, exit.CodeInUse, exit.CodeAuth, exit.CodeInterrupted}, c.code) && !told:
+	case slices.Contains([]int{exit.CodeError, exit.CodeUsage, exit.CodeSafetyCheck, exit.CodeNoSuch, exit.CodeInUse, exit.CodeAuth, exit.CodeInterrupted}, c.code) && !told:
 		return fmt.Errorf("exit code %d, and stderr does not say why", c.code)
 	case slices.Contains([]int{exit.CodeDone, exit.CodeDifference, exit.CodeChanges}, c.code) && told:
 		return fmt.Errorf("exit code %d, and stderr tells an error", c.code)
@@ -212,18 +212,18 @@ func (c call) check() error {
 // fieldsOf are those that a line of a type always has.
 func fieldsOf(kind string) []string {
 	return map[string][]string{
-		"plan":      {"key", "action", "reason", "category", "folder", "name", "size"},
-		"item":      {"key", "action", "state"},
-		"check":     {"key", "result"},
-		"progress":  {"phase", "items", "bytes", "done"},
-		"error":     {"class", "message", "hint"},
-		"conflict":  {"key", "field", "said"},
-		"asset":     {"id", "name", "size", "category_id", "url"},
-		"address":   {"old", "new", "key", "asset_id", "size", "verified"},
-		"change":    {"file", "line", "old", "new"},
-		"unmatched": {"address", "file", "line", "times"},
-		"unused":    {"name", "url"},
-		"mapping":   {"key", "folder", "name"},
+		"plan":        {"key", "action", "reason", "category", "folder", "name", "size"},
+		"item":        {"key", "action", "state"},
+		"check":       {"key", "result"},
+		"progress":    {"phase", "items", "bytes", "done"},
+		"error":       {"class", "message", "hint"},
+		"conflict":    {"key", "field", "said"},
+		"asset":       {"id", "name", "size", "category_id", "url"},
+		"address":     {"old", "new", "key", "asset_id", "size", "verified"},
+		"change":      {"file", "line", "old", "new"},
+		"unsupported": {"address", "file", "line", "times"},
+		"unused":      {"name", "url"},
+		"mapping":     {"key", "folder", "name"},
 
 		"model":        {"id", "name", "provider", "allowed", "recommended"},
 		"usage":        {"from", "to", "credits"},
@@ -286,7 +286,7 @@ type bench struct {
 	words     *wordService
 	bucket    *bucket                 // that the script started last
 	connector *ckfindertest.Connector // that the script started last
-	journal   *state.Store            // held by the test
+	statePath *state.Store            // held by the test
 }
 
 type benchKey struct{}
@@ -475,7 +475,7 @@ func cmdEmpty(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), 0))
 }
 
-// cmdTouched makes a journal look as if its files had been changed long after it was
+// cmdTouched makes a state database look as if its files had been changed long after it was
 // closed: touched FILE
 func cmdTouched(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0]) + ".lock"
@@ -558,18 +558,18 @@ func cmdFiles(ts *testscript.TestScript, _ bool, except []string) {
 	}))
 }
 
-// cmdHold holds a journal as another process would, or lets go of it:
+// cmdHold holds a state database as another process would, or lets go of it:
 //
 //	hold FILE
 //	! hold
 func cmdHold(ts *testscript.TestScript, letGo bool, args []string) {
 	b := benchOf(ts)
 	if letGo {
-		ts.Check(b.journal.Close())
+		ts.Check(b.statePath.Close())
 		return
 	}
 	var err error
-	b.journal, err = state.Open(context.Background(), ts.MkAbs(args[0]))
+	b.statePath, err = state.Open(context.Background(), ts.MkAbs(args[0]))
 	ts.Check(err)
 }
 

@@ -41,7 +41,7 @@ type leakTest struct {
 	dir    string
 	source string
 	env    []string
-	conf   []string // switches of every call
+	conf   []string // flags of every call
 	hook   *hook
 }
 
@@ -144,7 +144,7 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 			case "plan":
 				args = append(args, "--output", "PLAN.jsonl")
 			case "migrate":
-				args = append(args, "--settle-time", "10ms", "--metrics", "metrics.prom")
+				args = append(args, "--confirm-timeout", "10ms", "--metrics", "metrics.prom")
 			}
 			p := assetferry(t, l.dir, l.notified(), append(append(args, l.conf...), form...)...)
 			if code := p.run(t); code != want[name] {
@@ -223,7 +223,7 @@ func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Hand
 }
 
 // TestSecrets puts secrets wherever they can come from, and looks for them in
-// everything that is written: both streams, logs, journals, whatever there is.
+// everything that is written: both streams, logs, state databases, whatever there is.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t) // half of the ways, and all in the long form
@@ -493,9 +493,9 @@ func TestSecretsAfterKill(t *testing.T) {
 	}
 	p.wait(t)
 	close(g.open)
-	journals, err := filepath.Glob(filepath.Join(l.dir, "state", "assetferry", "*.db-wal"))
-	if err != nil || len(journals) != 1 {
-		t.Errorf("the journal leaves %v, %v behind", journals, err)
+	states, err := filepath.Glob(filepath.Join(l.dir, "state", "assetferry", "*.db-wal"))
+	if err != nil || len(states) != 1 {
+		t.Errorf("the state database leaves %v, %v behind", states, err)
 	}
 	l.searchFiles(t)
 	for _, leak := range append(leaks("stdout", p.stdout.Bytes()), leaks("stderr", p.stderr.Bytes())...) {

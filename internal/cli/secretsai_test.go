@@ -100,7 +100,7 @@ func TestSecretsOfAI(t *testing.T) {
 				for _, line := range []string{"ai models", "enrich describe", "enrich proposals"} {
 					args := append(strings.Fields(line), form...)
 					if line == "enrich describe" {
-						args = append(args, "--yes", "--again", "--settle-time", "10ms")
+						args = append(args, "--yes", "--again", "--confirm-timeout", "10ms")
 					}
 					p := assetferry(t, l.dir, l.env, args...)
 					if code := p.run(t); code != want[line] {

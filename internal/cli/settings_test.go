@@ -26,8 +26,8 @@ func TestSettingsOfEngineExist(t *testing.T) {
 		known[k.Name] = true
 	}
 	perRun := []string{
-		"accept_changes", "accept_deletes", "accept_rules", "content", "describe_again", "dry_run", "explain_mapping",
-		"files_from", "limit", "only", "output", "repair", "retry_parked", "verbose",
+		"accept_changes", "accept_deletes", "accept_rules", "content", "refresh_metadata", "dry_run", "explain_mapping",
+		"files_from", "limit", "only", "output", "repair", "retry_exhausted", "verbose",
 	}
 	root := rootCommand(command.New(command.Environment{}, false))
 	for _, name := range perRun {

@@ -64,9 +64,9 @@ func (a arrived) remove(t *testing.T, n int) {
 	}
 }
 
-// TestSickSource has a source look as sources in trouble do. Nothing is written then, the
+// TestUnhealthySource has a source look as sources in trouble do. Nothing is written then, the
 // exit code says so, and the message says what happened.
-func TestSickSource(t *testing.T) {
+func TestUnhealthySource(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		harm     func(*testing.T, arrived)
@@ -79,25 +79,25 @@ func TestSickSource(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, exit.CodeError, "does not exist"},
-		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeGuard, "the source lists nothing, but objects of it have arrived before (100)"},
-		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeGuard, "the source has no here.txt, and --sentinel says that it is always there"},
+		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeSafetyCheck, "the source lists nothing, but objects of it have arrived before (100)"},
+		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeSafetyCheck, "the source has no here.txt, and --sentinel says that it is always there"},
 		"encrypted": {func(t *testing.T, a arrived) {
 			for n := range 15 {
 				tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("anything but a picture, %d", n)}.write(t, filepath.Join(a.dir, "src"))
 			}
-		}, nil, exit.CodeGuard, "of 15 changed objects that were looked into, 15 are not what their names say"},
+		}, nil, exit.CodeSafetyCheck, "of 15 changed objects that were looked into, 15 are not what their names say"},
 		"changed all over": {func(t *testing.T, a arrived) {
 			for n := range 21 {
 				a.write(t, n, "changed")
 			}
-		}, nil, exit.CodeGuard, "21 assets would be replaced, described or moved, of 100 known objects"},
-		"by other rules": {func(*testing.T, arrived) {}, []string{"--exclude", "01*"}, exit.CodeGuard, `--exclude was not set, is ["01*"]`},
+		}, nil, exit.CodeSafetyCheck, "21 assets would be replaced, described or moved, of 100 known objects"},
+		"by other rules": {func(*testing.T, arrived) {}, []string{"--exclude", "01*"}, exit.CodeSafetyCheck, `--exclude was not set, is ["01*"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := arrive(t)
 			test.harm(t, a)
-			switches := append([]string{"--delete", "trash", "--quarantine", "0s"}, test.switches...)
+			switches := append([]string{"--delete", "trash", "--grace-period", "0s"}, test.switches...)
 			for range 2 { // as often as a timer may start it
 				if said := a.sync(t, test.exit, switches...); !strings.Contains(said, test.say) {
 					t.Errorf("nobody says %q: %s", test.say, said)
@@ -115,7 +115,7 @@ func TestSickSource(t *testing.T) {
 func TestLimitsOfSync(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t)
-	removing := []string{"--delete", "trash", "--quarantine", "0s"}
+	removing := []string{"--delete", "trash", "--grace-period", "0s"}
 	for name, test := range map[string]struct {
 		change       int // so many pictures
 		remove       int
@@ -125,20 +125,20 @@ func TestLimitsOfSync(t *testing.T) {
 		sendsChanges bool
 	}{
 		"deletes at the limit":     {1, 3, []string{"--max-delete", "3", "--max-delete-percent", "50"}, exit.CodeDone, true, true},
-		"deletes beyond it":        {1, 3, []string{"--max-delete", "2", "--max-delete-percent", "50"}, exit.CodeGuard, false, true},
+		"deletes beyond it":        {1, 3, []string{"--max-delete", "2", "--max-delete-percent", "50"}, exit.CodeSafetyCheck, false, true},
 		"deletes at their part":    {1, 7, []string{"--max-delete-percent", "7"}, exit.CodeDone, true, true},
-		"deletes beyond it by 1":   {1, 8, []string{"--max-delete-percent", "7"}, exit.CodeGuard, false, true},
+		"deletes beyond it by 1":   {1, 8, []string{"--max-delete-percent", "7"}, exit.CodeSafetyCheck, false, true},
 		"deletes with consent":     {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "8"}, exit.CodeDone, true, true},
-		"deletes with too little":  {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "7", "--yes"}, exit.CodeGuard, false, true},
+		"deletes with too little":  {1, 8, []string{"--max-delete-percent", "7", "--accept-deletes", "7", "--yes"}, exit.CodeSafetyCheck, false, true},
 		"a few deletes":            {1, 5, nil, exit.CodeDone, true, true},
-		"no more than a few":       {1, 6, nil, exit.CodeGuard, false, true},
-		"a few of no part at all":  {1, 1, []string{"--max-delete-percent", "0"}, exit.CodeGuard, false, true},
+		"no more than a few":       {1, 6, nil, exit.CodeSafetyCheck, false, true},
+		"a few of no part at all":  {1, 1, []string{"--max-delete-percent", "0"}, exit.CodeSafetyCheck, false, true},
 		"changes at the limit":     {30, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exit.CodeDone, false, true},
-		"changes beyond it":        {31, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exit.CodeGuard, false, false},
+		"changes beyond it":        {31, 0, []string{"--max-changes", "30", "--max-changes-percent", "100"}, exit.CodeSafetyCheck, false, false},
 		"changes at their part":    {30, 0, []string{"--max-changes-percent", "30"}, exit.CodeDone, false, true},
-		"changes beyond that":      {31, 0, []string{"--max-changes-percent", "30"}, exit.CodeGuard, false, false},
+		"changes beyond that":      {31, 0, []string{"--max-changes-percent", "30"}, exit.CodeSafetyCheck, false, false},
 		"changes with consent":     {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "31"}, exit.CodeDone, false, true},
-		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exit.CodeGuard, false, false},
+		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exit.CodeSafetyCheck, false, false},
 		"a few are never too many": {20, 0, []string{"--max-changes-percent", "1"}, exit.CodeDone, false, true},
 	} {
 		if !longtest.Takes(random, 4) {
@@ -159,15 +159,15 @@ func TestLimitsOfSync(t *testing.T) {
 			if trashed != test.trashes || (len(wrote) > 0 && !(trashed && len(wrote) == 1)) != test.sendsChanges {
 				t.Errorf("it wrote %q\n%s", wrote, said)
 			}
-			if test.exit == exit.CodeGuard && (!strings.Contains(said, "known object") || !strings.Contains(said, "--accept-")) {
+			if test.exit == exit.CodeSafetyCheck && (!strings.Contains(said, "known object") || !strings.Contains(said, "--accept-")) {
 				t.Errorf("it does not say what was too much, and the way out: %s", said)
 			}
 		})
 	}
 }
 
-// TestSickBucket has the listing of a bucket be refused, and end in the middle.
-func TestSickBucket(t *testing.T) {
+// TestUnhealthyBucket has the listing of a bucket be refused, and end in the middle.
+func TestUnhealthyBucket(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		of     string // a parameter of the requests that are refused
@@ -190,7 +190,7 @@ func TestSickBucket(t *testing.T) {
 			a := arrived{startService(t, sandbox.Options{}), t.TempDir()}
 			env := append(append(a.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
 			sync := func() *process {
-				return assetferry(t, a.dir, env, "sync", "s3://photos", "--delete", "trash", "--quarantine", "0s")
+				return assetferry(t, a.dir, env, "sync", "s3://photos", "--delete", "trash", "--grace-period", "0s")
 			}
 			var refuses atomic.Bool
 			b.wrap(func(next http.Handler) http.Handler {

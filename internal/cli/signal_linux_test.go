@@ -46,7 +46,7 @@ func TestInterruptThrice(t *testing.T) {
 	}
 	s.onRequest(nil)
 	s.rest(t)
-	assetferry(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exit.CodeDone)
+	assetferry(t, dir, s.variables(), "migrate", "src", "--confirm-timeout", "300ms").must(t, exit.CodeDone)
 	files.check(t, s)
 }
 

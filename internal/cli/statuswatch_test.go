@@ -42,7 +42,7 @@ func TestStatusWatch(t *testing.T) {
 	if !strings.Contains(watch.stdout.String(), "is not finished, and nobody works on it") {
 		t.Errorf("the end is not told:\n%s", watch.stdout.String())
 	}
-	assetferry(t, dir, s.variables(), "migrate", "photos", "--settle-time", "1ms").must(t, exit.CodeDone)
+	assetferry(t, dir, s.variables(), "migrate", "photos", "--confirm-timeout", "1ms").must(t, exit.CodeDone)
 	if out := assetferry(t, dir, s.variables(), "status", "--watch").must(t, exit.CodeDone); !strings.Contains(out, "is finished: 20 done") {
 		t.Errorf("got %s", out)
 	}

@@ -129,13 +129,13 @@ func (r *reader) follow(t *testing.T, commands []string) {
 func beforeTopic(name string) []string {
 	return map[string][]string{
 		"addresses": {`printf 'addresses:\n  - https://cdn.example.com/${path}\n  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
-			"assetferry migrate ./photos --unmatched skip"},
-		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
+			"assetferry migrate ./photos --unsupported skip"},
+		"state database": {"assetferry migrate ./photos --unsupported skip --limit 5 --state state database.db"},
 		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",
-			"assetferry migrate ./photos --unmatched skip"},
-		"rewrite": {"assetferry migrate ./photos --unmatched skip", "mkdir content",
+			"assetferry migrate ./photos --unsupported skip"},
+		"rewrite": {"assetferry migrate ./photos --unsupported skip", "mkdir content",
 			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
-		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
+		"nightly": {`printf 'unsupported: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }
 
@@ -146,7 +146,7 @@ func beforeExamples(examples string) []string {
 		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
 		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
 		"echo '<img src=harbour.jpg>' > site/index.html", `echo '[{"domain":"https://example.com","headers":{"authorization":"Bearer x"}}]' > headers.json`, "printf 'id,decision\n' > decisions.csv",
-		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
+		"assetferry migrate ./photos --unsupported skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
 		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
 		"echo 'Write alt texts in plain words.' | tee alt.txt > glossary.md",

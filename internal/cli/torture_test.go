@@ -30,7 +30,7 @@ var tortureFlag = flag.Int("torture", len(faultpoint.All())+longtest.Size(0, 10)
 
 const killsPerWorld = 6
 
-// TestTorture kills migrations, again and again on the same journal, and lets them
+// TestTorture kills migrations, again and again on the same state database, and lets them
 // come to their end: nothing is missing then, and nothing is there twice. At every
 // named point of an item's life the process that dies is one that was built with
 // the tag faultpoints; at other moments it is assetferry as it is shipped, with 1
@@ -156,7 +156,7 @@ type ordeal struct {
 	told       []string // of each process, how it ended
 }
 
-// suffer deals out deaths on one journal and lets the migration come to its end.
+// suffer deals out deaths on one state database and lets the migration come to its end.
 func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	o.dir, o.files = t.TempDir(), tree{}
 	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0]), Profile: sandboxtest.Read(t, o.reading)})
@@ -367,7 +367,7 @@ func (o *ordeal) uploads(d death) int {
 
 func (o *ordeal) command(t *testing.T, uploads int) *process {
 	t.Helper()
-	return assetferry(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
+	return assetferry(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--confirm-timeout", "100ms", "--unsupported", "create",
 		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))
 }
 

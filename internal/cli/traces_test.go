@@ -111,7 +111,7 @@ func commands() []traced {
 	const state = " --state st/x.db"
 	return []traced{
 		{args: "plan photos --output out/plan.txt" + state, hosts: "service", files: "state output"},
-		{args: "migrate photos --unmatched skip --metrics m.prom --notify http://hook.test/x --log-file run.log" + state, hosts: "service hook", files: "state log metrics"},
+		{args: "migrate photos --unsupported skip --metrics m.prom --notify http://hook.test/x --log-file run.log" + state, hosts: "service hook", files: "state log metrics"},
 		{args: "sync photos --delete trash --max-delete 1" + state, hosts: "service", files: "state"},
 		{args: "verify --content" + state, hosts: "service delivery", files: "state"},
 		{args: "status" + state, files: "state?"},
@@ -120,7 +120,7 @@ func commands() []traced {
 		{args: "urls --old-prefix https://old.example/ --output out/urls.tsv" + state, files: "output state?"},
 		{args: "sync photos --approval-request out/request.json" + state, files: "output state?"},
 		{args: "urls --check" + state, hosts: "service delivery", files: "state"},
-		{args: "enrich survey" + state, hosts: "service", files: "state"},
+		{args: "enrich audit" + state, hosts: "service", files: "state"},
 		{args: "enrich describe --yes" + state, hosts: "service delivery ai tokens", files: "state"},
 		{args: "enrich proposals --output out/p.csv" + state, files: "output state?"},
 		{args: "enrich documents pages --yes" + state, hosts: "ai tokens", files: "pages state?"},
@@ -134,8 +134,8 @@ func commands() []traced {
 		{args: "assets ls Images", hosts: "service"},
 		{args: "assets image -o out/i.webp --width 80 --format webp -- ID", hosts: "service delivery", files: "output"},
 		{args: "assets get -o out/got -- ID", hosts: "service delivery", files: "output"},
-		{args: "plan s3://bucket --unmatched skip" + state, hosts: "service bucket", files: "state"},
-		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unmatched skip" + state, hosts: "service connector", files: "state"},
+		{args: "plan s3://bucket --unsupported skip" + state, hosts: "service bucket", files: "state"},
+		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unsupported skip" + state, hosts: "service connector", files: "state"},
 		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
 		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
 		{args: "undo --yes" + state, code: exit.CodeUsage},
@@ -278,7 +278,7 @@ func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	s := startService(t, sandbox.Options{})
 	words := startWords(t, s, aiservice.Options{})
 	from := startService(t, sandbox.Options{Environments: []tokens.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
-	assetferry(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exit.CodeDone)
+	assetferry(t, dir, from.variables(), "migrate", "photos", "--unsupported", "skip", "--state", "from/x.db").must(t, exit.CodeDone)
 	bucket := startBucket(t, "bucket")
 	if err := bucket.put("d.txt", "d"); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestKillUndo(t *testing.T) {
 	if err := s.upload("Images", "foreign.jpg", []byte("not ours")); err != nil {
 		t.Fatal(err)
 	}
-	migrate := []string{"migrate", "src", "--json", "--settle-time", "100ms", "-j", "4"}
+	migrate := []string{"migrate", "src", "--json", "--confirm-timeout", "100ms", "-j", "4"}
 	made := lastEvent(t, assetferry(t, dir, s.variables(), migrate...).must(t, exit.CodeDone))
 	undo := []string{"undo", "--run", made.Run, "--apply", "--yes", "--json", "-j", "2"}
 

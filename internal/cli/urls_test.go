@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// A brought library is at a service, with its journal.
+// A brought library is at a service, with its state database.
 type brought struct {
 	testing.TB
 	*service
@@ -57,17 +57,17 @@ func wantIn(t *testing.T, text string, want ...string) {
 	}
 }
 
-// Addresses of a category of which the journal knows nothing are not published.
+// Addresses of a category of which the state database knows nothing are not published.
 func TestURLsOfUnknownPrivacy(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
-	journals, err := filepath.Glob(filepath.Join(b.dir, "state", "assetferry", "*.db"))
-	if err != nil || len(journals) != 1 {
-		t.Fatalf("journals %v (%v)", journals, err)
+	states, err := filepath.Glob(filepath.Join(b.dir, "state", "assetferry", "*.db"))
+	if err != nil || len(states) != 1 {
+		t.Fatalf("state databases %v (%v)", states, err)
 	}
-	if err := os.Remove(journals[0] + ".sums"); err != nil { // which would tell of the change
+	if err := os.Remove(states[0] + ".sums"); err != nil { // which would tell of the change
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", journals[0])
+	db, err := sql.Open("sqlite", states[0])
 	if err == nil {
 		_, err = db.ExecContext(t.Context(), `DELETE FROM categories WHERE name = 'Images'`)
 	}

@@ -61,7 +61,7 @@ func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
-		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help addresses")
+		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help redirects")
 	}
 	return t, err
 }

@@ -25,7 +25,7 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
 	"assetferry/internal/oldurl"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 )
 
 // DefaultFile is read if it exists and no other file is named.
@@ -98,19 +98,19 @@ type Settings struct {
 	Symlinks         string // skip, follow
 	CategoryBy       string // extension, folder
 	Category         string
-	Unmatched        string // stop, skip, create
+	Unsupported      string // stop, skip, create
 	FallbackCategory string // for unmatched files that are created
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
 	Duplicates       string // keep, one-asset
 
-	Precedence []metadata.Origin
-	Ignored    []metadata.Origin // that are not looked at
+	Precedence []metadata.Source
+	Ignored    []metadata.Source // that are not looked at
 	GPS        string            // keep, drop
 	OnLimit    string            // cut, skip, fail
 
 	Delete              string // never, trash
-	Quarantine          time.Duration
+	GracePeriod         time.Duration
 	MaxDelete           int
 	MaxDeletePercent    float64
 	MaxChanges          int
@@ -123,11 +123,11 @@ type Settings struct {
 	Approval    string // a file that an approver signed
 	Provenance  string // auto, always, never
 	Wait        time.Duration
-	MaxDuration time.Duration  // 0: no limit
-	Until       *TimeOfDay     // nil: no limit
-	MaxCalls    pace.CallLimit // zero: no limit
-	Bandwidth   pace.Timetable // nil: no limit
-	KeepRuns    time.Duration  // 0: for good
+	MaxDuration time.Duration          // 0: no limit
+	Until       *TimeOfDay             // nil: no limit
+	MaxRequests ratelimit.RequestLimit // zero: no limit
+	Bandwidth   ratelimit.Timetable    // nil: no limit
+	KeepRuns    time.Duration          // 0: for good
 
 	AIURL    string // of the AI content service; see AI
 	AILimits string // auto, saas, off
@@ -228,14 +228,14 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 
 // NewMapping gives the rules as the settings beside them have them applied.
 func (s *Settings) NewMapping() *mapping.Mapping {
-	ignored := func(o metadata.Origin) bool { return slices.Contains(s.Ignored, o) }
+	ignored := func(o metadata.Source) bool { return slices.Contains(s.Ignored, o) }
 	return mapping.New(s.Mapping, mapping.Options{
 		Precedence: slices.DeleteFunc(slices.Clone(s.Precedence), ignored), DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit),
 	})
 }
 
 // Origin says where the value of a key came from.
-func (s *Settings) Origin(key string) Origin { return s.origin[key] }
+func (s *Settings) SourceOf(key string) Origin { return s.origin[key] }
 
 // Texts gives the value of a setting that is no secret as it was given, or its default. A path
 // is absolute.

@@ -13,7 +13,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 )
 
 // environment returns an Env of these variables.
@@ -82,8 +82,8 @@ func hook(t *testing.T, text string) notify.Target {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
-		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
-		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
+		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
+		Delete: "never", GracePeriod: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
 		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", AICompatibility: "1", EnrichPrivate: "never",
 	}
@@ -123,11 +123,11 @@ min_age: 1d12h
 symlinks: follow
 category_by: folder
 category: Photos
-unmatched: skip
+unsupported: skip
 on_collision: keep
 on_existing: adopt
 delete: trash
-quarantine: 3d
+grace_period: 3d
 max_delete: 9
 max_delete_percent: 2.5
 max_changes: 99
@@ -140,7 +140,7 @@ provenance: always
 wait: 2h
 max_duration: 6h
 until: "06:30"
-max_calls: 5000/h
+max_requests: 5000/h
 bwlimit: 08:00,512K 19:00,off
 compensate_clock: true
 least_privilege: true
@@ -183,20 +183,20 @@ enrich_private: allow
 		},
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
-		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
+		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
 		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
-		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
-		Precedence: []metadata.Origin{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
+		Delete: "trash", GracePeriod: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
+		Precedence: []metadata.Source{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
 		GPS:        "drop", OnLimit: "fail",
 		AIURL: "https://ai.example.com/v1", AILimits: "saas", AICompatibility: "2", AIModel: "agent-1", AIContexts: []string{"house-style", "glossary/file/terms"}, AIPermissions: []string{"ai:conversations:*"},
 		AIRoutes: []string{"StreamDocuments=POST /v2/documents"}, MaxCredits: 12.5,
 		EnrichExclude: []string{"people/**"}, NeverCategory: []string{"Contracts"}, NeverTag: []string{"no-ai"}, EnrichPrivate: "allow",
 		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",
-		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
-		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
-		Bandwidth: pace.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
+		MaxRequests: ratelimit.RequestLimit{Calls: 5000, Window: time.Hour},
+		Metrics:     "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
+		Bandwidth: ratelimit.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
 	})
 }
 
@@ -254,7 +254,7 @@ func TestPrecedence(t *testing.T) {
 				t.Errorf("got workspace %q, concurrency %d, want %q, %d", s.Workspace, s.Concurrency, test.wantWorkspace, test.wantConcurrency)
 			}
 			diff(t, s.Exclude, test.wantExclude)
-			if w, c := s.Origin("workspace"), s.Origin("concurrency"); w != test.workspace || c != test.concurrency {
+			if w, c := s.SourceOf("workspace"), s.SourceOf("concurrency"); w != test.workspace || c != test.concurrency {
 				t.Errorf("got origins %v and %v, want %v and %v", w, c, test.workspace, test.concurrency)
 			}
 			if s.User != "assetferry" {

@@ -10,7 +10,7 @@ import (
 
 func TestEffects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	text := "to: p\nuser: file-user\nunmatched: skip\njobs:\n  j:\n    source: photos\n    unmatched: create\n    exclude: [a, b]\n    workspace: w3\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
+	text := "to: p\nuser: file-user\nunmatched: skip\njobs:\n  j:\n    source: photos\n    unsupported: create\n    exclude: [a, b]\n    workspace: w3\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -27,17 +27,17 @@ func TestEffects(t *testing.T) {
 	}{
 		{"file", nil, file, []Effect{
 			{"workspace", "w1", `destination "p" in ` + file}, {"service", "dam", `destination "p" in ` + file},
-			{"user", "env-user", "ASSETFERRY_USER_ID"}, {"unmatched", "skip", file},
+			{"user", "env-user", "ASSETFERRY_USER_ID"}, {"unsupported", "skip", file},
 		}},
 		{"switches", map[string][]string{"to": {"https://y.example"}, "workspace": {"w2"}, "allow-http": {"true"}}, "--to", []Effect{
-			{"workspace", "w2", "--workspace"}, {"user", "env-user", "ASSETFERRY_USER_ID"}, {"unmatched", "skip", file}, {"allow_http", "true", "--allow-http"},
+			{"workspace", "w2", "--workspace"}, {"user", "env-user", "ASSETFERRY_USER_ID"}, {"unsupported", "skip", file}, {"allow_http", "true", "--allow-http"},
 		}},
 		{"sandbox", map[string][]string{"to": {"sandbox"}}, "--to", []Effect{
-			{"workspace", "the default one", "default"}, {"user", "assetferry", "default"}, {"unmatched", "skip", file},
+			{"workspace", "the default one", "default"}, {"user", "assetferry", "default"}, {"unsupported", "skip", file},
 		}},
 		{"job", map[string][]string{"job": {"j"}, "exclude": {"c", "d"}}, file, []Effect{
 			{"job", "j", "--job"}, {"source", filepath.Join(filepath.Dir(file), "photos"), job}, {"workspace", "w3", job},
-			{"service", "dam", `destination "p" in ` + file}, {"user", "env-user", "ASSETFERRY_USER_ID"}, {"exclude", "c d", "--exclude"}, {"unmatched", "create", job},
+			{"service", "dam", `destination "p" in ` + file}, {"user", "env-user", "ASSETFERRY_USER_ID"}, {"exclude", "c d", "--exclude"}, {"unsupported", "create", job},
 		}},
 	}
 	for _, tt := range tests {

@@ -43,7 +43,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	for key, want := range map[string]Origin{"state": FromJob, "to": FromFile, "service": FromDefault} {
-		if got := s.Origin(key); got != want {
+		if got := s.SourceOf(key); got != want {
 			t.Errorf("%s comes from %d, want %d", key, got, want)
 		}
 	}
@@ -69,8 +69,8 @@ func TestJobPrecedence(t *testing.T) {
 			flags["to"] = []string{tc.flag}
 		}
 		s := mustLoad(t, yaml, flags, map[string]string{"ASSETFERRY_URL": tc.env})
-		if s.To != tc.want || s.Origin("to") != tc.from {
-			t.Errorf("%+v: got %q from %d", tc, s.To, s.Origin("to"))
+		if s.To != tc.want || s.SourceOf("to") != tc.from {
+			t.Errorf("%+v: got %q from %d", tc, s.To, s.SourceOf("to"))
 		}
 	}
 }

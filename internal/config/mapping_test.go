@@ -8,7 +8,7 @@ import (
 )
 
 const mapped = `
-unmatched: skip
+unsupported: skip
 mapping:
   rules:
     - when: ext == "jpg"

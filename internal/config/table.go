@@ -10,7 +10,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 )
 
 // A row is one setting.
@@ -47,7 +47,7 @@ func (s *Settings) table() []row {
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},
 		{key: "s3_requester_pays", set: yesNo(&s.S3RequesterPays), yesNo: true},
 		{key: "s3_tags", set: yesNo(&s.S3Tags), yesNo: true},
-		{key: "table_columns", example: "address=Download URL", set: list(&s.TableColumns), list: true},
+		{key: "table_columns", example: "url=Download URL", set: list(&s.TableColumns), list: true},
 		{key: "table_root", example: "exported", set: text(&s.TableRoot), path: true},
 		{key: "table_check", set: yesNo(&s.TableCheck), yesNo: true},
 		{key: "source_host", example: "dam.example.com", set: list(&s.SourceHosts), list: true},
@@ -59,7 +59,7 @@ func (s *Settings) table() []row {
 		choice("symlinks", &s.Symlinks, "skip", "follow"),
 		choice("category_by", &s.CategoryBy, "extension", "folder"),
 		{key: "category", example: "Images", set: text(&s.Category)},
-		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
+		choice("unsupported", &s.Unsupported, "stop", "skip", "create"),
 		{key: "fallback_category", example: "Other files", set: text(&s.FallbackCategory)},
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
@@ -70,13 +70,13 @@ func (s *Settings) table() []row {
 			return err
 		}},
 		{key: "ignore_metadata", example: "sidecar,exif", list: true, set: func(values []string) (err error) {
-			s.Ignored, err = metadata.ParseOrigins(values)
+			s.Ignored, err = metadata.ParseSources(values)
 			return err
 		}},
 		choice("gps", &s.GPS, "keep", "drop"),
 		choice("on_limit", &s.OnLimit, "cut", "skip", "fail"),
 		choice("delete", &s.Delete, "never", "trash"),
-		{key: "quarantine", initial: "20h", set: duration(&s.Quarantine)},
+		{key: "grace_period", initial: "20h", set: duration(&s.GracePeriod)},
 		{key: "max_delete", initial: "500", set: number(&s.MaxDelete, 0, 1<<30)},
 		{key: "max_delete_percent", initial: "1", set: parsed(&s.MaxDeletePercent, parsePercent)},
 		{key: "max_changes", initial: "1000", set: number(&s.MaxChanges, 0, 1<<30)},
@@ -90,8 +90,8 @@ func (s *Settings) table() []row {
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
 		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},
 		{key: "until", example: "06:00", set: timeOfDay(&s.Until)},
-		{key: "max_calls", example: "20000/d", set: parsed(&s.MaxCalls, pace.ParseCalls)},
-		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
+		{key: "max_requests", example: "20000/d", set: parsed(&s.MaxRequests, ratelimit.ParseRequestLimit)},
+		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, ratelimit.ParseTimetable)},
 		{key: "keep_runs", initial: "400d", set: duration(&s.KeepRuns)},
 		{key: "ai_url", env: "ASSETFERRY_AI_URL", example: "https://ai.cke-cs.com", set: address(&s.AIURL)},
 		choice("ai_limits", &s.AILimits, "auto", "saas", "off"),

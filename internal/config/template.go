@@ -56,7 +56,7 @@ and "assetferry plan SOURCE --explain-mapping KEY" what becomes of one object.`
 
 const templateAddresses = `The addresses at which objects were found so far, for "assetferry urls" and "assetferry
 rewrite": templates that build them from the key of an object, with the widths of images
-where there were several. "assetferry help addresses" tells which placeholders there are.`
+where there were several. "assetferry help redirects" tells which placeholders there are.`
 
 const templateJobs = `Jobs by name. Each has a source and the settings that differ from those above; a
 relative path starts at the folder of this file. "assetferry migrate", "sync", "plan",

@@ -22,7 +22,7 @@ func templates() map[string]Template {
 	return map[string]Template{
 		"nothing is known":  {Meaning: meaning},
 		"the sandbox":       {To: "sandbox", Meaning: meaning},
-		"all is known":      {To: TemplateName, Destination: known, Set: map[string]string{"unmatched": "skip"}, Meaning: meaning},
+		"all is known":      {To: TemplateName, Destination: known, Set: map[string]string{"unsupported": "skip"}, Meaning: meaning},
 		"without a key yet": {To: TemplateName, Destination: Named{URL: "http://localhost:8080"}, Meaning: meaning},
 	}
 }
@@ -40,8 +40,8 @@ func TestTemplateIsAccepted(t *testing.T) {
 			}
 			want.Destinations = map[string]Named{TemplateName: d}
 		}
-		if p := template.Set["unmatched"]; p != "" {
-			want.Unmatched = p
+		if p := template.Set["unsupported"]; p != "" {
+			want.Unsupported = p
 		}
 		t.Run(name, func(t *testing.T) { diff(t, *got, want) })
 	}
@@ -54,7 +54,7 @@ func TestTemplateHasEverySetting(t *testing.T) {
 		text := commentedOut.ReplaceAllString(string(template.Encode()), "$1$2")
 		s := mustLoad(t, text, nil, nil)
 		for _, k := range Keys() {
-			if s.Origin(k.Name) != FromFile || strings.Count(text, "\n"+k.Name+": ") != 1 {
+			if s.SourceOf(k.Name) != FromFile || strings.Count(text, "\n"+k.Name+": ") != 1 {
 				t.Errorf("%s: %s is not there, or twice", name, k.Name)
 			}
 			if !strings.Contains(text, "# What --"+k.Flag+" is for\n") {
@@ -130,11 +130,11 @@ func TestPut(t *testing.T) {
 func TestTemplateJob(t *testing.T) {
 	for _, source := range []string{"./photos", "it's: my #photos", "s3://b/p", "table:a b.csv", "~/Pictures", "2024"} {
 		text := string(Template{To: "sandbox", Meaning: meaning, Job: &TemplateJob{Name: "2024", Source: source, Private: true,
-			Settings: []Setting{{"unmatched", "skip"}, {"delete", "trash"}, {"quarantine", "2d"}}}}.Encode())
+			Settings: []Setting{{"unsupported", "skip"}, {"delete", "trash"}, {"grace_period", "2d"}}}}.Encode())
 		for _, text := range []string{text, commentedOut.ReplaceAllString(text, "$1$2")} {
 			s := mustLoad(t, text, map[string][]string{"job": {"2024"}}, nil)
-			if s.Unmatched != "skip" || s.Delete != "trash" || s.Quarantine != 48*time.Hour || s.Mapping == nil || s.DefaultJob() != "2024" || !strings.HasSuffix(s.Source, strings.TrimLeft(source, "./~")) {
-				t.Errorf("%s: got %q, unmatched %s, default job %q", source, s.Source, s.Unmatched, s.DefaultJob())
+			if s.Unsupported != "skip" || s.Delete != "trash" || s.GracePeriod != 48*time.Hour || s.Mapping == nil || s.DefaultJob() != "2024" || !strings.HasSuffix(s.Source, strings.TrimLeft(source, "./~")) {
+				t.Errorf("%s: got %q, unmatched %s, default job %q", source, s.Source, s.Unsupported, s.DefaultJob())
 			}
 		}
 	}

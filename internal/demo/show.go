@@ -114,10 +114,10 @@ func (s *Show) startSandbox(ctx context.Context) error {
 // play runs the program as a user would.
 func (s *Show) play(ctx context.Context) error {
 	s.Out.Printf("\n3. What would happen?")
-	if err := s.child(ctx, "plan", "library", "--unmatched", "skip"); err != nil {
+	if err := s.child(ctx, "plan", "library", "--unsupported", "skip"); err != nil {
 		return err
 	}
-	migrate := []string{"migrate", "library", "--unmatched", "skip", "--concurrency", workers, "--settle-time", settleTime}
+	migrate := []string{"migrate", "library", "--unsupported", "skip", "--concurrency", workers, "--confirm-timeout", settleTime}
 	s.Out.Printf("\n4. Do it, and be killed in the middle")
 	if err := s.killed(ctx, migrate...); err != nil {
 		return err

@@ -71,9 +71,9 @@ func TestJudgeCategories(t *testing.T) {
 		{map[string]int{"Images": 1}, "Photos", "create", nil, OK, "1 category"},
 		{map[string]int{"Images": 1}, "Images", "stop", nil, OK, "1 category"},
 	} {
-		d := &Doctor{Settings: &config.Settings{Category: tt.category, Unmatched: tt.unmatched}, admin: tt.admin}
+		d := &Doctor{Settings: &config.Settings{Category: tt.category, Unsupported: tt.unmatched}, admin: tt.admin}
 		if f := d.judgeCategories(tt.seen); f.Verdict != tt.want || !strings.Contains(f.Message, tt.message) {
-			t.Errorf("%v, --category %q, --unmatched %s, %v: got %+v", tt.seen, tt.category, tt.unmatched, tt.admin, f)
+			t.Errorf("%v, --category %q, --unsupported %s, %v: got %+v", tt.seen, tt.category, tt.unmatched, tt.admin, f)
 		}
 	}
 }

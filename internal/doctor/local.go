@@ -119,7 +119,7 @@ func (d *Doctor) noState(path string) Finding {
 		return d.broken(err)
 	}
 	if _, err := os.Stat(disk.BackupPath(path)); err == nil {
-		return warning("assetferry help journal tells how to restore it", "there is none any more, but a backup of one")
+		return warning("assetferry help state tells how to restore it", "there is none any more, but a backup of one")
 	}
 	return judgeDisk(path, ok("there is none yet; the first run makes it"))
 }
@@ -135,7 +135,7 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 	case err != nil:
 		return d.broken(err), nil
 	case len(problems) > 0:
-		return failed("assetferry state check lists all of it; assetferry help journal tells how to restore the backup, or take the journal over",
+		return failed("assetferry state check lists all of it; assetferry help state tells how to restore the backup, or take the journal over",
 			"it is not whole: %s", problems[0]), nil
 	}
 	backup := "none yet; a run makes one when it finishes"

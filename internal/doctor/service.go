@@ -184,7 +184,7 @@ func (d *Doctor) checkAccess(ctx context.Context) Finding {
 		}
 		return ok("the service accepts the token, which may administrate (role %s)", d.claims.Role)
 	case e != nil && (e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized):
-		return warning("have tokens signed with the role admin if categories are to be made (--unmatched create)",
+		return warning("have tokens signed with the role admin if categories are to be made (--unsupported create)",
 			"the service accepts the token, which may not administrate (role %s): assets and folders can be sent, categories cannot be made", d.claims.Role)
 	case absent(d.admin):
 		return warning("see that the base address is that of the API", "the service accepts the token, but has no routes for administrators")
@@ -298,7 +298,7 @@ func (d *Doctor) checkCategories(ctx context.Context) Finding {
 }
 
 func (d *Doctor) judgeCategories(seen map[string]int) Finding {
-	creates := d.Settings.Unmatched == "create" && d.admin == nil
+	creates := d.Settings.Unsupported == "create" && d.admin == nil
 	var equal, left []string
 	total := 0
 	for name, n := range seen {
@@ -314,11 +314,11 @@ func (d *Doctor) judgeCategories(seen map[string]int) Finding {
 	named := d.Settings.Category
 	switch {
 	case total == 0 && creates:
-		return warning("", "there is none yet; --unmatched create makes those that are needed")
+		return warning("", "there is none yet; --unsupported create makes those that are needed")
 	case total == 0:
-		return failed("make one in the service, or have them made with --unmatched create", "there is none, so nothing can be sent")
+		return failed("make one in the service, or have them made with --unsupported create", "there is none, so nothing can be sent")
 	case named != "" && seen[named] == 0 && !creates:
-		return failed("check the name, or have it made with --unmatched create", "there is no category %q, which everything is to go into", named)
+		return failed("check the name, or have it made with --unsupported create", "there is no category %q, which everything is to go into", named)
 	case len(left) > 0:
 		return warning("delete it in the service; nothing in it is of any use", "a probe that was killed left %s", strings.Join(left, ", "))
 	case len(equal) > 0:

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	budgetCalls = 25             // after so many the service is asked what was spent
-	budgetSince = 24 * time.Hour // how long before the run the time begins that it is asked about
+	requestLimit = 25             // after so many the service is asked what was spent
+	budgetSince  = 24 * time.Hour // how long before the run the time begins that it is asked about
 )
 
 // A budget keeps a run below the credits that it may spend. The service tells what was spent,
@@ -58,7 +58,7 @@ func (b *budget) take(ctx context.Context, r *asker) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.unseen >= budgetCalls || b.each == 0 && b.calls > 0 || b.exceeded() {
+	if b.unseen >= requestLimit || b.each == 0 && b.calls > 0 || b.exceeded() {
 		if err := b.look(ctx, r); err != nil {
 			return fmt.Errorf("find out what was spent: %w", err)
 		}

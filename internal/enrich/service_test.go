@@ -179,7 +179,7 @@ func TestServices(t *testing.T) {
 	if err != nil || undone.States[enrichment.Undone] != 5 {
 		t.Errorf("got %+v (%v)", undone, err)
 	}
-	if stats := l.talks.Stats(t); stats.BilledCalls != 7 || stats.Conversations != 0 {
+	if stats := l.talks.Stats(t); stats.BilledRequests != 7 || stats.Conversations != 0 {
 		t.Errorf("got %+v", stats)
 	}
 }
@@ -258,8 +258,8 @@ func TestBadServices(t *testing.T) {
 		must(t, err)
 		calls += c.Enrichment.Calls
 	}
-	if stats := l.talks.Stats(t); stats.BilledCalls != calls || stats.Conversations != 0 {
-		t.Errorf("the service billed %d calls and keeps %d conversations; the journal knows of %d calls", stats.BilledCalls, stats.Conversations, calls)
+	if stats := l.talks.Stats(t); stats.BilledRequests != calls || stats.Conversations != 0 {
+		t.Errorf("the service billed %d calls and keeps %d conversations; the journal knows of %d calls", stats.BilledRequests, stats.Conversations, calls)
 	}
 	t.Logf("%d pictures took %d runs and %d calls", want, runs+1, calls)
 }

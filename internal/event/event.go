@@ -46,15 +46,15 @@ func marshal(v any) ([]byte, error) {
 
 // A Plan is a "plan" event: what will happen to one object, and why.
 type Plan struct {
-	Key      string `json:"key"`
-	Origin   string `json:"origin,omitempty"` // the key that a moved object had before
-	Action   string `json:"action"`
-	Reason   string `json:"reason"`
-	Category string `json:"category"`
-	Folder   string `json:"folder"`
-	Name     string `json:"name"`
-	Size     int64  `json:"size"`
-	Error    string `json:"error,omitempty"` // what is wrong, where the reason does not say it
+	Key         string `json:"key"`
+	PreviousKey string `json:"origin,omitempty"` // the key that a moved object had before
+	Action      string `json:"action"`
+	Reason      string `json:"reason"`
+	Category    string `json:"category"`
+	Folder      string `json:"folder"`
+	Name        string `json:"name"`
+	Size        int64  `json:"size"`
+	Error       string `json:"error,omitempty"` // what is wrong, where the reason does not say it
 }
 
 // A Mapping is a "mapping" event: what rules make of one object.
@@ -76,13 +76,13 @@ type Mapping struct {
 
 // An Item is an "item" event: how one item came out.
 type Item struct {
-	Key     string `json:"key"`
-	Origin  string `json:"origin,omitempty"` // the key that a moved object had before
-	Action  string `json:"action"`
-	State   string `json:"state"`
-	AssetID string `json:"asset_id,omitempty"`
-	URL     string `json:"url,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Key         string `json:"key"`
+	PreviousKey string `json:"origin,omitempty"` // the key that a moved object had before
+	Action      string `json:"action"`
+	State       string `json:"state"`
+	AssetID     string `json:"asset_id,omitempty"`
+	URL         string `json:"url,omitempty"`
+	Error       string `json:"error,omitempty"`
 
 	Described *Described `json:"described,omitempty"`
 
@@ -155,13 +155,13 @@ type Summary struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	PlanHash         string    `json:"plan_hash,omitempty"`   // see migrate.PlanHash
-	ApprovedBy       string    `json:"approved_by,omitempty"` // see state.Approver, also of the two below
-	ApprovalStatedBy string    `json:"approval_stated_by,omitempty"`
-	ApprovalKey      string    `json:"approval_key,omitempty"`
-	ApprovedAt       string    `json:"approved_at,omitempty"`
-	StartedBy        string    `json:"started_by,omitempty"` // the account that began the run
-	Forecast         *Forecast `json:"forecast,omitempty"`   // of plan only
+	PlanHash         string        `json:"plan_hash,omitempty"`   // see migrate.PlanHash
+	ApprovedBy       string        `json:"approved_by,omitempty"` // see state.Approver, also of the two below
+	ApprovalStatedBy string        `json:"approval_stated_by,omitempty"`
+	ApprovalKey      string        `json:"approval_key,omitempty"`
+	ApprovedAt       string        `json:"approved_at,omitempty"`
+	StartedBy        string        `json:"started_by,omitempty"` // the account that began the run
+	PlanEstimate     *PlanEstimate `json:"forecast,omitempty"`   // of plan only
 
 	Outcomes Counts `json:"outcomes,omitempty"`  // what became of objects, in the words of reports; of status and runs only
 	Stopped  string `json:"stopped,omitempty"`   // why a guard kept it, or a part of it, from being carried out; likewise
@@ -174,8 +174,8 @@ type Summary struct {
 
 	*Rewritten // of rewrite only
 
-	BilledCalls int64    `json:"billed_calls,omitempty"` // of the AI content service; of enrich only, like the credits
-	Credits     *float64 `json:"credits,omitempty"`
+	BilledRequests int64    `json:"billed_calls,omitempty"` // of the AI content service; of enrich only, like the credits
+	Credits        *float64 `json:"credits,omitempty"`
 
 	Refused   int64   `json:"refused,omitempty"`           // answers of the service that asked to slow down
 	Throttled Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
@@ -379,9 +379,9 @@ type Quality struct {
 	State string `json:"state,omitempty"` // done, planned or unchanged
 }
 
-// A Forecast is a part of the summary of a plan: what carrying it out takes. Times are
+// A PlanEstimate is a part of the summary of a plan: what carrying it out takes. Times are
 // nil where they are not known.
-type Forecast struct {
+type PlanEstimate struct {
 	Calls int64    `json:"calls"` // requests, without those that have to be tried again
 	Low   *Seconds `json:"seconds_low,omitempty"`
 	High  *Seconds `json:"seconds_high,omitempty"`

@@ -60,5 +60,5 @@ func (e *Explainer) afterUndone(undone state.Run, i state.Item) Next {
 
 // isDeletion reports whether a reason is that an object is not at the source any more.
 func isDeletion(reason migrate.Reason) bool {
-	return reason == migrate.ReasonOrphaned || reason == migrate.ReasonGracePeriod || reason == migrate.ReasonElsewhere || reason == migrate.ReasonTooMany
+	return reason == migrate.ReasonDeletedAtSource || reason == migrate.ReasonGracePeriod || reason == migrate.ReasonPossiblyMoved || reason == migrate.ReasonTooManyDeletes
 }

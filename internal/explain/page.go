@@ -96,7 +96,7 @@ func (p *Page) addGone(h History) {
 	if h.trashedFrom.IsZero() {
 		p.line("", "its asset stays, see sync --delete")
 	} else {
-		p.line("", fmt.Sprintf("in quarantine: a sync from %s on may trash its asset, unless it comes back", h.trashedFrom.Local().Format(time.DateTime)))
+		p.line("", fmt.Sprintf("in grace_period: a sync from %s on may trash its asset, unless it comes back", h.trashedFrom.Local().Format(time.DateTime)))
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *Page) addEarlier(h History, run state.Run) {
 		if was.Key != h.key {
 			p.line("", "before, its key was "+string(was.Key))
 		}
-		p.line("", fmt.Sprintf("before, its asset was %s with %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Digest)))
+		p.line("", fmt.Sprintf("before, its asset was %s with %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Checksum)))
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *Page) addAsset(h History) {
 	p.line("Address", r.URL)
 	p.line("Seen by", audience(h.category))
 	p.line("Arrived", fmt.Sprintf("%s: %s%s", h.arrival.At.Local().Format(time.DateTime), how, ofRun(h.arrival.Run)))
-	p.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Digest)))
+	p.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Checksum)))
 	p.line("As it was", fingerprintOf(r.Time, r.VersionTag))
 }
 
@@ -211,8 +211,8 @@ func (p *Page) addStage(h History, s state.Stage) {
 	p.line("Run", fmt.Sprintf("%s (%s, %s)", s.Run.ID, s.Run.Command, s.Run.StartedAt.Local().Format(time.DateTime)))
 	p.line("", text)
 	p.line("", strings.ReplaceAll(string(i.State), "_", " ")+afterAttempts(i.Attempts)+colon(i.Error))
-	if !i.DueAt.IsZero() {
-		p.line("", "to be tried again at "+i.DueAt.Local().Format(time.DateTime))
+	if !i.RetryAt.IsZero() {
+		p.line("", "to be tried again at "+i.RetryAt.Local().Format(time.DateTime))
 	}
 	p.addEarlier(h, s.Run)
 	for _, t := range h.attempts[s.Run.Num] {

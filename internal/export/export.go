@@ -418,8 +418,8 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
 	if err != nil {
 		return read(err)
 	}
-	digest := sha256.New()
-	content := &passing{of: r.limited(ctx, opened), into: digest, progress: r.Progress}
+	checksum := sha256.New()
+	content := &passing{of: r.limited(ctx, opened), into: checksum, progress: r.Progress}
 	if err := r.Store.Write(ctx, t.path, asset.MIMEType, t.object.Size, content); err != nil {
 		r.Progress(-content.bytes)
 		if content.err != nil {
@@ -427,7 +427,7 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
 		}
 		return stored(err)
 	}
-	data, err := encode(newSidecar(t.object, d, asset, hex.EncodeToString(digest.Sum(nil))))
+	data, err := encode(newSidecar(t.object, d, asset, hex.EncodeToString(checksum.Sum(nil))))
 	if err != nil {
 		return retry.Stop(err)
 	}

@@ -105,8 +105,8 @@ func (w *world) wantSidecar(got, want string) {
 		all["address"] = "URL"
 		record := all["assetferry"].(map[string]any)
 		record["uploaded"], record["modified"] = "TIME", "TIME"
-		if digest := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough
-			record["sha256"], record["size"] = len(digest) > 0, nil
+		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough
+			record["sha256"], record["size"] = len(checksum) > 0, nil
 		}
 		return all
 	}

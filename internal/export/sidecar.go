@@ -44,12 +44,12 @@ type record struct {
 }
 
 // newSidecar puts together what is known of an asset and its content.
-func newSidecar(o sources.Object, d sources.Description, a assets.Asset, digest string) sidecar {
+func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksum string) sidecar {
 	s := sidecar{
 		Description: first(d.Fields["description"]), Tags: d.Fields["tags"], Category: first(d.Fields["category"]), Folder: first(d.Fields["folder"]),
 		Name: first(d.Fields["name"]), Private: first(d.Fields["private"]) == "true", Address: d.Fields["address"],
 		Export: record{
-			Version: manifestVersion, ID: a.ID, Size: o.Size, SHA256: digest, Type: a.MIMEType, Uploaded: a.UploadedAt.UTC(), Modified: o.Time,
+			Version: manifestVersion, ID: a.ID, Size: o.Size, SHA256: checksum, Type: a.MIMEType, Uploaded: a.UploadedAt.UTC(), Modified: o.Time,
 			Width: a.Metadata.Width, Height: a.Metadata.Height,
 		},
 	}

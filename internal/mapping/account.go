@@ -89,7 +89,7 @@ type Conflict struct {
 
 // Said is what an origin says of a field.
 type Said struct {
-	From  metadata.Origin
+	From  metadata.Source
 	Value string
 }
 

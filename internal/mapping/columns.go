@@ -62,7 +62,7 @@ func findsRows(word string) bool {
 
 // isNamed reports whether the fields of an origin have the names that somebody gave them,
 // so that they may go by other names than ours.
-func isNamed(from metadata.Origin) bool {
+func isNamed(from metadata.Source) bool {
 	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
 }
 

@@ -44,7 +44,7 @@ type description struct {
 type reason struct {
 	rule *rule
 	word string
-	from metadata.Origin
+	from metadata.Source
 }
 
 func (r reason) String() string {
@@ -236,6 +236,6 @@ func (d *description) isUnsent(name string) bool {
 }
 
 // becomesAttribute reports whether a field becomes an attribute where no rule says anything.
-func becomesAttribute(name string, from metadata.Origin) bool {
+func becomesAttribute(name string, from metadata.Source) bool {
 	return isAttributeWord(name) || isNamed(from) && !isWord(name) && attributeOf(name) != metadata.Provenance
 }

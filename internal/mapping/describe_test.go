@@ -116,7 +116,7 @@ func TestDefaultsOff(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	order := []metadata.Origin{metadata.FromIPTC, metadata.FromXMP, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromEXIF}
+	order := []metadata.Source{metadata.FromIPTC, metadata.FromXMP, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromEXIF}
 	m := mustMap(t, `rules: [{description: '${ caption }${ latitude }${ field("exif.GPSInfo") }'}]`, Options{Precedence: order, DropGPS: true})
 	o := harbour()
 	o.Found[metadata.FromEXIF]["exif.GPSInfo"] = []string{"x"}
@@ -216,7 +216,7 @@ func TestEvaluationError(t *testing.T) {
 	}
 }
 
-func TestDigests(t *testing.T) {
+func TestChecksums(t *testing.T) {
 	seen := map[string]string{}
 	for _, rules := range []string{
 		`[{description: a}]`, `[{description: b}]`, `[{description: ~}]`, `[{when: size > 1, description: a}]`, `[{tags: a}]`,
@@ -224,22 +224,22 @@ func TestDigests(t *testing.T) {
 		`[{description: a, folder: f}]`, // the folder does not describe
 	} {
 		m := mustMap(t, "rules: "+rules, Options{})
-		if before, same := seen[m.Digest()]; same != strings.Contains(rules, "folder") {
-			t.Errorf("%s and %s have digest %s", before, rules, m.Digest())
+		if before, same := seen[m.Checksum()]; same != strings.Contains(rules, "folder") {
+			t.Errorf("%s and %s have digest %s", before, rules, m.Checksum())
 		}
-		seen[m.Digest()] = rules
+		seen[m.Checksum()] = rules
 	}
 	for _, rules := range []string{`[{folder: a}]`, `[{folder: b}]`, `[{skip: true}]`, `[{skip: false}]`, `[{when: size > 1, folder: a}]`, `[{private: true}]`} {
 		m := mustMap(t, "rules: "+rules, Options{})
-		if _, same := seen[m.PlaceDigest()]; same || m.Digest() != "" {
-			t.Errorf("%s: digests %q and %q", rules, m.PlaceDigest(), m.Digest())
+		if _, same := seen[m.PlaceChecksum()]; same || m.Checksum() != "" {
+			t.Errorf("%s: digests %q and %q", rules, m.PlaceChecksum(), m.Checksum())
 		}
-		seen[m.PlaceDigest()] = rules
+		seen[m.PlaceChecksum()] = rules
 	}
 	plain := New(nil, Options{Precedence: metadata.Precedence(), OnLimit: Cut})
 	dropping := New(nil, Options{DropGPS: true})
-	if plain.Digest() != "" || dropping.Digest() == "" {
-		t.Errorf("digests of options: %q and %q", plain.Digest(), dropping.Digest())
+	if plain.Checksum() != "" || dropping.Checksum() == "" {
+		t.Errorf("digests of options: %q and %q", plain.Checksum(), dropping.Checksum())
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Digest identifies what decides how objects are described: two mappings that have the same
+// Checksum identifies what decides how objects are described: two mappings that have the same
 // one describe every object in the same way. It is empty for the default mapping.
-func (m *Mapping) Digest() string {
+func (m *Mapping) Checksum() string {
 	m = m.usable()
 	if !m.bare && len(m.columns.order) == 0 && m.options.plain() && !slices.ContainsFunc(m.rules, (*rule).describes) {
 		return ""
 	}
-	return digest(func(w io.Writer) {
+	return checksum(func(w io.Writer) {
 		fmt.Fprintln(w, "describe", m.bare)
 		m.writeReading(w)
 		for _, r := range m.rules {
@@ -28,14 +28,14 @@ func (m *Mapping) Digest() string {
 	})
 }
 
-// PlaceDigest identifies what decides where objects go, in the same way. It is empty if no
+// PlaceChecksum identifies what decides where objects go, in the same way. It is empty if no
 // rule does.
-func (m *Mapping) PlaceDigest() string {
+func (m *Mapping) PlaceChecksum() string {
 	m = m.usable()
 	if !m.placesAny() {
 		return ""
 	}
-	return digest(func(w io.Writer) {
+	return checksum(func(w io.Writer) {
 		fmt.Fprintln(w, "place", m.options.OnLimit)
 		if m.PlaceNeedsMetadata() {
 			m.writeReading(w)
@@ -54,7 +54,7 @@ func (o Options) plain() bool {
 	return byDefault && !o.DropGPS && (o.OnLimit == "" || o.OnLimit == Cut)
 }
 
-func digest(write func(io.Writer)) string {
+func checksum(write func(io.Writer)) string {
 	h := sha256.New()
 	write(h)
 	return hex.EncodeToString(h.Sum(nil)[:16])

@@ -26,7 +26,7 @@ type Explanation struct {
 // Seen is a field of an origin.
 type Seen struct {
 	Field, Value string
-	From         metadata.Origin
+	From         metadata.Source
 	Counts       bool // and none before it
 }
 

@@ -20,7 +20,7 @@ import (
 
 // Options are the settings beside the rules.
 type Options struct {
-	Precedence []metadata.Origin // of origins that say different things; nil: metadata.Precedence
+	Precedence []metadata.Source // of origins that say different things; nil: metadata.Precedence
 	DropGPS    bool              // positions are left out
 	OnLimit    OnLimit           // "" is Cut
 }
@@ -69,7 +69,7 @@ func (m *Mapping) usable() *Mapping {
 	return m
 }
 
-func (m *Mapping) precedence() []metadata.Origin {
+func (m *Mapping) precedence() []metadata.Source {
 	if m.options.Precedence == nil {
 		return metadata.Precedence()
 	}
@@ -77,6 +77,6 @@ func (m *Mapping) precedence() []metadata.Origin {
 }
 
 // first gives the values of a field, and the origin that they are taken from.
-func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Origin) {
+func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Source) {
 	return found.First(name, m.precedence())
 }

@@ -84,7 +84,7 @@ func TestDefaultMapping(t *testing.T) {
 		if d := cmp.Diff([]string{"category", "exif.Make", "iptc.By-lineTitle"}, unmapped); d != "" || err != nil {
 			t.Errorf("%s: unmapped: %v\n%s", name, err, d)
 		}
-		if m.Digest() != "" || m.PlaceDigest() != "" || m.PlaceNeedsMetadata() || m.Keeps("exif.Make") {
+		if m.Checksum() != "" || m.PlaceChecksum() != "" || m.PlaceNeedsMetadata() || m.Keeps("exif.Make") {
 			t.Errorf("%s is something else than the default mapping", name)
 		}
 		there := Place{Category: "c", Folder: "f", Name: "n.jpg"}

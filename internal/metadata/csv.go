@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // Columns are what the fields of a CSV table mean.
@@ -15,7 +15,7 @@ type columns struct {
 }
 
 // columnsOf gives the columns of a table their meaning by their names.
-func (t *Table) columnsOf(f *rows.File) (columns, error) {
+func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 	c := columns{}
 	at, seen := map[by]int{}, map[string]bool{}
 	for n, written := range f.Columns() {
@@ -32,17 +32,17 @@ func (t *Table) columnsOf(f *rows.File) (columns, error) {
 		}
 		c.names, seen[is] = append(c.names, is), true
 	}
-	for _, c.by = range [...]by{byKey, byAddress, byDigest} {
+	for _, c.by = range [...]by{byKey, byAddress, byChecksum} {
 		if n, ok := at[c.by]; ok {
 			c.known = n
 			return c, nil
 		}
 	}
-	return c, &rows.Mistake{Line: 1, Column: 1, What: "the header has no column called key, nor one called address or sha256"}
+	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header has no column called key, nor one called address or sha256"}
 }
 
 // fromCSV makes a row of its cells.
-func (t *Table) fromCSV(c columns, from rows.Row) (row, error) {
+func (t *Table) fromCSV(c columns, from tabular.Row) (row, error) {
 	r, wrong := t.knownBy(c.by, from.Cells[c.known])
 	if wrong != "" {
 		return row{}, from.Mistake(c.known, wrong)

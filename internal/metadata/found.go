@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// An Origin is where something that describes an object was found.
-type Origin string
+// An Source is where something that describes an object was found.
+type Source string
 
 // The origins.
 const (
-	FromTable   Origin = "table"   // a file that the user gives, see [Table]
-	FromSidecar Origin = "sidecar" // a file beside the object
-	FromSource  Origin = "source"  // what the source keeps with the object, such as the user metadata and tags of S3
-	FromXMP     Origin = "xmp"     // embedded in the content, as the next ones
-	FromIPTC    Origin = "iptc"
-	FromEXIF    Origin = "exif"
+	FromTable   Source = "table"   // a file that the user gives, see [Table]
+	FromSidecar Source = "sidecar" // a file beside the object
+	FromSource  Source = "source"  // what the source keeps with the object, such as the user metadata and tags of S3
+	FromXMP     Source = "xmp"     // embedded in the content, as the next ones
+	FromIPTC    Source = "iptc"
+	FromEXIF    Source = "exif"
 )
 
 // Precedence is the order in which origins overrule each other where the user says nothing:
 // what somebody wrote for the migration comes before what is kept with the object, and that
 // before what came with the content.
-func Precedence() []Origin {
-	return []Origin{FromTable, FromSidecar, FromSource, FromXMP, FromIPTC, FromEXIF}
+func Precedence() []Source {
+	return []Source{FromTable, FromSidecar, FromSource, FromXMP, FromIPTC, FromEXIF}
 }
 
 // Fields are what an origin says of an object: values by the name of a field. Most fields
@@ -66,13 +66,13 @@ func (f Fields) Or(others Fields) Fields {
 }
 
 // Found is all that was found of an object, by where.
-type Found map[Origin]Fields
+type Found map[Source]Fields
 
 // IsZero reports whether nothing was found.
 func (f Found) IsZero() bool { return len(f) == 0 }
 
 // With gives what was found, but from one origin something else.
-func (f Found) With(from Origin, fields Fields) Found {
+func (f Found) With(from Source, fields Fields) Found {
 	with := maps.Clone(f)
 	delete(with, from)
 	if fields = fields.Normal(); fields != nil {
@@ -92,7 +92,7 @@ func (f Found) Addresses() []string {
 
 // First gives the values of a field, and where they are from: the first of the origins
 // that says anything of it.
-func (f Found) First(name string, precedence []Origin) (values []string, from Origin) {
+func (f Found) First(name string, precedence []Source) (values []string, from Source) {
 	for _, from := range precedence {
 		if values := f[from][name]; len(values) > 0 {
 			return values, from
@@ -116,7 +116,7 @@ func (f Found) Encode() string {
 
 // EncodeOf gives what was found in one place as it is within what Encode gives, empty if
 // that is nothing.
-func (f Found) EncodeOf(from Origin) string {
+func (f Found) EncodeOf(from Source) string {
 	if len(f[from]) == 0 {
 		return ""
 	}

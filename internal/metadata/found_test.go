@@ -10,14 +10,14 @@ func TestFoundByPrecedence(t *testing.T) {
 		With(FromIPTC, Fields{"caption": {" "}}).With(FromXMP, Fields{"caption": {" A quay ", "A quay"}})
 	for _, test := range []struct {
 		name       string
-		precedence []Origin
+		precedence []Source
 		values     []string
-		from       Origin
+		from       Source
 	}{
 		{"caption", Precedence(), []string{"A quay"}, FromXMP},
-		{"caption", []Origin{FromEXIF, FromXMP}, []string{"camera"}, FromEXIF},
+		{"caption", []Source{FromEXIF, FromXMP}, []string{"camera"}, FromEXIF},
 		{"creator", Precedence(), []string{"Ida"}, FromEXIF}, // an origin that says nothing overrules nothing
-		{"creator", []Origin{FromXMP}, nil, ""},
+		{"creator", []Source{FromXMP}, nil, ""},
 		{"title", Precedence(), nil, ""},
 	} {
 		if values, from := f.First(test.name, test.precedence); !reflect.DeepEqual(values, test.values) || from != test.from {

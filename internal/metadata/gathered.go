@@ -22,7 +22,7 @@ func (g *gathered) known(name, value string) { g.add(name, value, maxText) }
 
 // other takes a value of any other field. One that is long is a picture or a program's own
 // notes, written as text.
-func (g *gathered) other(from Origin, tag, value string) {
+func (g *gathered) other(from Source, tag, value string) {
 	g.add(string(from)+"."+tag, value, maxUnmapped)
 }
 

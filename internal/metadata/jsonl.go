@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // fromJSON makes a row of a line. What it says may be text, numbers, true and false, and
 // lists of these.
-func (t *Table) fromJSON(from rows.Row) (row, error) {
+func (t *Table) fromJSON(from tabular.Row) (row, error) {
 	var is map[string]json.RawMessage
 	if err := from.Decode(&is); err != nil {
 		return row{}, err
@@ -25,7 +25,7 @@ func (t *Table) fromJSON(from rows.Row) (row, error) {
 		}
 	}
 	as := byKey
-	for _, other := range [...]by{byDigest, byAddress, byKey} { // if there are several, the last of these
+	for _, other := range [...]by{byChecksum, byAddress, byKey} { // if there are several, the last of these
 		if line.called[other] != "" {
 			as = other
 		}
@@ -43,7 +43,7 @@ func (t *Table) fromJSON(from rows.Row) (row, error) {
 // A jsonLine is what a line says, field by field.
 type jsonLine struct {
 	of     *Table
-	from   rows.Row
+	from   tabular.Row
 	fields Fields
 	called map[by]string // the fields by which its object may be known
 }

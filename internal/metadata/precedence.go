@@ -8,10 +8,10 @@ import (
 
 // ParsePrecedence reads an order of origins, in several texts or in one with commas. Those
 // that it does not name come after it in their usual order.
-func ParsePrecedence(texts []string) ([]Origin, error) {
-	var order []Origin
+func ParsePrecedence(texts []string) ([]Source, error) {
+	var order []Source
 	for name := range strings.SplitSeq(strings.Join(texts, ","), ",") {
-		o := Origin(strings.TrimSpace(name))
+		o := Source(strings.TrimSpace(name))
 		switch {
 		case !slices.Contains(Precedence(), o):
 			return nil, fmt.Errorf("%q is not one of %s", o, origins(Precedence()))
@@ -28,8 +28,8 @@ func ParsePrecedence(texts []string) ([]Origin, error) {
 	return order, nil
 }
 
-// ParseOrigins reads some origins, in several texts or in one with commas, or all of them.
-func ParseOrigins(texts []string) ([]Origin, error) {
+// ParseSources reads some origins, in several texts or in one with commas, or all of them.
+func ParseSources(texts []string) ([]Source, error) {
 	if slices.Equal(texts, []string{"all"}) {
 		return Precedence(), nil
 	}
@@ -40,7 +40,7 @@ func ParseOrigins(texts []string) ([]Origin, error) {
 	return order[:len(strings.Split(strings.Join(texts, ","), ","))], nil
 }
 
-func origins(all []Origin) string {
+func origins(all []Source) string {
 	names := make([]string, len(all))
 	for i, o := range all {
 		names[i] = string(o)

@@ -8,7 +8,7 @@ import (
 func TestParsePrecedence(t *testing.T) {
 	for _, texts := range [][]string{{"exif, table"}, {"exif", "table"}, {"exif,table,sidecar,source,xmp,iptc"}} {
 		got, err := ParsePrecedence(texts)
-		want := []Origin{FromEXIF, FromTable, FromSidecar, FromSource, FromXMP, FromIPTC}
+		want := []Source{FromEXIF, FromTable, FromSidecar, FromSource, FromXMP, FromIPTC}
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v", texts, got, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // maxSidecar is how many bytes a sidecar may have.
@@ -31,7 +31,7 @@ func ReadSidecar(name string, r io.Reader) (Fields, error) {
 		return nil, err
 	}
 	if len(data) > maxSidecar {
-		return nil, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("the sidecar is larger than %d KiB", maxSidecar>>10)}
+		return nil, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("the sidecar is larger than %d KiB", maxSidecar>>10)}
 	}
 	folded, _ := FoldSidecar(name)
 	switch {
@@ -59,7 +59,7 @@ func xmpSidecar(packet []byte) (Fields, error) {
 	if e, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		line, what = e.Line, "not XML: "+e.Msg
 	}
-	return nil, &rows.Mistake{Line: line, Column: max(column, 1), What: what} // 0 is the end of the line before
+	return nil, &tabular.Mistake{Line: line, Column: max(column, 1), What: what} // 0 is the end of the line before
 }
 
 // A sidecar is what a file says, value by value.
@@ -109,7 +109,7 @@ func isMeantOtherwise(name string) bool {
 // done gives the fields.
 func (s *sidecar) done() (Fields, error) {
 	if s.fields.beyond > 0 {
-		return nil, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB or a name than %d KiB, or there are more than %d values", maxText>>10, maxUnmapped>>10, maxValues)}
+		return nil, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB or a name than %d KiB, or there are more than %d values", maxText>>10, maxUnmapped>>10, maxValues)}
 	}
 	if taken := s.takeout["photoTakenTime.timestamp"]; taken != "" {
 		return s.fromTakeout(taken).Normal(), nil
@@ -137,7 +137,7 @@ func jsonSidecar(data []byte) (Fields, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	at := func(offset int64, what string) error {
 		before := data[:min(max(offset, 0), int64(len(data)))]
-		return &rows.Mistake{Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), What: what}
+		return &tabular.Mistake{Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), What: what}
 	}
 	if !utf8.Valid(data) {
 		return nil, at(0, "the sidecar is not in UTF-8")

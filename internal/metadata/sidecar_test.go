@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 func TestReadSidecar(t *testing.T) {
@@ -65,7 +65,7 @@ func TestReadSidecarTellsMistakes(t *testing.T) {
 		{"a.xmp", "<rdf:RDF xmlns:rdf='" + rdfSpace + "'>\n", "line 2, column 1: not XML: unexpected EOF"},
 	} {
 		fields, err := ReadSidecar(test.name, strings.NewReader(test.text))
-		if m, ok := errors.AsType[*rows.Mistake](err); !ok || fields != nil || m.Error() != test.want {
+		if m, ok := errors.AsType[*tabular.Mistake](err); !ok || fields != nil || m.Error() != test.want {
 			t.Errorf("%.40q: %v, %v, want %s", test.text, fields, err, test.want)
 		}
 	}
@@ -188,7 +188,7 @@ func FuzzSidecar(f *testing.F) {
 	f.Add("xmp", "&\n")
 	f.Fuzz(func(t *testing.T, ending, text string) {
 		fields, err := ReadSidecar("a."+ending, strings.NewReader(text))
-		m, wrong := errors.AsType[*rows.Mistake](err)
+		m, wrong := errors.AsType[*tabular.Mistake](err)
 		switch {
 		case err == nil:
 			if diff := cmp.Diff(fields, fields.Normal()); diff != "" {

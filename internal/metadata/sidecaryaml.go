@@ -5,8 +5,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"assetferry/internal/rows"
 	"assetferry/internal/strictyaml"
+	"assetferry/internal/tabular"
 )
 
 // yamlSidecar reads a mapping of YAML, of the same shape as an object of JSON.
@@ -21,7 +21,7 @@ func yamlSidecar(data []byte) (Fields, error) {
 		}
 	}
 	if m, ok := errors.AsType[*strictyaml.Mistake](err); ok {
-		return nil, &rows.Mistake{Line: max(m.Line, 1), Column: max(m.Column, 1), What: m.What}
+		return nil, &tabular.Mistake{Line: max(m.Line, 1), Column: max(m.Column, 1), What: m.What}
 	}
 	return y.into.done()
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // A Table is a file in which the user says what describes which object. Its rows stay in
@@ -21,15 +21,15 @@ import (
 // key is that very text, or else the same text in another Unicode form: programs that
 // write tables change it.
 type Table struct {
-	file  *rows.File
-	read  func(rows.Row) (row, error)
+	file  *tabular.File
+	read  func(tabular.Row) (row, error)
 	known int // the column by which objects are known, in CSV
 	terms Terms
 	x     index
 	seed  maphash.Seed
 	met   marks // of the first entry of each row
 	rows  int
-	wrong *rows.Mistakes
+	wrong *tabular.Mistakes
 	asks  bool // for digests
 }
 
@@ -48,9 +48,9 @@ type Terms struct {
 type by string
 
 const (
-	byKey     by = "key"
-	byAddress by = "address"
-	byDigest  by = "sha256"
+	byKey      by = "key"
+	byAddress  by = "address"
+	byChecksum by = "sha256"
 )
 
 // A row of a table says what describes one object.
@@ -73,15 +73,15 @@ func (r row) names() []string {
 func name(by by, known string) string { return string(by) + ":" + norm.NFC.String(known) }
 
 // use is what a table is for.
-func use() rows.Use {
-	return rows.Use{Kind: "metadata table", Topic: "metadata", Example: `{"key": "a.jpg", "description": "A quay"}`}
+func use() tabular.Use {
+	return tabular.Use{Kind: "metadata table", Topic: "metadata", Example: `{"key": "a.jpg", "description": "A quay"}`}
 }
 
 // OpenTable opens a table. One that says nothing but mistakes is a *rows.Mistakes; others
 // leave the rows out that are wrong, see [Table.Mistakes]. The file stays open: one that
 // is put in its place later does no harm.
 func OpenTable(name string, terms Terms) (*Table, error) {
-	file, err := rows.Open(name, use())
+	file, err := tabular.Open(name, use())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func OpenTable(name string, terms Terms) (*Table, error) {
 }
 
 // newTable indexes a table.
-func newTable(file *rows.File, terms Terms) (*Table, error) {
+func newTable(file *tabular.File, terms Terms) (*Table, error) {
 	t := &Table{file: file, terms: terms, seed: maphash.MakeSeed(), wrong: file.Mistakes()}
 	t.read = t.fromJSON
 	if file.Columns() != nil {
@@ -106,9 +106,9 @@ func newTable(file *rows.File, terms Terms) (*Table, error) {
 			return nil, err
 		}
 		t.known = c.known
-		t.read = func(from rows.Row) (row, error) { return t.fromCSV(c, from) }
+		t.read = func(from tabular.Row) (row, error) { return t.fromCSV(c, from) }
 	}
-	err := file.Each(t.wrong, func(at int64, from rows.Row) error {
+	err := file.Each(t.wrong, func(at int64, from tabular.Row) error {
 		r, err := t.read(from)
 		if err == nil {
 			t.add(r, at)
@@ -126,7 +126,7 @@ func newTable(file *rows.File, terms Terms) (*Table, error) {
 
 func (t *Table) add(r row, at int64) {
 	t.rows++
-	t.asks = t.asks || r.by == byDigest
+	t.asks = t.asks || r.by == byChecksum
 	for n, name := range r.names() {
 		t.x.add(newEntry(t.hash(name), at, n > 0))
 	}
@@ -176,7 +176,7 @@ func (w *twice) add(p pair) {
 	w.total++
 	at, _ := slices.BinarySearchFunc(w.first, p, func(a, b pair) int { return cmp.Compare(a.again, b.again) })
 	w.first = slices.Insert(w.first, at, p)
-	w.first = w.first[:min(len(w.first), rows.MaxTold)]
+	w.first = w.first[:min(len(w.first), tabular.MaxReported)]
 }
 
 // noteTwice takes down which objects have several rows.
@@ -191,7 +191,7 @@ func (t *Table) noteTwice(all twice) error {
 			return err
 		}
 		what := fmt.Sprintf("the %s %q has a row already, in line %d", again.by, again.known, line)
-		if err := t.wrong.Note(&rows.Mistake{Line: againLine, Column: column, What: what}); err != nil {
+		if err := t.wrong.Note(&tabular.Mistake{Line: againLine, Column: column, What: what}); err != nil {
 			return err
 		}
 	}
@@ -215,12 +215,12 @@ func (t *Table) place(at int64) (r row, line, column int, err error) {
 // An Identity is all by which a table may know an object.
 type Identity struct {
 	Key       string
-	Digest    []byte   // SHA-256 of its content; nil where that is not known yet
+	Checksum  []byte   // SHA-256 of its content; nil where that is not known yet
 	Addresses []string // that were given as old ones of it, whatever they are built from
 }
 
-// AsksForDigests reports whether objects are known by their digests.
-func (t *Table) AsksForDigests() bool { return t.asks }
+// AsksForChecksums reports whether objects are known by their digests.
+func (t *Table) AsksForChecksums() bool { return t.asks }
 
 // Describe gives what the table says of an object; ok is false if it has no row.
 func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
@@ -230,8 +230,8 @@ func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
 			names = append(names, name(byAddress, same))
 		}
 	}
-	if o.Digest != nil {
-		names = append(names, name(byDigest, hex.EncodeToString(o.Digest)))
+	if o.Checksum != nil {
+		names = append(names, name(byChecksum, hex.EncodeToString(o.Checksum)))
 	}
 	for _, name := range names {
 		found, err := t.find(name, o.Key)
@@ -339,7 +339,7 @@ func (t *Table) Lost(most int) (total int, first []Lost, err error) {
 func (t *Table) Rows() int { return t.rows }
 
 // Mistakes are what is wrong with rows that were left out, nil if nothing is.
-func (t *Table) Mistakes() *rows.Mistakes {
+func (t *Table) Mistakes() *tabular.Mistakes {
 	if t.wrong.Total == 0 {
 		return nil
 	}

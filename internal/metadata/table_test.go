@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // write makes a file with a content.
@@ -70,12 +70,12 @@ func identityOf(r row) Identity {
 	switch r.by {
 	case byAddress:
 		return Identity{Key: "another", Addresses: []string{r.known}}
-	case byDigest:
-		digest, err := hex.DecodeString(r.known)
+	case byChecksum:
+		checksum, err := hex.DecodeString(r.known)
 		if err != nil {
 			panic(err)
 		}
-		return Identity{Key: "another", Digest: digest}
+		return Identity{Key: "another", Checksum: checksum}
 	}
 	return Identity{Key: r.known}
 }
@@ -147,11 +147,11 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 const long1MiB = "the row that begins here is longer than 1 MiB; is a quote not closed?"
 
 // mistakesIn opens a table that has some, whether or not it says something besides.
-func mistakesIn(t *testing.T, path string) *rows.Mistakes {
+func mistakesIn(t *testing.T, path string) *tabular.Mistakes {
 	t.Helper()
 	table, err := OpenTable(path, plain())
 	if err != nil {
-		wrong, ok := errors.AsType[*rows.Mistakes](err)
+		wrong, ok := errors.AsType[*tabular.Mistakes](err)
 		if !ok {
 			t.Fatalf("got %v, want mistakes", err)
 		}
@@ -220,11 +220,11 @@ func TestMistakes(t *testing.T) {
 			"3:1: the line is not in UTF-8; save the table as UTF-8",
 			`5:2: "a.jpg" is no address such as https://old.example.com/files/a.jpg`,
 		}},
-		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", rows.MaxRow) + "\na.jpg,y\n", []string{
+		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", tabular.MaxRow) + "\na.jpg,y\n", []string{
 			"3:1: " + long1MiB,
 		}},
-		{"endless.jsonl", `{"key":"` + strings.Repeat("x", rows.MaxRow) + `"}`, []string{"1:1: " + long1MiB}},
-		{"header.csv", `"key` + strings.Repeat("x", rows.MaxRow) + `"`, []string{"1:1: " + long1MiB}},
+		{"endless.jsonl", `{"key":"` + strings.Repeat("x", tabular.MaxRow) + `"}`, []string{"1:1: " + long1MiB}},
+		{"header.csv", `"key` + strings.Repeat("x", tabular.MaxRow) + `"`, []string{"1:1: " + long1MiB}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := write(t, test.name, test.content)
@@ -250,7 +250,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
 	}
 	wrong := mistakesIn(t, write(t, "t.csv", b.String()))
-	if wrong.Total != 3000+2999 || len(wrong.First) != rows.MaxTold || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
+	if wrong.Total != 3000+2999 || len(wrong.First) != tabular.MaxReported || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
 		t.Fatalf("got %v", wrong)
 	}
 	if !strings.HasPrefix(wrong.Error(), "the metadata table has 5999 mistakes\n") || !strings.HasSuffix(wrong.Error(), "\nand 5989 more") {
@@ -260,7 +260,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 
 func TestOpenTableRefuses(t *testing.T) {
 	_, err := OpenTable(write(t, "table.xlsx", ""), plain())
-	if _, ok := errors.AsType[*rows.FormatError](err); !ok {
+	if _, ok := errors.AsType[*tabular.FormatError](err); !ok {
 		t.Errorf("another form: %v", err)
 	}
 	if _, err := OpenTable(filepath.Join(t.TempDir(), "t.csv"), plain()); !errors.Is(err, os.ErrNotExist) {
@@ -297,7 +297,7 @@ func TestATableThatIsWrittenTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, ok, err := table.Describe(Identity{Key: "a.jpg"})
-		if _, changed := errors.AsType[*rows.ChangedError](err); ok || !changed {
+		if _, changed := errors.AsType[*tabular.ChangedError](err); ok || !changed {
 			t.Errorf("%.20q: got %v, %v", now, ok, err)
 		}
 	}
@@ -388,12 +388,12 @@ func FuzzTable(f *testing.F) {
 			checkMistakes(t, content, wrong)
 			return
 		}
-		again, err := rows.New(name, use(), bytes.NewReader(content), int64(len(content)))
+		again, err := tabular.New(name, use(), bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		if err := again.Each(again.Mistakes(), func(_ int64, from rows.Row) error {
+		if err := again.Each(again.Mistakes(), func(_ int64, from tabular.Row) error {
 			n++
 			r, err := table.read(from)
 			if m, ok, ofErr := table.Describe(identityOf(r)); err != nil || !ok || ofErr != nil || !reflect.DeepEqual(m, r.fields) {
@@ -411,7 +411,7 @@ func FuzzTable(f *testing.F) {
 
 // tableOf makes a table of what may be read somewhere.
 func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
-	file, err := rows.New(name, use(), from, size)
+	file, err := tabular.New(name, use(), from, size)
 	if err != nil {
 		return nil, err
 	}
@@ -420,7 +420,7 @@ func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
 
 func checkMistakes(t *testing.T, content []byte, err error) {
 	t.Helper()
-	wrong, ok := errors.AsType[*rows.Mistakes](err)
+	wrong, ok := errors.AsType[*tabular.Mistakes](err)
 	if !ok || wrong.Total < len(wrong.First) || len(wrong.First) == 0 {
 		t.Fatalf("got %v, want mistakes", err)
 	}
@@ -498,13 +498,13 @@ func TestTableOfAnotherProgram(t *testing.T) {
 
 const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // its SHA-256
 
-func digestOf(tb testing.TB, text string) []byte {
+func checksumOf(tb testing.TB, text string) []byte {
 	tb.Helper()
-	digest, err := hex.DecodeString(text)
+	checksum, err := hex.DecodeString(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return digest
+	return checksum
 }
 
 // Objects are known by their keys, by old addresses, or by their contents.
@@ -517,14 +517,14 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "address": "/x", "sha256": "x"}`,
 	} {
 		table := open(t, write(t, name, content))
-		f, ok, err := table.Describe(Identity{Key: "a/b.jpg", Digest: digestOf(t, abc)})
+		f, ok, err := table.Describe(Identity{Key: "a/b.jpg", Checksum: checksumOf(t, abc)})
 		if err != nil || !ok || !slices.Equal(f["alt"], []string{"A quay"}) {
 			t.Errorf("%s: %v, %v, %v", name, f, ok, err)
 		}
-		if asks := strings.HasPrefix(name, "d"); table.AsksForDigests() != asks {
+		if asks := strings.HasPrefix(name, "d"); table.AsksForChecksums() != asks {
 			t.Errorf("%s asks for digests: %v", name, !asks)
 		}
-		if _, ok, err := table.Describe(Identity{Key: "b.jpg", Digest: make([]byte, 32)}); ok || err != nil {
+		if _, ok, err := table.Describe(Identity{Key: "b.jpg", Checksum: make([]byte, 32)}); ok || err != nil {
 			t.Errorf("%s: another object: %v, %v", name, ok, err)
 		}
 		f, ok, err = table.Describe(Identity{Key: "c.jpg", Addresses: []string{"no address", "/given"}})

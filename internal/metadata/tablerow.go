@@ -17,15 +17,15 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 		case string(byAddress):
 			return written, byAddress
 		case "digest":
-			return written, byDigest
+			return written, byChecksum
 		}
 		return written, ""
 	}
 	switch f := folded(written); {
 	case strings.EqualFold(written, string(byKey)):
 		return string(byKey), byKey
-	case f == string(byDigest), f == "digest":
-		return written, byDigest
+	case f == string(byChecksum), f == "digest":
+		return written, byChecksum
 	}
 	if is = FieldName(written); is == string(byAddress) {
 		return is, byAddress
@@ -48,7 +48,7 @@ func (t *Table) knownBy(by by, written string) (r row, wrong string) {
 		}
 	default:
 		r.known = strings.ToLower(r.known)
-		if digest, err := hex.DecodeString(r.known); err != nil || len(digest) != 32 {
+		if checksum, err := hex.DecodeString(r.known); err != nil || len(checksum) != 32 {
 			return r, fmt.Sprintf("%q is no SHA-256: that has 64 digits, and letters from a to f", written)
 		}
 	}

@@ -191,7 +191,7 @@ func TestMessage(t *testing.T) {
 		`{"event":"start","version":1,"time":"2026-11-21T02:00:00Z","text":"assetferry sync nightly: start","tool":"assetferry v1.4.0","command":"sync",` +
 			`"job":"nightly","source":"/srv/photos","destination":"env/ws"}`,
 		`{"event":"failure","version":1,"time":"2026-11-21T02:00:12Z","text":"assetferry sync nightly: failure (exit code 6, guard): 900 objects would change",` +
-			`"tool":"assetferry v1.4.0","command":"sync","job":"nightly","source":"/srv/photos","destination":"env/ws","run":"20261121-0200-abcde","exit":6,"class":"guard",` +
+			`"tool":"assetferry v1.4.0","command":"sync","job":"nightly","source":"/srv/photos","destination":"env/ws","run":"20261121-0200-abcde","exit":6,"class":"safety_check",` +
 			`"message":"900 objects would change","hint":"look at them","actions":{"replace":900},"states":{"planned":900},"bytes":1048576,"seconds":12.5,"report":"assetferry report"}`,
 	}
 	if diff := cmp.Diff(want, h.bodies); diff != "" || errs != nil {

@@ -17,13 +17,13 @@ type glance struct {
 	item  state.Item
 	alike bool // others have its size
 
-	read    int64
-	digest  []byte // of its beginning, if others have its size
-	failed  string // why it could not be read
-	differs string // what it is in spite of its extension
-	damaged string
-	tooBig  string // the size of the image
-	active  string
+	read     int64
+	checksum []byte // of its beginning, if others have its size
+	failed   string // why it could not be read
+	differs  string // what it is in spite of its extension
+	damaged  string
+	tooBig   string // the size of the image
+	active   string
 }
 
 // look reads as much of the object as it takes.
@@ -36,13 +36,13 @@ func (g *glance) look(ctx context.Context, source sources.Source, maxMegapixels 
 	err := c.begin(length)
 	if err == nil && g.alike {
 		sum := sha256.Sum256(c.head)
-		g.digest = sum[:]
+		g.checksum = sum[:]
 	}
 	if err == nil {
 		err = g.judge(c, maxMegapixels)
 	}
 	if err = errors.Join(err, c.close()); err != nil {
-		g.failed, g.digest = reason(err), nil
+		g.failed, g.checksum = reason(err), nil
 	}
 	g.read = c.read
 }
@@ -96,7 +96,7 @@ func object(i *state.Item) sources.Object {
 }
 
 // digest reads all of an object.
-func digest(ctx context.Context, source sources.Source, o sources.Object) ([]byte, error) {
+func checksum(ctx context.Context, source sources.Source, o sources.Object) ([]byte, error) {
 	r, err := source.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err

@@ -47,31 +47,31 @@ func TestFindings(t *testing.T) {
 		title   string  // a part of it
 	}{
 		{name: "extensions that stop the plan", options: Options{Blocks: true},
-			items: []state.Item{left("README", migrate.ReasonUnmatched, 7), left("a.XYZ", migrate.ReasonUnmatched, 2), left("b.d/c.xyz", migrate.ReasonUnmatched, 2)},
+			items: []state.Item{left("README", migrate.ReasonUnsupportedType, 7), left("a.XYZ", migrate.ReasonUnsupportedType, 2), left("b.d/c.xyz", migrate.ReasonUnsupportedType, 2)},
 			want: Finding{ID: "extension-not-allowed", Severity: Stop, Objects: 3, Bytes: 11, Examples: []string{"README", "a.XYZ", "b.d/c.xyz"},
 				Parts: []Part{{"xyz", 2, 4}, {"(none)", 1, 7}}}},
 		{name: "extensions that are left out",
-			items: []state.Item{left(".hidden", migrate.ReasonUnmatched, 7)},
+			items: []state.Item{left(".hidden", migrate.ReasonUnsupportedType, 7)},
 			want:  Finding{ID: "extension-not-allowed", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{".hidden"}, Parts: []Part{{"(none)", 1, 7}}}},
 		{name: "extensions that no category can be made for",
-			items: []state.Item{left("a.muchtoolong", migrate.ReasonNoCategory, 7)},
+			items: []state.Item{left("a.muchtoolong", migrate.ReasonNoCategoryPossible, 7)},
 			want: Finding{ID: "no-category-possible", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{"a.muchtoolong"},
 				Parts: []Part{{"muchtoolong", 1, 7}}}},
 		{name: "too large", options: Options{MaxFileSize: 5e9},
 			items: []state.Item{left("a", migrate.ReasonTooLarge, 6e9)}, title: "larger than the service allows (5.0 GB)",
 			want: Finding{ID: "too-large", Severity: Loss, Objects: 1, Bytes: 6e9, Examples: []string{"a"}}},
-		{name: "names too long", items: []state.Item{left("a", migrate.ReasonNameLong, 1)},
+		{name: "names too long", items: []state.Item{left("a", migrate.ReasonNameTooLong, 1)},
 			want: Finding{ID: "name-too-long", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
-		{name: "impossible keys", items: []state.Item{left("a//b", migrate.ReasonKey, 1)},
+		{name: "impossible keys", items: []state.Item{left("a//b", migrate.ReasonInvalidKey, 1)},
 			want: Finding{ID: "key-not-possible", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a//b"}}},
-		{name: "another object has the name", items: []state.Item{left("a", migrate.ReasonCollision, 1)},
+		{name: "another object has the name", items: []state.Item{left("a", migrate.ReasonNameCollision, 1)},
 			want: Finding{ID: "names-collide", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
-		{name: "another asset has the name", items: []state.Item{left("a", migrate.ReasonExists, 1)},
+		{name: "another asset has the name", items: []state.Item{left("a", migrate.ReasonNameExists, 1)},
 			want: Finding{ID: "name-taken", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "sent beside another", options: private,
-			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonDuplicate), Category: "p"}},
+			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNameExistsCreated), Category: "p"}},
 			want:  Finding{ID: "sent-beside", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
-		{name: "taken over by size", items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonTrusted), Category: "f"}},
+		{name: "taken over by size", items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonSameNameAndSize), Category: "f"}},
 			want: Finding{ID: "taken-by-size", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "renamed", options: private,
 			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonRenamed), Category: "p"}},
@@ -81,13 +81,13 @@ func TestFindings(t *testing.T) {
 		{name: "unreadable folders",
 			items: []state.Item{{Object: sources.Object{Key: "a/", Obstacle: sources.UnreadableDirectory}, Action: state.Skip, State: state.ItemFailed, Reason: string(migrate.ReasonUnreadable)}},
 			want:  Finding{ID: "hidden-folders", Severity: Loss, Unit: "folder", Objects: 1, Examples: []string{"a/"}}},
-		{name: "missing", items: []state.Item{left("a", migrate.ReasonMissing, 0)},
+		{name: "missing", items: []state.Item{left("a", migrate.ReasonMissingAtSource, 0)},
 			want: Finding{ID: "missing", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
 		{name: "archived", items: []state.Item{left("a", migrate.ReasonArchived, 3)},
 			want: Finding{ID: "archived", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "parked", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonParked), Category: "f"}},
+		{name: "parked", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonRetriesExhausted), Category: "f"}},
 			want: Finding{ID: "parked", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "unclear", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonUnclear), Category: "f"}},
+		{name: "unclear", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonUnconfirmed), Category: "f"}},
 			want: Finding{ID: "unclear", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
 		{name: "empty", options: private, items: []state.Item{sent("a.txt", "p", 0)},
 			want: Finding{ID: "empty", Severity: Warning, Objects: 1, Examples: []string{"a.txt"}}},
@@ -133,9 +133,9 @@ func TestNothingFound(t *testing.T) {
 	o := Options{Categories: categories()}
 	for _, i := range []state.Item{
 		sent("photo.jpg", "p", 1),
-		left("page.html", migrate.ReasonJunk, 0),
+		left("page.html", migrate.ReasonSystemFile, 0),
 		{Object: sources.Object{Key: "run.exe"}, Action: state.Create, State: state.ItemDone, Category: "f"},
-		{Object: sources.Object{Key: "old.svg"}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonEqual), Category: "f"},
+		{Object: sources.Object{Key: "old.svg"}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonIdenticalAsset), Category: "f"},
 	} {
 		if got := survey(o, i); len(got) != 0 {
 			t.Errorf("%s: found %v", i.Key, got)
@@ -146,7 +146,7 @@ func TestNothingFound(t *testing.T) {
 // The most severe comes first, whatever comes first in the source.
 func TestOrder(t *testing.T) {
 	all := survey(Options{Categories: categories(), Blocks: true},
-		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnmatched, 1))
+		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnsupportedType, 1))
 	var got []string
 	for _, f := range all {
 		got = append(got, string(f.Severity)+" "+f.ID)
@@ -161,7 +161,7 @@ func TestOrder(t *testing.T) {
 func TestBounded(t *testing.T) {
 	var items []state.Item
 	for n := range 3 * manyParts {
-		items = append(items, left(fmt.Sprintf("%05d/a.%05d", n, n), migrate.ReasonUnmatched, 1))
+		items = append(items, left(fmt.Sprintf("%05d/a.%05d", n, n), migrate.ReasonUnsupportedType, 1))
 	}
 	for n := range 9 {
 		for range n + 1 {
@@ -195,7 +195,7 @@ func TestMessage(t *testing.T) {
 func TestLosses(t *testing.T) {
 	got := Losses([]state.Tally{
 		{Reason: string(migrate.ReasonNew)}, {Reason: string(migrate.ReasonTooLarge), State: state.ItemConflict}, {Reason: string(migrate.ReasonRenamed)},
-		{Reason: string(migrate.ReasonExists)}, {Reason: string(migrate.ReasonExists), State: state.ItemDone},
+		{Reason: string(migrate.ReasonNameExists)}, {Reason: string(migrate.ReasonNameExists), State: state.ItemDone},
 	})
 	if got != 2 {
 		t.Errorf("got %d, want 2", got)

@@ -24,7 +24,7 @@ const (
 // compares those of equal size. What it cannot read is a finding and no error.
 type Probe struct {
 	Source        sources.Source
-	Journal       *state.Store
+	Store         *state.Store
 	MaxMegapixels float64 // 0 if unknown
 	Concurrency   int
 	Progress      func(objects, bytes int64)
@@ -41,10 +41,10 @@ func newSum(id string, s Severity, title, remedy string) sum {
 }
 
 // NewProbe makes a probe.
-func NewProbe(source sources.Source, journal *state.Store, maxMegapixels float64) *Probe {
+func NewProbe(source sources.Source, store *state.Store, maxMegapixels float64) *Probe {
 	limit := strconv.FormatFloat(maxMegapixels, 'f', -1, 64)
 	return &Probe{
-		Source: source, Journal: journal, MaxMegapixels: maxMegapixels, Concurrency: 1, Progress: func(int64, int64) {},
+		Source: source, Store: store, MaxMegapixels: maxMegapixels, Concurrency: 1, Progress: func(int64, int64) {},
 		tooBig: newSum("image-too-large", Loss, "more than the "+limit+" megapixels that the service allows",
 			"who can make it smaller; who manages the plan at the service; or --exclude"),
 		damaged: newSum("image-damaged", Warning, "the header of the image is damaged or cut off",
@@ -61,10 +61,10 @@ func NewProbe(source sources.Source, journal *state.Store, maxMegapixels float64
 // the least. Images may have more before their size, and what begins like another
 // object is read as a whole.
 func (p *Probe) Begin(ctx context.Context, run int64) (objects, bytes int64, err error) {
-	if _, err := p.Journal.StageContents(ctx, run); err != nil {
+	if _, err := p.Store.StageContents(ctx, run); err != nil {
 		return 0, 0, err
 	}
-	for i, err := range p.Journal.Items(ctx, run, state.ItemPlanned) {
+	for i, err := range p.Store.Items(ctx, run, state.ItemPlanned) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -73,7 +73,7 @@ func (p *Probe) Begin(ctx context.Context, run int64) (objects, bytes int64, err
 			bytes += min(i.Size, header.Enough)
 		}
 	}
-	for c, err := range p.Journal.Contents(ctx, run) {
+	for c, err := range p.Store.Contents(ctx, run) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -90,11 +90,11 @@ func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 	if err := p.wholes(ctx, run); err != nil {
 		return nil, err
 	}
-	equals, err := p.Journal.EqualContents(ctx, run, shown)
+	equals, err := p.Store.EqualContents(ctx, run, shown)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Journal.DropContents(ctx); err != nil {
+	if err := p.Store.DropContents(ctx); err != nil {
 		return nil, err
 	}
 	var found []Finding
@@ -108,10 +108,10 @@ func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 
 // heads looks into all objects that would be sent.
 func (p *Probe) heads(ctx context.Context, run int64) error {
-	sharesSize, stop := inOrder(p.Journal.Contents(ctx, run))
+	sharesSize, stop := inOrder(p.Store.Contents(ctx, run))
 	defer stop()
 	var page []glance
-	for i, err := range p.Journal.Items(ctx, run, state.ItemPlanned) {
+	for i, err := range p.Store.Items(ctx, run, state.ItemPlanned) {
 		if err != nil {
 			return err
 		}
@@ -154,18 +154,18 @@ func (p *Probe) headPage(ctx context.Context, run int64, page []glance) error {
 	if err != nil {
 		return err
 	}
-	var digests []state.Content
+	var checksums []state.Content
 	for n := range page {
 		g := &page[n]
 		p.note(g)
 		if g.alike {
-			digests = append(digests, state.Content{Key: g.item.Key, Size: g.item.Size, Digest: g.digest})
+			checksums = append(checksums, state.Content{Key: g.item.Key, Size: g.item.Size, Checksum: g.checksum})
 		}
 	}
-	if len(digests) == 0 {
+	if len(checksums) == 0 {
 		return nil
 	}
-	return p.Journal.SaveDigests(ctx, run, digests)
+	return p.Store.SaveChecksums(ctx, run, checksums)
 }
 
 // each calls a function for each of n things, several at once. Only the end of the
@@ -200,11 +200,11 @@ func (p *Probe) note(g *glance) {
 
 // wholes reads the contents that begin alike and are longer than what was compared.
 func (p *Probe) wholes(ctx context.Context, run int64) error {
-	if err := p.Journal.KeepEqual(ctx, run); err != nil {
+	if err := p.Store.KeepEqual(ctx, run); err != nil {
 		return err
 	}
 	var page []state.Content
-	for c, err := range p.Journal.Contents(ctx, run) {
+	for c, err := range p.Store.Contents(ctx, run) {
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (p *Probe) wholes(ctx context.Context, run int64) error {
 	if err := p.wholePage(ctx, run, page); err != nil {
 		return err
 	}
-	return p.Journal.KeepEqual(ctx, run)
+	return p.Store.KeepEqual(ctx, run)
 }
 
 // wholePage reads several contents at once.
@@ -233,13 +233,13 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 	items := make([]state.Item, len(page))
 	for n, c := range page {
 		var err error
-		if items[n], err = p.Journal.Item(ctx, run, c.Key); err != nil {
+		if items[n], err = p.Store.Item(ctx, run, c.Key); err != nil {
 			return err
 		}
 	}
 	failed := make([]error, len(page))
 	err := p.each(ctx, len(page), func(ctx context.Context, n int) {
-		page[n].Digest, failed[n] = digest(ctx, p.Source, object(&items[n]))
+		page[n].Checksum, failed[n] = checksum(ctx, p.Source, object(&items[n]))
 		p.Progress(0, page[n].Size)
 	})
 	if err != nil {
@@ -250,7 +250,7 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 			p.note(&glance{item: items[n], failed: reason(err)})
 		}
 	}
-	return p.Journal.SaveDigests(ctx, run, page)
+	return p.Store.SaveChecksums(ctx, run, page)
 }
 
 var equalContent = definition{id: "equal-content", severity: Note, unit: "group",

@@ -35,21 +35,21 @@ func must(tb testing.TB, err error) {
 type scene struct {
 	testing.TB
 	memory.Source
-	journal *state.Store
-	run     state.Run
-	items   []state.Item
+	store *state.Store
+	run   state.Run
+	items []state.Item
 }
 
 func newScene(tb testing.TB) *scene {
 	tb.Helper()
-	journal, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
+	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
 	must(tb, err)
-	tb.Cleanup(func() { must(tb, journal.Close()) })
-	pair, err := journal.Pair(tb.Context(), "source", "destination", "https://example.com")
+	tb.Cleanup(func() { must(tb, store.Close()) })
+	pair, err := store.Pair(tb.Context(), "source", "destination", "https://example.com")
 	must(tb, err)
-	run, err := journal.Begin(tb.Context(), pair, "plan", json.RawMessage("{}"))
+	run, err := store.Begin(tb.Context(), pair, "plan", json.RawMessage("{}"))
 	must(tb, err)
-	return &scene{TB: tb, journal: journal, run: run}
+	return &scene{TB: tb, store: store, run: run}
 }
 
 // put plans to send an object.
@@ -63,20 +63,20 @@ func (s *scene) put(key string, content []byte) {
 // plan stores the plan.
 func (s *scene) plan() {
 	s.Helper()
-	must(s, s.journal.Stage(s.Context(), s.run.Num, state.Page{Items: s.items, Done: true}))
-	must(s, s.journal.Decided(s.Context(), s.run.Num, s.items))
+	must(s, s.store.Stage(s.Context(), s.run.Num, state.Page{Items: s.items, Done: true}))
+	must(s, s.store.Decided(s.Context(), s.run.Num, s.items))
 }
 
 // probe looks into the objects of a source, which is that of the scene in some guise.
 func (s *scene) probe(source sources.Source) (found []Finding, objects, bytes int64) {
 	s.Helper()
-	p := NewProbe(source, s.journal, 0.01) // of 100 x 100
+	p := NewProbe(source, s.store, 0.01) // of 100 x 100
 	p.Concurrency = 4
 	objects, bytes, err := p.Begin(s.Context(), s.run.Num)
 	must(s, err)
 	found, err = p.Run(s.Context(), s.run.Num)
 	must(s, err)
-	if left, err := p.Journal.EqualContents(s.Context(), s.run.Num, 1); err != nil || left.Groups > 0 {
+	if left, err := p.Store.EqualContents(s.Context(), s.run.Num, 1); err != nil || left.Groups > 0 {
 		s.Errorf("contents are left in the journal: %v (%v)", left, err)
 	}
 	return found, objects, bytes
@@ -197,7 +197,7 @@ func TestProbeInterrupted(t *testing.T) {
 	s.plan()
 	interrupted := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := NewProbe(&s.Source, s.journal, 0)
+	p := NewProbe(&s.Source, s.store, 0)
 	_, _, err := p.Begin(ctx, s.run.Num)
 	must(t, err)
 	var seen atomic.Int64
@@ -218,7 +218,7 @@ func TestProbeInterrupted(t *testing.T) {
 func TestProbeReadsNoMore(t *testing.T) {
 	s := newScene(t)
 	s.put("photo.jpg", []byte("not an image"))
-	s.items[0].Action, s.items[0].State, s.items[0].Reason = state.Skip, state.ItemSkipped, string(migrate.ReasonFiltered)
+	s.items[0].Action, s.items[0].State, s.items[0].Reason = state.Skip, state.ItemSkipped, string(migrate.ReasonExcluded)
 	s.plan()
 	found, objects, size := s.probe(nil) // there is nothing to be read from
 	if len(found) != 0 || objects != 0 || size != 0 {
@@ -235,7 +235,7 @@ func TestEqualTags(t *testing.T) {
 		s.items = append(s.items, i)
 	}
 	s.plan()
-	found, err := EqualTags(t.Context(), s.journal, s.run.Num)
+	found, err := EqualTags(t.Context(), s.store, s.run.Num)
 	must(t, err)
 	if len(found) != 1 || found[0].Message() != "1 group, 2.0 kB: equal content, of which one object would do" ||
 		found[0].Examples[0] != "3 times 1.0 kB: a = c" {

@@ -23,7 +23,7 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var s Survey
-				if NeedsSurvey(format) {
+				if NeedsListing(format) {
 					for _, r := range rows {
 						must(b, s.Add(r))
 					}

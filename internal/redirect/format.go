@@ -89,9 +89,9 @@ func NeedsImages(format string) bool { return format == "csv" || format == "json
 // ComparesPaths reports whether of old addresses a format has the paths only.
 func ComparesPaths(format string) bool { return format == "nginx" || format == "apache" }
 
-// NeedsSurvey reports whether all rows of a format must be seen before the first is
+// NeedsListing reports whether all rows of a format must be seen before the first is
 // written.
-func NeedsSurvey(format string) bool { return format == "nginx" }
+func NeedsListing(format string) bool { return format == "nginx" }
 
 // Clean is the row with its addresses as oldurl.Clean makes them.
 func (r Row) Clean() Row {

@@ -14,7 +14,7 @@ import (
 
 	"assetferry/internal/oldurl"
 	"assetferry/internal/oldurl/oldurltest"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -146,10 +146,10 @@ func TestCSV(t *testing.T) {
 	}
 	for n, r := range want {
 		got := all[n+1]
-		if got[2] != rows.Guard(r.Key) {
+		if got[2] != tabular.EscapeFormula(r.Key) {
 			t.Errorf("the key %q is not guarded", r.Key)
 		}
-		got[2] = rows.Unguard(got[2])
+		got[2] = tabular.UnescapeFormula(got[2])
 		if got[0] != r.Old || got[1] != r.New || got[2] != r.Key || got[6] != "80 1024" || got[7] != r.Images["default"] || got[8] != "current" {
 			t.Errorf("%+v became %q", r, got)
 		}

@@ -217,7 +217,7 @@ func (t *Tally) leave(l Entry) {
 // Write writes the map in a format.
 func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, error) {
 	survey := &Survey{}
-	if NeedsSurvey(format) {
+	if NeedsListing(format) {
 		for l, err := range m.All(ctx) {
 			if err == nil && l.Left == "" {
 				err = survey.Add(l.Row)

@@ -9,7 +9,7 @@ import (
 
 	"assetferry/internal/oldurl"
 	"assetferry/internal/oldurl/oldurltest"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -26,7 +26,7 @@ func FuzzTSV(f *testing.F) {
 		r := rowOf(t, "/", key)
 		r.New = address
 		old, got, ok := strings.Cut(strings.TrimSuffix(write(t, "tsv", r), "\n"), "\t")
-		if !ok || rows.Unguard(old) != r.Old || rows.Unguard(got) != oldurl.Clean(address) || strings.ContainsAny(got, "\t\r\n") {
+		if !ok || tabular.UnescapeFormula(old) != r.Old || tabular.UnescapeFormula(got) != oldurl.Clean(address) || strings.ContainsAny(got, "\t\r\n") {
 			t.Errorf("%q and %q became %q and %q", key, address, old, got)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // tsv is old address, tab, new address, without a head: the form of the map that the
@@ -14,7 +14,7 @@ import (
 type tsv struct{ w *bufio.Writer }
 
 func (t tsv) Write(r Row) error {
-	_, err := t.w.WriteString(rows.Guard(r.Old) + "\t" + rows.Guard(r.New) + "\n")
+	_, err := t.w.WriteString(tabular.EscapeFormula(r.Old) + "\t" + tabular.EscapeFormula(r.New) + "\n")
 	return err
 }
 
@@ -23,11 +23,11 @@ func (t tsv) Close() error { return t.w.Flush() }
 // A csvWriter writes one line for an asset, under a head.
 type csvWriter struct {
 	buffer *bufio.Writer
-	w      *rows.Writer
+	w      *tabular.Writer
 }
 
 func newCSV(b *bufio.Writer) (*csvWriter, error) {
-	c := &csvWriter{b, rows.NewWriter(b)}
+	c := &csvWriter{b, tabular.NewWriter(b)}
 	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image", "kind"})
 }
 

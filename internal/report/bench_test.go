@@ -23,12 +23,12 @@ const benchObjects = 50_000
 func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	b.Helper()
 	ctx := b.Context()
-	journal, err := state.Open(ctx, filepath.Join(b.TempDir(), "journal.db"))
+	store, err := state.Open(ctx, filepath.Join(b.TempDir(), "journal.db"))
 	must(b, err)
-	b.Cleanup(func() { must(b, journal.Close()) })
-	pair, err := journal.Pair(ctx, "/photos", "e/e", "https://example.com")
+	b.Cleanup(func() { must(b, store.Close()) })
+	pair, err := store.Pair(ctx, "/photos", "e/e", "https://example.com")
 	must(b, err)
-	run, err := journal.Begin(ctx, pair, "migrate", json.RawMessage("{}"))
+	run, err := store.Begin(ctx, pair, "migrate", json.RawMessage("{}"))
 	must(b, err)
 	items := make([]state.Item, objects)
 	for n := range items {
@@ -40,13 +40,13 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 		i.Category, i.Folder, i.Name, i.Slot = "category", "folder", fmt.Sprintf("picture-%07d.jpg", n), int64(n)
 		items[n] = i
 	}
-	must(b, journal.Stage(ctx, run.Num, state.Page{Items: items, Cursor: items[objects-1].Key, Done: true}))
-	must(b, journal.Decided(ctx, run.Num, items))
+	must(b, store.Stage(ctx, run.Num, state.Page{Items: items, Cursor: items[objects-1].Key, Done: true}))
+	must(b, store.Decided(ctx, run.Num, items))
 	items = nil
-	must(b, journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
-	must(b, journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
+	must(b, store.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
+	must(b, store.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		taken, err := journal.Take(ctx, run.Num, state.Next{After: sources.Key(after), N: 5000, Time: time.Now()})
+		taken, err := store.Take(ctx, run.Num, state.Next{After: sources.Key(after), N: 5000, Time: time.Now()})
 		must(b, err)
 		if len(taken) == 0 {
 			break
@@ -55,22 +55,22 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 		for _, i := range taken {
 			asset := fmt.Sprintf("asset-%d", i.Slot)
 			done = append(done, state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-				Object: i.Object, Digest: make([]byte, 32), Asset: asset, Name: i.Name, Extension: "jpg",
+				Object: i.Object, Checksum: make([]byte, 32), Asset: asset, Name: i.Name, Extension: "jpg",
 				Category: "category", Folder: "id", URL: "https://example.com/assets/" + asset, Slot: i.Slot}})
 			after = string(i.Key)
 		}
-		must(b, journal.Record(ctx, run.Num, pair.ID, done))
+		must(b, store.Record(ctx, run.Num, pair.ID, done))
 	}
-	must(b, journal.FinishRun(ctx, run.Num))
-	run, err = journal.Run(ctx, run.ID)
+	must(b, store.FinishRun(ctx, run.Num))
+	run, err = store.Run(ctx, run.ID)
 	must(b, err)
-	return journal, run
+	return store, run
 }
 
 // A report and its lists take no more memory for a large library than for a small one.
 func TestMemoryStaysFlat(t *testing.T) {
 	const objects, room = 30_000, 8 << 20 // of its items alone
-	journal, run := bigRun(t, objects)
+	store, run := bigRun(t, objects)
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -78,7 +78,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	r, err := report.Read(t.Context(), journal, run)
+	r, err := report.Read(t.Context(), store, run)
 	must(t, err)
 	if r.Sum.Listed.Objects != objects || !r.Sum.Closes {
 		t.Fatalf("the sum is %+v", r.Sum)
@@ -97,7 +97,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 // BenchmarkReport measures how many objects a second are reported.
 func BenchmarkReport(b *testing.B) {
-	journal, run := bigRun(b, benchObjects)
+	store, run := bigRun(b, benchObjects)
 	all, err := report.ParseChoice("")
 	must(b, err)
 	list := func(format string) func(report.Report) error {
@@ -119,7 +119,7 @@ func BenchmarkReport(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := c.read(b.Context(), journal, run)
+				r, err := c.read(b.Context(), store, run)
 				must(b, err)
 				must(b, c.write(r))
 			}

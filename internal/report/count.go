@@ -56,20 +56,20 @@ func newCounts(l *lists) *counts {
 
 // walk reads everything that was listed, each thing of it that is counted once.
 func (c *counts) walk(ctx context.Context) error {
-	for f, err := range c.l.journal.Fates(ctx, c.l.run.Num) {
+	for f, err := range c.l.store.Fates(ctx, c.l.run.Num) {
 		if err != nil {
 			return err
 		}
 		c.listed.add(f.Size)
 		c.items.add(string(f.Key), f.Size)
 	}
-	for i, err := range c.l.journal.Remarkable(ctx, c.l.run.Num) {
+	for i, err := range c.l.store.Remarkable(ctx, c.l.run.Num) {
 		if err != nil {
 			return err
 		}
 		c.countRemarkable(i)
 	}
-	for f, err := range c.l.journal.Unlisted(ctx, c.l.run) {
+	for f, err := range c.l.store.Unlisted(ctx, c.l.run) {
 		if err != nil {
 			return err
 		}
@@ -80,12 +80,12 @@ func (c *counts) walk(ctx context.Context) error {
 }
 
 func (c *counts) sumReceipts(ctx context.Context) error {
-	sum, err := c.l.journal.SumReceipts(ctx, c.l.run.Pair.ID)
+	sum, err := c.l.store.SumReceipts(ctx, c.l.run.Pair.ID)
 	if err != nil {
 		return err
 	}
 	c.destination = Amount(sum)
-	c.categories, err = c.l.journal.SumCategories(ctx, c.l.run)
+	c.categories, err = c.l.store.SumCategories(ctx, c.l.run)
 	return err
 }
 
@@ -99,7 +99,7 @@ func (c *counts) countRemarkable(i state.Item) {
 		a.add(i.Size)
 		a.Examples = appendUpTo(shownExamples, a.Examples, string(i.Key))
 		if told == moved {
-			a.Moves = appendUpTo(shownExamples, a.Moves, Move{string(i.Origin), string(i.Key)})
+			a.Moves = appendUpTo(shownExamples, a.Moves, Move{string(i.PreviousKey), string(i.Key)})
 		}
 	case isTrouble(told):
 		c.countTrouble(i, told)
@@ -129,7 +129,7 @@ func (c *counts) countNewSkips(ctx context.Context) error {
 	if len(c.leftOut) == 0 {
 		return nil
 	}
-	for s, err := range migrate.NewSkips(ctx, c.l.journal, c.l.run) {
+	for s, err := range migrate.NewSkips(ctx, c.l.store, c.l.run) {
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (c *counts) privacy(r *Report) {
 		}
 		*sum = sum.plus(one.Amount)
 		r.Addresses.Mapped += s.Addressed
-		r.Metadata.Undescribed += s.Undescribed
+		r.Metadata.MetadataPending += s.MetadataPending
 		c.l.created = c.l.created.plus(Amount(s.Created))
 		r.Privacy.Categories = append(r.Privacy.Categories, one)
 	}

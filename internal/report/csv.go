@@ -4,7 +4,7 @@ import (
 	"io"
 	"strconv"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // csvForm writes a line for each object, with the columns of csvColumns. It makes each in
@@ -26,7 +26,7 @@ func (f *csvForm) begin(w io.Writer, _ Report) error { return f.write(w, csvColu
 
 func (f *csvForm) line(w io.Writer, l Line) error {
 	return f.write(w, []string{l.Key, l.Action, l.State, l.Reason, strconv.FormatInt(l.Size, 10), l.Category, l.Folder, l.Name,
-		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts), l.Origin, l.AssetName})
+		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts), l.PreviousKey, l.AssetName})
 }
 
 func (*csvForm) end(io.Writer, Folder) error { return nil }
@@ -52,7 +52,7 @@ func (f *csvForm) write(w io.Writer, cells []string) error {
 	for i, cell := range cells {
 		cells[i] = f.clean(cell)
 	}
-	f.row = append(rows.AppendCSV(f.row[:0], cells), '\n')
+	f.row = append(tabular.AppendCSV(f.row[:0], cells), '\n')
 	_, err := w.Write(f.row)
 	return err
 }

@@ -77,19 +77,19 @@ var remarkKinds = []struct {
 
 // ReadFound reads what a report of a run says of what was found of its objects, and nothing
 // else of it.
-func ReadFound(ctx context.Context, journal *state.Store, run int64) (Found, error) {
+func ReadFound(ctx context.Context, store *state.Store, run int64) (Found, error) {
 	r := remarks{}
-	for i, err := range journal.Remarkable(ctx, run) {
+	for i, err := range store.Remarkable(ctx, run) {
 		if err != nil {
 			return Found{}, err
 		}
 		r.add(i)
 	}
-	return readFound(ctx, journal, run, r)
+	return readFound(ctx, store, run, r)
 }
 
-func readFound(ctx context.Context, journal *state.Store, run int64, r remarks) (Found, error) {
-	fields, err := journal.Fields(ctx, run)
+func readFound(ctx context.Context, store *state.Store, run int64, r remarks) (Found, error) {
+	fields, err := store.Fields(ctx, run)
 	if err != nil {
 		return Found{}, err
 	}
@@ -103,7 +103,7 @@ func unmapped(fields []state.FieldCount) (listed []Field, all int64) {
 	listed = []Field{}
 	for _, f := range fields {
 		if f.Unmapped > 0 {
-			listed = append(listed, Field{f.Name, f.Origin, f.Unmapped})
+			listed = append(listed, Field{f.Name, f.PreviousKey, f.Unmapped})
 		}
 	}
 	slices.SortStableFunc(listed, func(a, b Field) int { return cmp.Compare(b.Objects, a.Objects) })

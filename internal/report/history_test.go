@@ -84,7 +84,7 @@ func (h *history) step() {
 		r := h.rules()
 		r.Limit, r.Sync = 0, migrate.DefaultSyncRules()
 		r.Sync.Delete = rapid.SampledFrom([]string{"never", "trash"}).Draw(h.T, "delete")
-		r.Sync.GracePeriod = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(h.T, "quarantine")
+		r.Sync.GracePeriod = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(h.T, "grace_period")
 		h.carryOut("sync", r)
 	case "adopt":
 		r := h.rules()
@@ -136,7 +136,7 @@ func (h *history) deleteAfter(key sources.Key) {
 
 func (h *history) rules() migrate.Rules {
 	r := migrate.DefaultRules()
-	r.Unmatched = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
+	r.Unsupported = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(h.T, "on collision")
 	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "duplicate"}).Draw(h.T, "on existing")
 	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "/a/**", "=*"}), 0, 1).Draw(h.T, "exclude")
@@ -165,16 +165,16 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 		}
 	})
 	defer h.setGate(nil)
-	_, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	_, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	fresh, before, missed := errors.Is(err, state.ErrNotFound), h.atSource(), h.missed()
 	run, err := h.run(ctx, h.source, command, r)
 	if err != nil && !h.mayPass(err) {
 		h.Fatalf("%s: %v", command, err)
 	}
 	if command == "sync" { // which counts what was known before, too, but for what it knows by another key
-		for i, err := range h.journal.Items(h.Context(), run.Num) {
+		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
-			delete(missed, string(i.Origin))
+			delete(missed, string(i.PreviousKey))
 		}
 		for _, size := range missed {
 			before = plus(before, report.Amount{Objects: 1, Bytes: size})
@@ -189,7 +189,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 // missed are the sizes of objects that have arrived and are not at the source.
 func (h *history) missed() map[string]int64 {
 	sizes := map[string]int64{}
-	for r, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+	for r, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		sizes[string(r.Key)] = r.Size
 	}
@@ -208,7 +208,7 @@ func (h *history) mayPass(err error) bool {
 }
 
 func (h *history) plan() {
-	if _, err := h.journal.Unfinished(h.Context(), h.pair.ID); err == nil {
+	if _, err := h.store.Unfinished(h.Context(), h.pair.ID); err == nil {
 		return // a plan would be made beside it, as the command does, too
 	}
 	before := h.atSource()
@@ -229,13 +229,13 @@ func (h *history) undo() {
 	if undone.Command == "sync" {
 		return
 	}
-	made, err := h.journal.Undoable(h.Context(), undone)
+	made, err := h.store.Undoable(h.Context(), undone)
 	must(h.world, err)
-	open, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	open, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if made.Objects == 0 || undone.Undoes != 0 || err == nil && open.Num != undone.Num {
 		return
 	}
-	run, err := h.journal.BeginUndo(h.Context(), undone)
+	run, err := h.store.BeginUndo(h.Context(), undone)
 	if errors.Is(err, state.ErrConflict) { // something is in doubt
 		return
 	}
@@ -248,15 +248,15 @@ func (h *history) undo() {
 
 // finishesUndo goes on with an undo, if one is not finished.
 func (h *history) finishesUndo() bool {
-	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if err != nil || run.Undoes == 0 || run.State != state.Applying {
 		return false
 	}
-	undone, err := h.journal.UndoneRun(h.Context(), run)
+	undone, err := h.store.UndoneRun(h.Context(), run)
 	must(h.world, err)
 	err = h.undoer().Settle(h.Context(), run)
 	if err == nil {
-		err = h.journal.Relist(h.Context(), run.Num)
+		err = h.store.Relist(h.Context(), run.Num)
 	}
 	if err != nil && !h.mayPass(err) {
 		h.Fatal(err)
@@ -300,7 +300,7 @@ func (h *history) takeBack(run, undone state.Run) {
 // touch has somebody else change assets of ours, which are not taken back then.
 func (h *history) touch() {
 	tags := []string{"by hand"}
-	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+	for receipt, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		if rapid.Bool().Draw(h.T, "touched") {
 			if _, err := h.client.Update(h.Context(), receipt.Asset, assets.Changes{Tags: &tags}); err != nil {
@@ -312,11 +312,11 @@ func (h *history) touch() {
 
 // giveUp does what --restart does with a run that is not finished.
 func (h *history) giveUp() {
-	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if err != nil || run.Undoes != 0 {
 		return
 	}
-	if err := h.journal.Supersede(h.Context(), run.Num); err != nil {
+	if err := h.store.Supersede(h.Context(), run.Num); err != nil {
 		if !errors.Is(err, state.ErrConflict) { // something is in doubt
 			h.Fatal(err)
 		}
@@ -652,7 +652,7 @@ func folderOf(key string) string {
 func (h *history) checkDestination(r report.Report) {
 	there, unclear := h.atDestination(), h.unclear()
 	var ours report.Amount
-	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+	for receipt, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		a, ok := there[receipt.Asset]
 		switch {
@@ -682,7 +682,7 @@ func (h *history) checkDestination(r report.Report) {
 // equal ones nobody knows which is somebody else's.
 func (h *history) toldEqual() (told string) {
 	for _, run := range h.runs() {
-		for i, err := range h.journal.Items(h.Context(), run.Num) {
+		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			if _, also, more := strings.Cut(i.Error, "found more than once at the destination; also as "); more {
 				told += also + "\n"
@@ -696,12 +696,12 @@ func (h *history) toldEqual() (told string) {
 func (h *history) unclear() map[string]int {
 	attempts := map[string]int{}
 	for _, run := range h.runs() {
-		for i, err := range h.journal.Items(h.Context(), run.Num, state.ItemInDoubt, state.ItemSending) {
+		for i, err := range h.store.Items(h.Context(), run.Num, state.ItemUnconfirmed, state.ItemSending) {
 			must(h.world, err)
 			attempts[string(i.Key)] += i.Attempts
 		}
 	}
-	for f, err := range h.journal.Failures(h.Context(), h.pair.ID, "") {
+	for f, err := range h.store.Failures(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		if f.Unclear {
 			attempts[string(f.Key)] += f.Runs
@@ -711,7 +711,7 @@ func (h *history) unclear() map[string]int {
 }
 
 func (h *history) runs() []state.Run {
-	runs, err := h.journal.RunsOf(h.Context(), h.pair.ID, 100)
+	runs, err := h.store.RunsOf(h.Context(), h.pair.ID, 100)
 	must(h.world, err)
 	return runs
 }
@@ -721,17 +721,17 @@ func (h *history) runs() []state.Run {
 func (h *history) grown() (bytes int64) {
 	sizes := map[string]int64{}
 	for _, run := range slices.Backward(h.runs()) {
-		for i, err := range h.journal.Items(h.Context(), run.Num) {
+		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			switch {
 			case i.Action == state.Create, i.Action == state.Adopt:
 				sizes[string(i.Key)] = i.Size
 			case i.Action == state.Move && i.State == state.ItemDone:
-				sizes[string(i.Key)] = sizes[string(i.Origin)]
+				sizes[string(i.Key)] = sizes[string(i.PreviousKey)]
 			case i.Action == state.Replace && (i.State == state.ItemDone || i.State == state.ItemSent):
 				was := i.Key
-				if i.Origin != "" { // it got another name as well
-					was = i.Origin
+				if i.PreviousKey != "" { // it got another name as well
+					was = i.PreviousKey
 				}
 				bytes += i.Size - sizes[string(was)]
 				sizes[string(i.Key)] = i.Size
@@ -750,7 +750,7 @@ func (h *history) checkAll() {
 		h.check(run)
 		last = h.read(run)
 		_, parts := h.fromJSON(last)
-		arrived = plus(arrived, plus(plus(parts["created"], parts["adopted"]), h.undescribed(run)))
+		arrived = plus(arrived, plus(plus(parts["created"], parts["adopted"]), h.metadataPending(run)))
 		arrived = plus(arrived, report.Amount{Objects: -parts["trashed"].Objects, Bytes: -parts["trashed"].Bytes})
 		seen = plus(seen, plus(plus(last.Privacy.Public, last.Privacy.Private), last.Privacy.Unknown))
 		private = plus(private, last.Privacy.Private)
@@ -769,8 +769,8 @@ func (h *history) checkAll() {
 
 // undescribed counts what a run that was cut short has made and not described yet: it is
 // there, and told as sent.
-func (h *history) undescribed(run state.Run) (a report.Amount) {
-	for i, err := range h.journal.Items(h.Context(), run.Num, state.ItemSent) {
+func (h *history) metadataPending(run state.Run) (a report.Amount) {
+	for i, err := range h.store.Items(h.Context(), run.Num, state.ItemSent) {
 		must(h.world, err)
 		if i.Action == state.Create {
 			a = plus(a, report.Amount{Objects: 1, Bytes: i.Size})
@@ -787,7 +787,7 @@ func (h *history) inContracts() (a report.Amount) {
 		categories[c.ID] = c.Private
 	}
 	there, unclear := h.atDestination(), h.unclear()
-	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+	for receipt, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		size := there[receipt.Asset].Size
 		if unclear[string(receipt.Key)] > 0 {

@@ -44,7 +44,7 @@ func (r Report) WriteHTML(ctx context.Context, w io.Writer, zone *time.Location)
 }
 
 // troubles are the parts of which a page lists the objects.
-var troubles = []string{failed, parked, changed, conflict, waiting, inDoubt}
+var troubles = []string{failed, parked, changed, conflict, waiting, unconfirmed}
 
 // A page is a report with all that its template shows.
 type page struct {

@@ -15,7 +15,7 @@ func TestPageOfARun(t *testing.T) {
 	w := newWorld(t, "POST /assets status=400 once=1")
 	w.put("a/1.jpg", "one", "b/contract.txt", "signed", "b/odd.odd", "?", "c/2.jpg", "two")
 	rules := migrate.DefaultRules()
-	rules.Unmatched = "skip"
+	rules.Unsupported = "skip"
 	r := w.read(w.migrate(rules))
 	if len(r.Troubles) != 1 || len(r.Troubles[0].Examples) != 1 {
 		t.Fatalf("one upload was refused: %+v", r.Troubles)

@@ -120,7 +120,7 @@ const (
 func troubledSample() sample {
 	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
 	r := reportOf(state.Production, Verdict{Incomplete, "217 objects did not come through: 203 failed, 6 conflict, 8 in doubt.", "see below what to do about each kind, then run the same command again"},
-		part(created, 4_700, 21e9), part(skipped, 83, 1e6), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(inDoubt, 8, 3e6))
+		part(created, 4_700, 21e9), part(skipped, 83, 1e6), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
 	r.Proof = Proof{Level: "sample", Receipts: 4_700, ReadBack: 100, Verified: 4_650, ByContent: 97, NotVerified: 47, Differences: 3, First: []Difference{
@@ -128,17 +128,17 @@ func troubledSample() sample {
 	at := noon.Add(-time.Hour)
 	last := noon
 	r.Proof.At, r.Proof.LastArrival = &at, &last
-	r.LeftOut = []LeftOut{{Reason: "no category allows its extension", Amount: Amount{83, 1e6}, Missed: true, Decides: "--unmatched create, --category, or an administrator who allows the extension in a category", Examples: []string{arabic, hostile, long}}}
+	r.LeftOut = []LeftOut{{Reason: "no category allows its extension", Amount: Amount{83, 1e6}, Missed: true, Decides: "--unsupported create, --category, or an administrator who allows the extension in a category", Examples: []string{arabic, hostile, long}}}
 	r.Troubles = []Trouble{
 		{What: "larger than the service takes", Remedy: "ask whoever runs the service for its limits; make them smaller, or leave them out with --exclude", Parts: []Part{part(failed, 203, 4e9)}, Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
-		{What: "sent, and the answer was lost", Remedy: "run the same command again when the destination answers: it looks whether they arrived and sends only what did not", Parts: []Part{part(inDoubt, 8, 3e6)}, Amount: Amount{8, 3e6},
+		{What: "sent, and the answer was lost", Remedy: "run the same command again when the destination answers: it looks whether they arrived and sends only what did not", Parts: []Part{part(unconfirmed, 8, 3e6)}, Amount: Amount{8, 3e6},
 			Examples: []Example{{"2024/a.jpg", "the process ended while sending"}}},
 	}
 	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
 	r.Undo = Undo{Created: Amount{4_700, 21e9}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
-	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Undescribed: 9, EditsKept: 3}
+	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, MetadataPending: 9, EditsKept: 3}
 	r.Found = Found{UnmappedFields: 612, Unmapped: []Field{{"lens", "exif", 4_213}, {hostile, "table", 12}}, Positions: 1_204, Times: 4_001, Remarks: []Remark{
 		{TooLong, "Texts that were cut or left out, as the service takes no longer ones", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: left out"}}},
 		{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", 1, []Example{{hostile, "what " + hostile + ".json says was not taken: line 3"}}}}}
@@ -176,9 +176,9 @@ func nightSample() sample {
 			{moved, 3, before(0)}, {trashed, 1, before(0)}, {gone, 914, before(2)}, {failing, 4, before(1)}},
 		Changes: []Change{{created, Amount{12, 3e6}, []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {moved, Amount{3, 2e6}, []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},
 		Drift:   []Change{{"somebody deleted its asset at the destination; it stays deleted, see --repair", Amount{1, 3}, []Changed{{Key: long}}}},
-		Gone: &Gone{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Stay: Amount{914, 1e8}, Quarantine: Amount{2, 10}, TrashedFrom: &noon, First: []GoneObject{
+		Gone: &Gone{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Stay: Amount{914, 1e8}, GracePeriod: Amount{2, 10}, TrashedFrom: &noon, First: []GoneObject{
 			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "gone from the source; more assets than one run may trash, see --accept-deletes"},
-			{Key: long, Since: &since, TrashedFrom: &noon, State: skipped, Reason: "gone from the source; its asset stays for now, see --quarantine"}}},
+			{Key: long, Since: &since, TrashedFrom: &noon, State: skipped, Reason: "gone from the source; its asset stays for now, see --grace-period"}}},
 		Failing:   Failing{4, []FailingObject{{"x.jpg", failed, &since, 4, "POST /assets: 413 Payload Too Large"}, {long, failed, nil, 1, hostile}, {arabic, conflict, nil, 0, "somebody moved it"}}},
 		Recovered: &Change{"recovered", Amount{1, 4}, []Changed{{Key: arabic}}},
 	}

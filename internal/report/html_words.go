@@ -200,7 +200,7 @@ func meaning(part string) string {
 		return "a person must decide"
 	case waiting:
 		return "did not work yet and is tried again"
-	case inDoubt:
+	case unconfirmed:
 		return "sent, but nobody knows yet whether it arrived"
 	case planned:
 		return "not sent yet"

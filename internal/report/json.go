@@ -30,21 +30,21 @@ func newJSONForm() *jsonForm {
 
 // A jsonLine is a Line in JSON.
 type jsonLine struct {
-	Key      string `json:"key"`
-	Action   string `json:"action"`
-	State    string `json:"state"`
-	Undone   bool   `json:"undone,omitempty"`
-	Reason   string `json:"reason"`
-	Size     int64  `json:"size"`
-	Category string `json:"category"`
-	Folder   string `json:"folder"`
-	Name     string `json:"name"`
-	AssetID  string `json:"asset_id,omitempty"`
-	URL      string `json:"url,omitempty"`
-	Class    string `json:"class,omitempty"`
-	Error    string `json:"error,omitempty"`
-	Attempts int    `json:"attempts"`
-	Origin   string `json:"origin,omitempty"`
+	Key         string `json:"key"`
+	Action      string `json:"action"`
+	State       string `json:"state"`
+	Undone      bool   `json:"undone,omitempty"`
+	Reason      string `json:"reason"`
+	Size        int64  `json:"size"`
+	Category    string `json:"category"`
+	Folder      string `json:"folder"`
+	Name        string `json:"name"`
+	AssetID     string `json:"asset_id,omitempty"`
+	URL         string `json:"url,omitempty"`
+	Class       string `json:"class,omitempty"`
+	Error       string `json:"error,omitempty"`
+	Attempts    int    `json:"attempts"`
+	PreviousKey string `json:"origin,omitempty"`
 
 	AssetName string `json:"asset_name,omitempty"`
 }

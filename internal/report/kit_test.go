@@ -43,7 +43,7 @@ type world struct {
 	source  *memory.Source
 	url     string
 	client  *assets.Client
-	journal *state.Store
+	store   *state.Store
 	path    string
 	pair    state.Pair
 	workers int // at once; with one of them, objects are sent in key order
@@ -83,11 +83,11 @@ func newWorld(tb testing.TB, faults ...string) *world {
 		conns.Rest(tb)
 	}
 	w.path = filepath.Join(tb.TempDir(), "journal.db")
-	w.journal, err = state.Open(tb.Context(), w.path)
+	w.store, err = state.Open(tb.Context(), w.path)
 	must(tb, err)
-	w.pair, err = w.journal.Pair(tb.Context(), "/photos", made.EnvironmentID+"/"+made.EnvironmentID, w.url)
+	w.pair, err = w.store.Pair(tb.Context(), "/photos", made.EnvironmentID+"/"+made.EnvironmentID, w.url)
 	must(tb, err)
-	w.shut = []func() error{w.journal.Close, func() error {
+	w.shut = []func() error{w.store.Close, func() error {
 		w.client.CloseIdleConnections()
 		listener.CloseClientConnections()
 		listener.Close()
@@ -171,7 +171,7 @@ func (w *world) put(keysAndContents ...string) {
 }
 
 func (w *world) deps(s sources.Source) migrate.Deps {
-	return migrate.Deps{Source: s, Dest: w.client, State: w.journal, Describer: w.says}
+	return migrate.Deps{Source: s, Dest: w.client, State: w.store, Describer: w.says}
 }
 
 // run goes on with the unfinished run, or begins one, as far as it comes.
@@ -179,13 +179,13 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) || err == nil && run.Undoes != 0 {
-		run, err = w.journal.Begin(w.Context(), w.pair, command, rules)
+		run, err = w.store.Begin(w.Context(), w.pair, command, rules)
 	}
 	must(w, err)
 	planner := plan.New(w.deps(s), r)
-	planner.Guards.AcceptRules, planner.Guards.AcceptDeletes = true, 1
+	planner.SafetyChecks.AcceptRules, planner.SafetyChecks.AcceptDeletes = true, 1
 	plan, err := planner.Plan(ctx, run)
 	if err != nil || plan.Blocked(r) || len(plan.Guarded) > 0 || command == "plan" {
 		return w.again(run), err
@@ -201,7 +201,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 // again reads a run as it is now.
 func (w *world) again(run state.Run) state.Run {
 	w.Helper()
-	run, err := w.journal.Run(w.Context(), run.ID)
+	run, err := w.store.Run(w.Context(), run.ID)
 	must(w, err)
 	return run
 }
@@ -225,7 +225,7 @@ func (w *world) verify(level string, sample int) {
 
 func (w *world) read(run state.Run) report.Report {
 	w.Helper()
-	r, err := report.Read(w.Context(), w.journal, run)
+	r, err := report.Read(w.Context(), w.store, run)
 	must(w, err)
 	return r
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // splitCSV reads a row as RFC 4180 says, with code of its own.
@@ -77,7 +77,7 @@ func FuzzCSV(f *testing.F) {
 			if first, _ := utf8.DecodeRuneInString(got); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 				t.Errorf("column %d is a formula: %q", n, got)
 			}
-			if back := rows.Unguard(got); back != want {
+			if back := tabular.UnescapeFormula(got); back != want {
 				t.Errorf("column %d: got %q, which means %q, want %q", n, got, back, want)
 			}
 		}
@@ -115,11 +115,11 @@ func TestParseChoice(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]map[Line]bool{
-		"":         {{State: failed}: true, {State: unchanged}: true},
-		"done":     {{State: created}: true, {State: adopted}: true, {State: trashed}: true, {State: unchanged}: false, {State: failed}: false},
-		"in-doubt": {{State: inDoubt}: true, {State: failed}: false},
-		"in_doubt": {{State: inDoubt}: true},
-		"undone":   {{State: created, Undone: true}: true, {State: created}: false},
+		"":            {{State: failed}: true, {State: unchanged}: true},
+		"done":        {{State: created}: true, {State: adopted}: true, {State: trashed}: true, {State: unchanged}: false, {State: failed}: false},
+		"in-doubt":    {{State: unconfirmed}: true, {State: failed}: false},
+		"unconfirmed": {{State: unconfirmed}: true},
+		"undone":      {{State: created, Undone: true}: true, {State: created}: false},
 	} {
 		c, err := ParseChoice(word)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // lists reads what is long from the journal, in pages.
 type lists struct {
-	journal    *state.Store
+	store      *state.Store
 	run        state.Run
 	categories map[string]state.Category
 	// told says that the journal tells which objects are unchanged.
@@ -35,21 +35,21 @@ func (l *lists) isPruned() bool { return !l.run.PrunedAt.IsZero() }
 
 // fates walks through what became of the objects of the run, in key order.
 func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
-	items := l.journal.Fates(ctx, l.run.Num)
+	items := l.store.Fates(ctx, l.run.Num)
 	if !l.hasUnlisted() {
 		return items
 	}
-	return merge(func(f state.Fate) sources.Key { return f.Key }, items, l.journal.Unlisted(ctx, l.run))
+	return merge(func(f state.Fate) sources.Key { return f.Key }, items, l.store.Unlisted(ctx, l.run))
 }
 
 // accounts walks through the objects of the run in key order: those in the given states of
 // items, or all.
 func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Seq2[state.Account, error] {
-	items := l.journal.Accounts(ctx, l.run, states...)
+	items := l.store.Accounts(ctx, l.run, states...)
 	if !l.hasUnlisted() || len(states) > 0 && !slices.Contains(states, state.ItemSkipped) {
 		return items
 	}
-	return merge(func(a state.Account) sources.Key { return a.Key }, items, l.journal.UnlistedAccounts(ctx, l.run))
+	return merge(func(a state.Account) sources.Key { return a.Key }, items, l.store.UnlistedAccounts(ctx, l.run))
 }
 
 // hasUnlisted reports whether there are unchanged objects that the journal tells and has no
@@ -89,7 +89,7 @@ func (r Report) Lines(ctx context.Context, told ...string) iter.Seq2[Line, error
 // lines lists the chosen objects in key order.
 func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		next, stop := iter.Pull2(migrate.RenamedAssets(ctx, l.journal, l.run.Pair.ID))
+		next, stop := iter.Pull2(migrate.RenamedAssets(ctx, l.store, l.run.Pair.ID))
 		defer stop()
 		differs, failed, more := next()
 		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
@@ -117,7 +117,7 @@ func (l *lists) line(a state.Account) Line {
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
 		Key:    string(a.Key), Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
 		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
-		Class: a.Class, Error: a.Error, Attempts: a.Attempts, Origin: formerKey(a.Action, a.Origin),
+		Class: a.Class, Error: a.Error, Attempts: a.Attempts, PreviousKey: formerKey(a.Action, a.PreviousKey),
 	}
 }
 

@@ -81,9 +81,9 @@ type Gone struct {
 	Amount        // all that this sync missed
 	New    Amount `json:"new"`  // missed for the first time
 	Stay   Amount `json:"stay"` // whose assets stay: orphans
-	// Quarantine is the part of Stay whose assets a later sync trashes unless their objects
+	// GracePeriod is the part of Stay whose assets a later sync trashes unless their objects
 	// come back, the first of them from TrashedFrom on.
-	Quarantine  Amount       `json:"quarantine"`
+	GracePeriod Amount       `json:"grace_period"`
 	TrashedFrom *time.Time   `json:"trashed_from,omitempty"`
 	First       []GoneObject `json:"first"` // those missed for the first time come first
 }
@@ -121,13 +121,13 @@ type FailingObject struct {
 
 // goneReasons are those of objects that are gone and of which no person has to decide.
 var goneReasons = map[migrate.Reason]bool{
-	migrate.ReasonOrphaned: true, migrate.ReasonGracePeriod: true, migrate.ReasonElsewhere: true, migrate.ReasonTooMany: true, migrate.ReasonExpired: true, migrate.ReasonBothGone: true,
+	migrate.ReasonDeletedAtSource: true, migrate.ReasonGracePeriod: true, migrate.ReasonPossiblyMoved: true, migrate.ReasonTooManyDeletes: true, migrate.ReasonGracePeriodOver: true, migrate.ReasonDeletedAtBoth: true,
 }
 
 // driftReasons are those that follow from what people did at the destination.
 var driftReasons = map[migrate.Reason]bool{
-	migrate.ReasonDeleted: true, migrate.ReasonMovedThere: true, migrate.ReasonEditedThere: true, migrate.ReasonOtherwise: true,
-	migrate.ReasonBack: true, migrate.ReasonRestored: true, migrate.ReasonRepair: true, migrate.ReasonBothGone: true,
+	migrate.ReasonAssetDeleted: true, migrate.ReasonAssetMoved: true, migrate.ReasonAssetEdited: true, migrate.ReasonAssetMetadataEdited: true,
+	migrate.ReasonAssetMovedReverted: true, migrate.ReasonAssetEditedReverted: true, migrate.ReasonAssetDeletedCreated: true, migrate.ReasonDeletedAtBoth: true,
 }
 
 // syncRules are the rules of a run that is a sync, nil of any other.
@@ -162,7 +162,7 @@ func (l *lists) night(ctx context.Context, r *Report) error {
 
 // nightBefore finds the finished sync before this one; its number is 0 if there is none.
 func (l *lists) nightBefore(ctx context.Context) (state.Run, error) {
-	runs, err := l.journal.FinishedBefore(ctx, l.run, lookBack)
+	runs, err := l.store.FinishedBefore(ctx, l.run, lookBack)
 	if err != nil {
 		return state.Run{}, err
 	}
@@ -183,7 +183,7 @@ type nightReader struct {
 }
 
 func (n *nightReader) read(ctx context.Context) error {
-	tallies, err := n.journal.Tallies(ctx, n.run.Num)
+	tallies, err := n.store.Tallies(ctx, n.run.Num)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (n *nightReader) compare(ctx context.Context) error {
 		return nil
 	}
 	n.night.Before = &Before{n.before.ID, n.before.StartedAt}
-	tallies, err := n.journal.Tallies(ctx, n.before.Num)
+	tallies, err := n.store.Tallies(ctx, n.before.Num)
 	for i, m := range measure(tallies) {
 		n.night.Measures[i].Before = &m.Now
 	}
@@ -302,12 +302,12 @@ func (n *nightReader) changes(ctx context.Context, tallies []state.Tally, nameOf
 		}
 		c := &all[at]
 		c.Amount = c.plus(Amount{t.Objects, t.Bytes})
-		items, err := n.journal.FirstOf(ctx, n.run.Num, t, shownChanges)
+		items, err := n.store.FirstOf(ctx, n.run.Num, t, shownChanges)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range items {
-			c.First = append(c.First, Changed{string(i.Key), formerKey(i.Action, i.Origin)})
+			c.First = append(c.First, Changed{string(i.Key), formerKey(i.Action, i.PreviousKey)})
 		}
 		slices.SortFunc(c.First, func(a, b Changed) int { return cmp.Compare(a.Key, b.Key) })
 		c.First = c.First[:min(len(c.First), shownChanges)]
@@ -319,7 +319,7 @@ func (n *nightReader) changes(ctx context.Context, tallies []state.Tally, nameOf
 func (n *nightReader) gone(ctx context.Context) error {
 	g := &Gone{First: []GoneObject{}}
 	var known []GoneObject
-	for m, err := range n.journal.Missed(ctx, n.run, n.before.Num, string(migrate.ObstacleAbsent)) {
+	for m, err := range n.store.Missed(ctx, n.run, n.before.Num, string(migrate.ObstacleAbsent)) {
 		if err != nil {
 			return err
 		}
@@ -335,7 +335,7 @@ func (n *nightReader) gone(ctx context.Context) error {
 			g.Stay.add(m.Size)
 		}
 		if o.TrashedFrom != nil {
-			g.Quarantine.add(m.Size)
+			g.GracePeriod.add(m.Size)
 			if g.TrashedFrom == nil || o.TrashedFrom.Before(*g.TrashedFrom) {
 				g.TrashedFrom = o.TrashedFrom
 			}
@@ -370,7 +370,7 @@ func (n *nightReader) recovered(ctx context.Context) error {
 		return nil
 	}
 	c := &Change{What: "recovered", First: []Changed{}}
-	for f, err := range n.journal.Recovered(ctx, n.run, n.before.Num) {
+	for f, err := range n.store.Recovered(ctx, n.run, n.before.Num) {
 		if err != nil {
 			return err
 		}
@@ -383,7 +383,7 @@ func (n *nightReader) recovered(ctx context.Context) error {
 
 func (n *nightReader) failing(ctx context.Context) error {
 	n.night.Failing.First = []FailingObject{}
-	all, err := n.journal.Lasting(ctx, n.run, shownChanges)
+	all, err := n.store.Lasting(ctx, n.run, shownChanges)
 	for _, l := range all {
 		o := FailingObject{Key: string(l.Key), State: Told(l.Action, l.State), Runs: l.Runs, Error: l.Error}
 		if !l.Since.IsZero() {

@@ -23,21 +23,21 @@ import (
 // would.
 type nights struct {
 	testing.TB
-	journal *state.Store
-	pair    state.Pair
-	rules   migrate.Rules
-	known   map[string]string // assets by key
+	store *state.Store
+	pair  state.Pair
+	rules migrate.Rules
+	known map[string]string // assets by key
 }
 
 func newNights(t *testing.T) *nights {
 	t.Helper()
-	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	must(t, err)
-	t.Cleanup(func() { must(t, journal.Close()) })
-	n := &nights{TB: t, journal: journal, rules: migrate.DefaultRules(), known: map[string]string{}}
+	t.Cleanup(func() { must(t, store.Close()) })
+	n := &nights{TB: t, store: store, rules: migrate.DefaultRules(), known: map[string]string{}}
 	n.rules.Sync = migrate.DefaultSyncRules()
 	n.rules.Sync.Delete = "trash"
-	n.pair, err = journal.Pair(t.Context(), "/photos", "env/ws", "https://example.com")
+	n.pair, err = store.Pair(t.Context(), "/photos", "env/ws", "https://example.com")
 	must(t, err)
 	return n
 }
@@ -53,7 +53,7 @@ type wish struct {
 }
 
 func (w wish) item() state.Item {
-	i := state.Item{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, Origin: sources.Key(w.origin)}
+	i := state.Item{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, PreviousKey: sources.Key(w.origin)}
 	switch {
 	case w.action == state.Skip || w.action == state.Unchanged:
 		i.State = state.ItemSkipped
@@ -72,7 +72,7 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 	ctx := n.Context()
 	rules, err := json.Marshal(n.rules)
 	must(n, err)
-	run, err := n.journal.Begin(ctx, n.pair, "sync", rules)
+	run, err := n.store.Begin(ctx, n.pair, "sync", rules)
 	must(n, err)
 	page := state.Page{Done: true, Unchanged: unchanged, UnchangedBytes: 10 * unchanged}
 	var items []state.Item
@@ -83,29 +83,29 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 		items = append(items, i)
 		page.Items = append(page.Items, state.Item{Object: sources.Object{Key: i.Key, Size: i.Size, Obstacle: i.Obstacle}})
 		switch w.action {
-		case state.Replace, state.Describe, state.Move, state.Trash:
+		case state.Replace, state.UpdateMetadata, state.Move, state.Trash:
 			former = append(former, state.Former{Key: sources.Key(w.key), Of: sources.Key(cmp.Or(w.origin, w.key)), Asset: json.RawMessage("{}")})
 		}
 	}
 	slices.SortFunc(page.Items, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) })
-	must(n, n.journal.Stage(ctx, run.Num, page))
-	must(n, n.journal.Decided(ctx, run.Num, items))
-	must(n, n.journal.SaveFormer(ctx, run.Num, n.pair.ID, former))
-	must(n, n.journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
+	must(n, n.store.Stage(ctx, run.Num, page))
+	must(n, n.store.Decided(ctx, run.Num, items))
+	must(n, n.store.SaveFormer(ctx, run.Num, n.pair.ID, former))
+	must(n, n.store.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
 	if stopped != "" {
-		must(n, n.journal.NoteSync(ctx, run.Num, stopped, ""))
+		must(n, n.store.NoteSync(ctx, run.Num, stopped, ""))
 	}
-	must(n, n.journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
+	must(n, n.store.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	n.carryOut(run, wishes)
-	must(n, n.journal.FinishSync(ctx, run, state.Ending{Absent: string(migrate.ObstacleAbsent), Touched: string(migrate.ReasonSeeming)}))
-	run, err = n.journal.Run(ctx, run.ID)
+	must(n, n.store.FinishSync(ctx, run, state.Ending{Absent: string(migrate.ObstacleAbsent), Touched: string(migrate.ReasonOnlyVersionChanged)}))
+	run, err = n.store.Run(ctx, run.ID)
 	must(n, err)
 	return run
 }
 
 func (n *nights) carryOut(run state.Run, wishes []wish) {
 	n.Helper()
-	_, err := n.journal.Take(n.Context(), run.Num, state.Next{N: 1000, Time: time.Now()})
+	_, err := n.store.Take(n.Context(), run.Num, state.Next{N: 1000, Time: time.Now()})
 	must(n, err)
 	for _, w := range wishes {
 		i := w.item()
@@ -126,15 +126,15 @@ func (n *nights) carryOut(run state.Run, wishes []wish) {
 			asset := cmp.Or(n.known[of], fmt.Sprintf("asset-%d", len(n.known)))
 			delete(n.known, of)
 			n.known[w.key] = asset
-			o.Receipt = &state.Receipt{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Digest: make([]byte, 32), Asset: asset, Name: w.key, Category: "c", URL: "https://example.com/" + asset}
+			o.Receipt = &state.Receipt{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Checksum: make([]byte, 32), Asset: asset, Name: w.key, Category: "c", URL: "https://example.com/" + asset}
 		}
-		must(n, n.journal.Record(n.Context(), run.Num, n.pair.ID, []state.Outcome{o}))
+		must(n, n.store.Record(n.Context(), run.Num, n.pair.ID, []state.Outcome{o}))
 	}
 }
 
 func (n *nights) read(run state.Run) report.Report {
 	n.Helper()
-	r, err := report.Read(n.Context(), n.journal, run)
+	r, err := report.Read(n.Context(), n.store, run)
 	must(n, err)
 	return r
 }
@@ -150,15 +150,15 @@ func fails(key string) wish {
 // fullNight is a first sync and one in which everything happens.
 func (n *nights) fullNight() (first, second state.Run) {
 	first = n.sync(0, "", create("a"), create("b"), create("c"), create("d"), create("e"), create("f"), create("h"), fails("w"), fails("x"),
-		wish{key: "k", action: state.Conflict, reason: migrate.ReasonExists})
+		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})
 	second = n.sync(1, "", create("new"), create("w"), fails("x"),
-		wish{key: "a", action: state.Replace, reason: migrate.ReasonContent},
-		wish{key: "b", action: state.Describe, reason: migrate.ReasonMetadata},
+		wish{key: "a", action: state.Replace, reason: migrate.ReasonContentChanged},
+		wish{key: "b", action: state.UpdateMetadata, reason: migrate.ReasonMetadataChanged},
 		wish{key: "folder/c", origin: "c", action: state.Move, reason: migrate.ReasonMoved},
 		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "e", action: state.Trash, reason: migrate.ReasonExpired, gone: true},
-		wish{key: "f", action: state.Skip, reason: migrate.ReasonDeleted},
-		wish{key: "k", action: state.Conflict, reason: migrate.ReasonExists})
+		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, gone: true},
+		wish{key: "f", action: state.Skip, reason: migrate.ReasonAssetDeleted},
+		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})
 	return first, second
 }
 
@@ -192,7 +192,7 @@ func TestNight(t *testing.T) {
 	}
 	if diff := gocmp.Diff(map[string][]report.Changed{
 		"created": {{Key: "new"}, {Key: "w"}}, "replaced": {{Key: "a"}}, "described": {{Key: "b"}}, "moved": {{Key: "folder/c", From: "c"}},
-		"trashed": {{Key: "e"}}, string(migrate.ReasonDeleted): {{Key: "f"}},
+		"trashed": {{Key: "e"}}, string(migrate.ReasonAssetDeleted): {{Key: "f"}},
 	}, changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
@@ -218,13 +218,13 @@ func TestGone(t *testing.T) {
 	_, second := n.fullNight()
 	g := n.read(second).Night.Gone
 	until := second.ListedAt.Add(migrate.DefaultGracePeriod)
-	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Stay.Objects != 1 || g.Quarantine.Objects != 1 || !g.TrashedFrom.Equal(until) {
+	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Stay.Objects != 1 || g.GracePeriod.Objects != 1 || !g.TrashedFrom.Equal(until) {
 		t.Fatalf("gone: %+v", g)
 	}
 	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "new", action: state.Skip, reason: migrate.ReasonOrphaned, gone: true})
+		wish{key: "new", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true})
 	g = n.read(third).Night.Gone
-	if g.Objects != 2 || g.New.Objects != 1 || g.Quarantine.Objects != 1 || !g.TrashedFrom.Equal(until) {
+	if g.Objects != 2 || g.New.Objects != 1 || g.GracePeriod.Objects != 1 || !g.TrashedFrom.Equal(until) {
 		t.Errorf("a night later: %+v", g)
 	}
 	if g.First[0].Key != "new" || !g.First[0].New || g.First[1].Key != "d" || !g.First[1].Since.Equal(second.ListedAt) {
@@ -248,7 +248,7 @@ func TestVerdictOfNights(t *testing.T) {
 		}
 	}
 	verdict(n.sync(2, ""), report.Complete, "Nothing changed: 2 objects are as the sync before left them. Everything arrived by its receipts.")
-	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonOrphaned, gone: true}
+	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true}
 	verdict(n.sync(1, "", orphaned), report.Complete, "Still there: 1 asset whose object is gone from the source.")
 	quiet := n.sync(1, "", orphaned)
 	verdict(quiet, report.Complete, "Nothing changed: 2 objects are as the sync before left them. Still there: 1 asset whose object is gone")
@@ -256,7 +256,7 @@ func TestVerdictOfNights(t *testing.T) {
 		t.Error("a night with an orphan of the night before is not quiet")
 	}
 	verdict(n.sync(1, "9 assets were to be trashed, and at most 1 may be", orphaned), report.Stopped, "A guard held a part of the sync back: 9 assets")
-	verdict(n.sync(1, "", wish{key: "a", action: state.Conflict, reason: migrate.ReasonEditedThere}, orphaned), report.Incomplete, "1 in conflict")
+	verdict(n.sync(1, "", wish{key: "a", action: state.Conflict, reason: migrate.ReasonAssetEdited}, orphaned), report.Incomplete, "1 in conflict")
 	if r := n.read(n.sync(0, "why", fails("x"))); !strings.Contains(r.Verdict.Sentence, "1 failed") || r.Verdict.Kind != report.Stopped {
 		t.Errorf("a guard hides failures: %+v", r.Verdict)
 	}
@@ -293,9 +293,9 @@ func TestPrunedNight(t *testing.T) {
 	_, second := n.fullNight()
 	whole := n.read(second)
 	n.sync(2, "")
-	_, err := n.journal.Prune(t.Context(), time.Now().Add(time.Hour))
+	_, err := n.store.Prune(t.Context(), time.Now().Add(time.Hour))
 	must(t, err)
-	second, err = n.journal.Run(t.Context(), second.ID)
+	second, err = n.store.Run(t.Context(), second.ID)
 	must(t, err)
 	r := n.read(second)
 	if diff := gocmp.Diff(whole.Sum.Parts, r.Sum.Parts); diff != "" || !r.Sum.Closes || r.Sum.Listed != whole.Sum.Listed {

@@ -112,8 +112,8 @@ func (t *text) goneObjects(g *Gone) {
 	if g.Stay.Objects > 0 {
 		t.say(2, "Assets that stay: %s, %s.", ui.Count(g.Stay.Objects), ui.Bytes(g.Stay.Bytes))
 	}
-	if g.Quarantine.Objects > 0 {
-		t.say(2, "In quarantine of these: %s. A sync from %s on may trash the first, unless its object comes back.", ui.Count(g.Quarantine.Objects), t.at(*g.TrashedFrom))
+	if g.GracePeriod.Objects > 0 {
+		t.say(2, "In quarantine of these: %s. A sync from %s on may trash the first, unless its object comes back.", ui.Count(g.GracePeriod.Objects), t.at(*g.TrashedFrom))
 	}
 	for _, o := range g.First[:min(len(g.First), shownExamples)] {
 		t.quote(4, o.Key)

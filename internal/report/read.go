@@ -23,8 +23,8 @@ const (
 
 // Read reads a run from its journal. Of a run that is going on meanwhile, its parts may
 // be of slightly different moments; the sum is of one.
-func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
-	r := begin(journal, run)
+func Read(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
+	r := begin(store, run)
 	l := r.lists
 	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.night, l.proof, l.undo, l.behind, l.differing, l.rest)
 	if err != nil {
@@ -37,14 +37,14 @@ func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, err
 
 // ReadForList reads as much of a report as WriteList needs, and WriteFolders and
 // SplitByFolder for CSV, which spares most of the work: nothing is summed up.
-func ReadForList(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
-	r := begin(journal, run)
+func ReadForList(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
+	r := begin(store, run)
 	l := r.lists
 	return r, r.read(ctx, l.names, l.tellUnchanged, l.undoneBy)
 }
 
-func begin(journal *state.Store, run state.Run) Report {
-	return Report{Version: schema, MadeAt: clock.Now().UTC().Truncate(time.Second), Run: about(run), lists: &lists{journal: journal, run: run}}
+func begin(store *state.Store, run state.Run) Report {
+	return Report{Version: schema, MadeAt: clock.Now().UTC().Truncate(time.Second), Run: about(run), lists: &lists{store: store, run: run}}
 }
 
 func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Report) error) error {
@@ -79,20 +79,20 @@ func (l *lists) work(ctx context.Context, r *Report) error {
 	if !l.run.Open() {
 		return nil
 	}
-	holder, err := l.journal.Holder(ctx)
+	holder, err := l.store.Holder(ctx)
 	r.Run.AtWork = holder.Alive
 	return err
 }
 
 // names finds what people call the categories.
 func (l *lists) names(ctx context.Context, _ *Report) (err error) {
-	l.categories, err = l.journal.Categories(ctx, l.run.Pair.Destination)
+	l.categories, err = l.store.Categories(ctx, l.run.Pair.Destination)
 	return err
 }
 
 // sums sums the run up by what became of its objects.
 func (l *lists) sums(ctx context.Context, r *Report) error {
-	tallies, err := l.journal.Tallies(ctx, l.run.Num)
+	tallies, err := l.store.Tallies(ctx, l.run.Num)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (l *lists) sums(ctx context.Context, r *Report) error {
 	parts := newParts()
 	for _, t := range tallies {
 		parts.add(Told(t.Action, t.State), Amount{t.Objects, t.Bytes})
-		if t.State == state.ItemDone && migrate.Reason(t.Reason) == migrate.ReasonJoined {
+		if t.State == state.ItemDone && migrate.Reason(t.Reason) == migrate.ReasonIdenticalObject {
 			r.Sum.Shared = r.Sum.Shared.plus(Amount{t.Objects, t.Bytes})
 		}
 	}
@@ -131,7 +131,7 @@ func (l *lists) count(ctx context.Context, r *Report) error {
 // told of the run that it takes back.
 func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 	if l.run.Undoes == 0 {
-		r.Found, err = readFound(ctx, l.journal, l.run.Num, of)
+		r.Found, err = readFound(ctx, l.store, l.run.Num, of)
 		r.Metadata.NotKept, r.Metadata.EditsKept = r.Found.Of(NotKept), r.Found.Of(EditsKept)
 	}
 	return err
@@ -139,7 +139,7 @@ func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 
 // countPruned tells of a run that has no items any more what its sums say.
 func (l *lists) countPruned(ctx context.Context, r *Report) error {
-	tallies, err := l.journal.Tallies(ctx, l.run.Num)
+	tallies, err := l.store.Tallies(ctx, l.run.Num)
 	c := newCounts(l)
 	for _, t := range tallies {
 		if Told(t.Action, t.State) == skipped {
@@ -162,14 +162,14 @@ func (l *lists) tellUnchanged(ctx context.Context, _ *Report) error {
 	if l.run.Unchanged == 0 || l.isPruned() {
 		return nil
 	}
-	sum, err := l.journal.SumUnlisted(ctx, l.run)
+	sum, err := l.store.SumUnlisted(ctx, l.run)
 	l.tell(Amount(sum))
 	return err
 }
 
 func (l *lists) proof(ctx context.Context, r *Report) error {
 	r.Proof = Proof{Level: "none", First: []Difference{}}
-	sum, err := l.journal.SumVerified(ctx, l.run.Pair.ID)
+	sum, err := l.store.SumVerified(ctx, l.run.Pair.ID)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 		r.Proof.LastArrival = &sum.LastArrival
 	}
 	r.Proof.Verified, r.Proof.ByContent, r.Proof.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
-	v, err := l.journal.LastVerification(ctx, l.run.Pair.ID)
+	v, err := l.store.LastVerification(ctx, l.run.Pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	} else if err != nil {
@@ -186,7 +186,7 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 	p := &r.Proof
 	p.Level, p.At, p.Receipts, p.ReadBack, p.Differences = v.Level, &v.At, v.Receipts, v.Contents, v.Differences
 	p.Covers = p.NotVerified == 0
-	for d, err := range l.journal.Differences(ctx, v.ID) {
+	for d, err := range l.store.Differences(ctx, v.ID) {
 		if err != nil {
 			return err
 		}
@@ -204,11 +204,11 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 		return nil
 	}
 	rules, err := migrate.ReadRules(l.run)
-	r.stopsAtUnmatched = err == nil && rules.StopsAtUnmatched()
+	r.stopsAtUnsupported = err == nil && rules.StopsAtUnsupported()
 	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
 		return err
 	}
-	r.LeftBehind, err = migrate.LeftBehind(ctx, l.journal, l.run.Pair.ID)
+	r.LeftBehind, err = migrate.LeftBehind(ctx, l.store, l.run.Pair.ID)
 	return err
 }
 
@@ -216,7 +216,7 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 func (l *lists) undo(ctx context.Context, r *Report) error {
 	r.Undo.By = []UndoneBy{}
 	if l.run.Undoes != 0 {
-		undone, err := l.journal.UndoneRun(ctx, l.run)
+		undone, err := l.store.UndoneRun(ctx, l.run)
 		r.Undo.Undoes, r.Sum.Of = undone.ID, "to be taken back"
 		return err
 	}
@@ -243,7 +243,7 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	if l.run.Undoes != 0 {
 		return nil
 	}
-	undos, err := l.journal.UndoneBy(ctx, l.run.Num)
+	undos, err := l.store.UndoneBy(ctx, l.run.Num)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 
 // takenBackBy sums up what an undo has trashed, and put back as it was.
 func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amount, err error) {
-	tallies, err := l.journal.Tallies(ctx, undo.Num)
+	tallies, err := l.store.Tallies(ctx, undo.Num)
 	for _, t := range tallies {
 		switch told := Told(t.Action, t.State); {
 		case told == trashed:
@@ -275,7 +275,7 @@ func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amo
 // differing counts the assets that are called otherwise than their objects.
 func (l *lists) differing(ctx context.Context, r *Report) error {
 	r.Names.First = []Name{}
-	for n, err := range migrate.RenamedAssets(ctx, l.journal, l.run.Pair.ID) {
+	for n, err := range migrate.RenamedAssets(ctx, l.store, l.run.Pair.ID) {
 		if err != nil {
 			return err
 		}
@@ -287,12 +287,12 @@ func (l *lists) differing(ctx context.Context, r *Report) error {
 
 // rest reads what is summed up by the journal itself.
 func (l *lists) rest(ctx context.Context, r *Report) error {
-	d, err := l.journal.SumDescriptions(ctx, l.run)
+	d, err := l.store.SumDescriptions(ctx, l.run)
 	if err != nil {
 		return err
 	}
 	r.Metadata.Objects, r.Metadata.ContentTypes, r.Metadata.Fields, r.Metadata.Tags = d.Objects, d.ContentTypes, d.Metadata, d.Tags
-	minutes, err := l.journal.Throughput(ctx, l.run.Num)
+	minutes, err := l.store.Throughput(ctx, l.run.Num)
 	r.Throughput = thinned(minutes)
 	return err
 }

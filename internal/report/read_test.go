@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 	w := newWorld(t)
 	w.put("a/1.jpg", "one", "a/2.JPG", "two", "b/contract.txt", "signed", "b/odd.odd", "?", ".DS_Store", "junk")
 	r := migrate.DefaultRules()
-	r.Unmatched = "skip"
+	r.Unsupported = "skip"
 	first := w.migrate(r)
 	w.put("a/3.png", "three", "a/1.jpg", "one, later")
 	w.verify(verify.LevelContent, 0)
@@ -60,7 +60,7 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "b.jpg", "two")
 	first := w.migrate(migrate.DefaultRules())
-	undoing, err := w.journal.BeginUndo(t.Context(), first)
+	undoing, err := w.store.BeginUndo(t.Context(), first)
 	must(t, err)
 	plan, err := undo.NewPlanner(w.deps(w.source)).Plan(t.Context(), undoing, first)
 	must(t, err)
@@ -68,7 +68,7 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	second := w.migrate(migrate.DefaultRules())
 
 	for run, want := range map[string]bool{first.ID: true, second.ID: false} {
-		run, err := w.journal.Run(t.Context(), run)
+		run, err := w.store.Run(t.Context(), run)
 		must(t, err)
 		lines := 0
 		for l, err := range w.read(run).Lines(t.Context(), "created") {
@@ -93,7 +93,7 @@ func TestUndoneAndSentAgain(t *testing.T) {
 // A fixed describer gives all objects one description.
 type fixed string
 
-func (fixed) AsksForDigests() bool { return false }
+func (fixed) AsksForChecksums() bool { return false }
 
 func (f fixed) Describe(metadata.Identity) (metadata.Fields, bool, error) {
 	return metadata.Fields{"description": {string(f)}}.Normal(), true, nil
@@ -104,7 +104,7 @@ func TestEditsThatAreKept(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "b.jpg", "two")
 	w.migrate(migrate.DefaultRules())
-	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg")
+	r, err := w.store.Receipt(t.Context(), w.pair.ID, "a.jpg")
 	must(t, err)
 	text := "by people"
 	_, err = w.client.Update(t.Context(), r.Asset, assets.Changes{Description: &text})
@@ -112,7 +112,7 @@ func TestEditsThatAreKept(t *testing.T) {
 	rules := migrate.DefaultRules()
 	rules.Sync = migrate.DefaultSyncRules()
 	w.says = fixed("from a table")
-	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.Undescribed != 0 {
+	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.MetadataPending != 0 {
 		t.Errorf("got %+v", m)
 	}
 	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 0 {

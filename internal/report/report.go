@@ -57,7 +57,7 @@ type Report struct {
 	Charted    Amount  `json:"charted"`
 	Throughput []Point `json:"throughput"` // in order of time, at most 120
 
-	stopsAtUnmatched bool // its rules stop at extensions that no category allows
+	stopsAtUnsupported bool // its rules stop at extensions that no category allows
 
 	lists *lists
 }
@@ -307,13 +307,13 @@ type Category struct {
 // Metadata counts what the source itself tells of objects that the run took over, besides
 // what is in them, beside them and in tables, and what came of describing assets.
 type Metadata struct {
-	Objects      int64 `json:"objects"`       // of which it tells anything at all
-	ContentTypes int64 `json:"content_types"` // with a content type
-	Fields       int64 `json:"metadata"`      // with metadata
-	Tags         int64 `json:"tags"`          // with tags
-	NotKept      int64 `json:"not_kept"`      // with something that is not even in the journal
-	Undescribed  int64 `json:"undescribed"`   // assets that lack a description which they should have
-	EditsKept    int64 `json:"edits_kept"`    // assets that people described otherwise, and that stay so
+	Objects         int64 `json:"objects"`       // of which it tells anything at all
+	ContentTypes    int64 `json:"content_types"` // with a content type
+	Fields          int64 `json:"metadata"`      // with metadata
+	Tags            int64 `json:"tags"`          // with tags
+	NotKept         int64 `json:"not_kept"`      // with something that is not even in the journal
+	MetadataPending int64 `json:"undescribed"`   // assets that lack a description which they should have
+	EditsKept       int64 `json:"edits_kept"`    // assets that people described otherwise, and that stay so
 }
 
 // Addresses counts the assets of the run whose address the journal has.
@@ -339,21 +339,21 @@ type Point struct {
 
 // A Line is one object in the long lists.
 type Line struct {
-	Key      string
-	Action   string // of state.Action
-	State    string // as told to people: created, adopted, …, failed, in doubt
-	Undone   bool   // it was created, and taken back since
-	Reason   string
-	Size     int64
-	Category string // its name, or its id where that is not known
-	Folder   string // path within the category; not known of unchanged objects
-	Name     string // with extension
-	AssetID  string
-	URL      string
-	Class    string // of Error
-	Error    string
-	Attempts int
-	Origin   string // the key it went by before, if it is moved or was replaced under another one
+	Key         string
+	Action      string // of state.Action
+	State       string // as told to people: created, adopted, …, failed, in doubt
+	Undone      bool   // it was created, and taken back since
+	Reason      string
+	Size        int64
+	Category    string // its name, or its id where that is not known
+	Folder      string // path within the category; not known of unchanged objects
+	Name        string // with extension
+	AssetID     string
+	URL         string
+	Class       string // of Error
+	Error       string
+	Attempts    int
+	PreviousKey string // the key it went by before, if it is moved or was replaced under another one
 	// AssetName is what its asset is called, if that is not the name of the object.
 	AssetName string
 }

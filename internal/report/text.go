@@ -304,8 +304,8 @@ func (t *text) metadata(r Report) {
 	if m.NotKept > 0 {
 		t.say(2, "Of %s it could not be kept.", objects(m.NotKept))
 	}
-	if m.Undescribed > 0 {
-		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.Undescribed)))
+	if m.MetadataPending > 0 {
+		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.MetadataPending)))
 	}
 	if m.EditsKept > 0 {
 		t.say(2, "%s were described otherwise at the destination, and what people wrote stays.", capital(assets(m.EditsKept)))
@@ -406,8 +406,8 @@ func (textForm) line(w io.Writer, l Line) error {
 	why := l.Error
 	switch {
 	case why != "":
-	case l.Origin != "":
-		why = "from " + l.Origin
+	case l.PreviousKey != "":
+		why = "from " + l.PreviousKey
 	case !isDone(l.State):
 		why = l.Reason
 	}

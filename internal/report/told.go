@@ -10,24 +10,24 @@ import (
 // What becomes of objects, as people are told: the states of items, where what is done
 // has the name of what was done.
 const (
-	created   = "created"
-	adopted   = "adopted"
-	replaced  = "replaced"
-	described = "described"
-	moved     = "moved"
-	trashed   = "trashed"
-	unchanged = "unchanged"
-	skipped   = "skipped"
-	failed    = "failed"
-	parked    = "parked"
-	changed   = "changed"
-	conflict  = "conflict"
-	waiting   = "waiting"
-	inDoubt   = "in doubt"
-	planned   = "planned"
-	sending   = "sending"
-	sent      = "sent"
-	undecided = "undecided" // listed so far
+	created     = "created"
+	adopted     = "adopted"
+	replaced    = "replaced"
+	described   = "described"
+	moved       = "moved"
+	trashed     = "trashed"
+	unchanged   = "unchanged"
+	skipped     = "skipped"
+	failed      = "failed"
+	parked      = "parked"
+	changed     = "changed"
+	conflict    = "conflict"
+	waiting     = "waiting"
+	unconfirmed = "in doubt"
+	planned     = "planned"
+	sending     = "sending"
+	sent        = "sent"
+	undecided   = "undecided" // listed so far
 
 	undone   = "undone"   // created, and taken back since; said besides of what was created
 	remarked = "remarked" // done, but there is something to say; said besides of what was done
@@ -35,11 +35,11 @@ const (
 
 // order is the one in which people are told of parts, what arrived first.
 var order = []string{created, adopted, replaced, described, moved, trashed, unchanged, skipped,
-	failed, parked, changed, conflict, waiting, inDoubt, planned, sending, sent, undecided}
+	failed, parked, changed, conflict, waiting, unconfirmed, planned, sending, sent, undecided}
 
 // doneWords are what was done, by action.
 var doneWords = map[state.Action]string{
-	state.Create: created, state.Adopt: adopted, state.Replace: replaced, state.Describe: described,
+	state.Create: created, state.Adopt: adopted, state.Replace: replaced, state.UpdateMetadata: described,
 	state.Move: moved, state.Trash: trashed,
 }
 
@@ -90,7 +90,7 @@ func isAlteration(told string) bool { return told == replaced || told == moved |
 // isTrouble reports whether a person may have to do something about it.
 func isTrouble(told string) bool {
 	switch told {
-	case failed, parked, changed, conflict, waiting, inDoubt:
+	case failed, parked, changed, conflict, waiting, unconfirmed:
 		return true
 	}
 	return false

@@ -17,15 +17,15 @@ func hidesObjects(i state.Item) bool { return i.Obstacle.HidesObjects() }
 // coarse.
 func RemedyFor(i state.Item) (what, todo string) {
 	switch {
-	case i.State == state.ItemInDoubt:
+	case i.State == state.ItemUnconfirmed:
 		return "sent, and the answer was lost", "run the same command again when the destination answers: it looks whether they arrived and sends only what did not"
-	case i.State == state.ItemWaiting:
+	case i.State == state.ItemRetryScheduled:
 		return "to be tried again", "run the same command again; with --wait it stays until they are due"
-	case i.State == state.ItemChanged && i.Reason != string(migrate.ReasonDrifted):
+	case i.State == state.ItemChanged && i.Reason != string(migrate.ReasonChangedSinceApproval):
 		return "changed or vanished after they were listed", "run the same command again: it lists the source anew"
 	}
 	reason := migrate.Reason(i.Reason)
-	if i.State == state.ItemConflict || i.State == state.ItemChanged || i.State == state.ItemParked || reason.IsFailure() {
+	if i.State == state.ItemConflict || i.State == state.ItemChanged || i.State == state.ItemRetriesExhausted || reason.IsFailure() {
 		return i.Reason, flagname.InText(reason.Remedy())
 	}
 	if migrate.IsTooLong(i) {
@@ -51,8 +51,8 @@ var kinds = []struct {
 	{says(": 413 "), "larger than the service takes", "ask whoever runs the service for its limits; make them smaller, or leave them out with --exclude"},
 	{says(": 400 ", ": 415 ", ": 422 "), "the service does not want them as they are", "see what it says: rename or convert them at the source, or leave them out with --exclude"},
 	{says(": 404 "), "where they should go is not there any more", "run the same command again: it looks for categories and folders anew"},
-	{says(": 429 "), "the service asked to slow down", "run the same command again, with a smaller --concurrency or with --max-calls"},
-	{classed(retry.Throttled), "the service asked to slow down", "run the same command again, with a smaller --concurrency or with --max-calls"},
+	{says(": 429 "), "the service asked to slow down", "run the same command again, with a smaller --concurrency or with --max-requests"},
+	{classed(retry.Throttled), "the service asked to slow down", "run the same command again, with a smaller --concurrency or with --max-requests"},
 	{says("permission denied"), "the source does not let them be read", "have whoever owns the source let them be read, then run the same command again"},
 	{classed(retry.Transient), "the network or the service failed for a while", "run the same command again"},
 }

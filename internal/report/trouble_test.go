@@ -42,14 +42,14 @@ func TestRemedyFor(t *testing.T) {
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "does not let them be read", "owns the source"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "failed", "explain KEY"},
 		{because(state.ItemFailed, migrate.ReasonUnreadable), "cannot be read", "owns the source"},
-		{because(state.ItemFailed, migrate.ReasonMiswritten), "what the table says of it is wrong", "correct the rows"},
+		{because(state.ItemFailed, migrate.ReasonTableError), "what the table says of it is wrong", "correct the rows"},
 		{state.Item{State: state.ItemFailed, Error: "the asset is there, but not described: mapping: " + (&mapping.LimitError{Field: "description", Has: 1499, Takes: 1024}).Error()}, "a text is longer than the service takes it", "--on-limit"},
-		{because(state.ItemFailed, migrate.ReasonMissing), "not at the source", "--files-from"},
-		{because(state.ItemParked, migrate.ReasonParked), "failed in many runs", "--retry-parked"},
-		{because(state.ItemConflict, migrate.ReasonExists), "another asset of that name", "--on-existing"},
-		{because(state.ItemWaiting, migrate.ReasonNew), "to be tried again", "--wait"},
+		{because(state.ItemFailed, migrate.ReasonMissingAtSource), "not at the source", "--files-from"},
+		{because(state.ItemRetriesExhausted, migrate.ReasonRetriesExhausted), "failed in many runs", "--retry-exhausted"},
+		{because(state.ItemConflict, migrate.ReasonNameExists), "another asset of that name", "--on-existing"},
+		{because(state.ItemRetryScheduled, migrate.ReasonNew), "to be tried again", "--wait"},
 		{because(state.ItemChanged, migrate.ReasonNew), "changed or vanished", "again"},
-		{because(state.ItemInDoubt, migrate.ReasonNew), "the answer was lost", "only what did not"},
+		{because(state.ItemUnconfirmed, migrate.ReasonNew), "the answer was lost", "only what did not"},
 	} {
 		what, todo := RemedyFor(tc.item)
 		if !strings.Contains(what, tc.what) || !strings.Contains(todo, tc.todo) {

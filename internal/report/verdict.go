@@ -96,7 +96,7 @@ func judgeUndo(r Report) (Verdict, bool) {
 	for _, p := range r.Sum.Parts {
 		count[p.Name] = p.Objects
 	}
-	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[inDoubt]
+	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[unconfirmed]
 	back := count[created] + count[replaced] + count[described] + count[moved]
 	went := assets(inTrash) + " went to the trash"
 	if back > 0 {
@@ -168,7 +168,7 @@ func orphansText(r Report) string {
 	}
 	g := r.Night.Gone
 	text := fmt.Sprintf(" Still there: %s whose %s gone from the source", assets(g.Stay.Objects), objectsAre(g.Stay.Objects))
-	if q := g.Quarantine.Objects; q > 0 {
+	if q := g.GracePeriod.Objects; q > 0 {
 		text += fmt.Sprintf(", %s of them in quarantine", ui.Count(q))
 	}
 	return text + "."
@@ -189,7 +189,7 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 	switch n := r.unmatched(); {
 	case n > 0 && !r.Run.AtWork && !r.Run.GivenUp:
 		return Verdict{Stopped, fmt.Sprintf("Stopped before anything was sent: %s an extension that no category allows.", have(n)),
-			"decide with --unmatched skip or --unmatched create; assetferry status shows the command"}, true
+			"decide with --unsupported skip or --unsupported create; assetferry status shows the command"}, true
 	case r.Run.GivenUp:
 		return Verdict{Unfinished, fmt.Sprintf("The run was given up before it was finished; %s arrived in it.", assets(arrived(r))),
 			"see the run that came after it: assetferry runs"}, true
@@ -204,11 +204,11 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 
 // unmatched counts the objects whose extensions keep a run from being carried out.
 func (r Report) unmatched() (n int64) {
-	if !r.stopsAtUnmatched || r.Run.State != string(state.Planned) {
+	if !r.stopsAtUnsupported || r.Run.State != string(state.Planned) {
 		return 0
 	}
 	for _, o := range r.LeftOut {
-		if migrate.Reason(o.Reason) == migrate.ReasonUnmatched {
+		if migrate.Reason(o.Reason) == migrate.ReasonUnsupportedType {
 			n += o.Objects
 		}
 	}
@@ -230,7 +230,7 @@ func unfinished(r Report) string {
 		switch p.Name {
 		case planned, sending, sent, waiting, undecided:
 			left += p.Objects
-		case inDoubt:
+		case unconfirmed:
 			doubt = fmt.Sprintf(", and of %s nobody knows whether they arrived", ui.Count(p.Objects))
 		}
 	}
@@ -297,7 +297,7 @@ func judgeNarrow(r Report) (Verdict, bool) {
 	var left, seen int64
 	for _, o := range r.LeftOut {
 		switch migrate.Reason(o.Reason) {
-		case migrate.ReasonFiltered, migrate.ReasonNotListed, migrate.ReasonLimit, migrate.ReasonAbsent:
+		case migrate.ReasonExcluded, migrate.ReasonNotInList, migrate.ReasonLimit, migrate.ReasonNotAtDestination:
 			left += o.Objects
 			seen += o.Objects - o.ToLookAt()
 		}
@@ -344,7 +344,7 @@ func judgeLeftOut(r Report) (Verdict, bool) {
 // skipped them for the same reason.
 func seenSkips(r Report) (n int64) {
 	for _, o := range r.LeftOut {
-		narrowed := r.Run.Narrow && o.Reason == string(migrate.ReasonFiltered)
+		narrowed := r.Run.Narrow && o.Reason == string(migrate.ReasonExcluded)
 		if o.ByRule && (o.Missed || narrowed) {
 			n += o.Objects - o.New
 		}

@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 		{"failed and differs", func(r *Report) { r.Proof.Differences = 3; r.Sum = closing(part(failed, 1, 1)) }, Incomplete, "1 failed"},
 		{"at work", func(r *Report) {
 			r.Run.FinishedAt, r.Run.State = nil, "applying"
-			r.Sum = closing(part(created, 5, 5), part(waiting, 1, 1), part(inDoubt, 2, 2), part(planned, 10, 10))
+			r.Sum = closing(part(created, 5, 5), part(waiting, 1, 1), part(unconfirmed, 2, 2), part(planned, 10, 10))
 		}, Unfinished, "The run is not finished: 5 arrived, 11 are still to be done, and of 2 nobody knows whether they arrived."},
 		{"at work now", func(r *Report) { r.Run.FinishedAt, r.Run.AtWork = nil, true }, Unfinished, "The run is not finished"},
 		{"being listed", func(r *Report) { r.Run.ListedAll, r.Run.FinishedAt, r.Sum.Closes = false, nil, false }, Unfinished,
@@ -92,9 +92,9 @@ func TestVerdict(t *testing.T) {
 // decides does.
 func TestRulesSkipOnce(t *testing.T) {
 	unmatched := func(n, fresh int64) LeftOut {
-		return LeftOut{Reason: string(migrate.ReasonUnmatched), Amount: Amount{n, n}, Missed: true, ByRule: true, New: fresh}
+		return LeftOut{Reason: string(migrate.ReasonUnsupportedType), Amount: Amount{n, n}, Missed: true, ByRule: true, New: fresh}
 	}
-	outdated := LeftOut{Reason: string(migrate.ReasonUseSync), Amount: Amount{2, 2}, Missed: true}
+	outdated := LeftOut{Reason: string(migrate.ReasonNeedsSync), Amount: Amount{2, 2}, Missed: true}
 	for _, tc := range []struct {
 		what string
 		left []LeftOut

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"assetferry/internal/hint"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/internal/ui"
 )
 
@@ -23,8 +23,8 @@ type mapFile struct{ *Map }
 func (mapFile) Others() []string { return nil }
 
 // mapUse is what a map is for.
-func mapUse() rows.Use {
-	return rows.Use{
+func mapUse() tabular.Use {
+	return tabular.Use{
 		Kind: "map", Topic: "rewrite", Example: `{"old": "https://…", "new": "https://…"}`, Lines: true,
 		AnyName: true, Columns: []string{"old", "new"}, IsRow: isPairOfURLs,
 	}
@@ -32,7 +32,7 @@ func mapUse() rows.Use {
 
 // isPairOfURLs tells the first row of a map from its header.
 func isPairOfURLs(cells []string) bool {
-	return len(cells) > 1 && Canonical(rows.Unguard(cells[0])) != "" && Canonical(rows.Unguard(cells[1])) != ""
+	return len(cells) > 1 && Canonical(tabular.UnescapeFormula(cells[0])) != "" && Canonical(tabular.UnescapeFormula(cells[1])) != ""
 }
 
 // errMapStop ends the reading of a map early.
@@ -50,7 +50,7 @@ func OpenMapFile(name string) (_ Redirects, err error) {
 	if e, ok := errors.AsType[*RowError](err); ok {
 		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct or remove that line")
 	}
-	if wrong, ok := errors.AsType[*rows.Mistakes](err); ok {
+	if wrong, ok := errors.AsType[*tabular.Mistakes](err); ok {
 		return nil, hint.Usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (t *mapTable) each(take func(line int, r Row) error) error {
 	if blank, err := t.isBlank(); blank || err != nil {
 		return err
 	}
-	file, err := rows.New(t.name, mapUse(), t.in, t.size)
+	file, err := tabular.New(t.name, mapUse(), t.in, t.size)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (t *mapTable) each(take func(line int, r Row) error) error {
 	if err := wrong.Verdict(); err != nil {
 		return err
 	}
-	err = file.Each(wrong, func(_ int64, from rows.Row) error {
+	err = file.Each(wrong, func(_ int64, from tabular.Row) error {
 		r, ok, err := read(from)
 		if err != nil || !ok {
 			return err
@@ -167,7 +167,7 @@ func (t *mapTable) lineOf(row int) (found int) {
 }
 
 // mapReader gives what reads the rows of a map; ok is false for lines that are none.
-func mapReader(file *rows.File) (read func(rows.Row) (r Row, ok bool, err error), err error) {
+func mapReader(file *tabular.File) (read func(tabular.Row) (r Row, ok bool, err error), err error) {
 	names := file.Columns()
 	if names == nil {
 		return mapObject, nil
@@ -179,15 +179,15 @@ func mapReader(file *rows.File) (read func(rows.Row) (r Row, ok bool, err error)
 	if old < 0 || new < 0 {
 		return nil, file.HeaderMistake(0, `the first line is neither an old and a new URL, nor does it name the columns "old" and "new"`)
 	}
-	return func(from rows.Row) (Row, bool, error) {
-		r := Row{Old: strings.Clone(rows.Unguard(from.Cells[old])), New: strings.Clone(rows.Unguard(from.Cells[new]))}
+	return func(from tabular.Row) (Row, bool, error) {
+		r := Row{Old: strings.Clone(tabular.UnescapeFormula(from.Cells[old])), New: strings.Clone(tabular.UnescapeFormula(from.Cells[new]))}
 		return r, true, nil
 	}, nil
 }
 
 // mapObject reads a line of JSON, as urls writes it with --format json or with --json. The
 // latter has lines of other types, too.
-func mapObject(from rows.Row) (r Row, ok bool, err error) {
+func mapObject(from tabular.Row) (r Row, ok bool, err error) {
 	var fields map[string]json.RawMessage
 	if err := from.Decode(&fields); err != nil {
 		return r, false, err

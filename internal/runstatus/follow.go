@@ -124,7 +124,7 @@ func progressOf(o Observation) (done, total amount) {
 	for _, t := range o.Tallies {
 		all.objects, all.bytes = all.objects+t.Objects, all.bytes+t.Bytes
 		switch t.State {
-		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
+		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled:
 			left.objects, left.bytes = left.objects+t.Objects, left.bytes+t.Bytes
 		case state.ItemDone, state.ItemFailed, state.ItemChanged:
 			if migrate.Reason(t.Reason).IsFailure() {

@@ -98,12 +98,12 @@ func (b *Publisher) Load(ctx context.Context, store *state.Store, pair int64, id
 // missing in one run and there in the next one makes gaps in every graph.
 func (b *Publisher) planOf(tallies []state.Tally) *metrics.Plan {
 	p := &metrics.Plan{Actions: map[string]int64{}, States: map[string]int64{}, SentBytes: b.Sent(tallies)}
-	for _, action := range []state.Action{state.Create, state.Adopt, state.Replace, state.Describe, state.Move, state.Trash, state.Unchanged, state.Skip, state.Conflict} {
+	for _, action := range []state.Action{state.Create, state.Adopt, state.Replace, state.UpdateMetadata, state.Move, state.Trash, state.Unchanged, state.Skip, state.Conflict} {
 		p.Actions[string(action)] = 0
 	}
 	for _, is := range []state.ItemState{
-		state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemDone, state.ItemWaiting, state.ItemFailed,
-		state.ItemParked, state.ItemChanged, state.ItemSkipped, state.ItemConflict, state.ItemInDoubt,
+		state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemDone, state.ItemRetryScheduled, state.ItemFailed,
+		state.ItemRetriesExhausted, state.ItemChanged, state.ItemSkipped, state.ItemConflict, state.ItemUnconfirmed,
 	} {
 		p.States[string(is)] = 0
 	}

@@ -30,7 +30,7 @@ type call struct {
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
-	rt := route{method: r.Method, pattern: standin.Unknown, role: tokens.Nobody, handle: (*Server).notImplemented}
+	rt := route{method: r.Method, pattern: standin.Unknown, role: tokens.Anonymous, handle: (*Server).notImplemented}
 	i, args, known := s.router.Match(r.Method, r.URL)
 	if known {
 		rt = s.routes[i]
@@ -91,7 +91,7 @@ func (s *Server) admit(c *call) (err error) {
 		}
 		return s.deliverable(c.args[0])
 	}
-	if c.route.role == tokens.Nobody {
+	if c.route.role == tokens.Anonymous {
 		return nil
 	}
 	if c.who, err = s.tokens.Verify(s.options.Profile.Token(c.R.Header.Get("Authorization")), s.now()); err != nil {

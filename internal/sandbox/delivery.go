@@ -75,7 +75,7 @@ func (s *Server) send(c *call, a records.Asset, private bool) error {
 	}
 	defer func() { _ = content.Close() }()
 	return c.hand(handout{
-		name: a.Name + "." + a.Extension, mime: naming.MimeType(naming.Fold(a.Extension)), tag: a.Digest,
+		name: a.Name + "." + a.Extension, mime: naming.MimeType(naming.Fold(a.Extension)), tag: a.Checksum,
 		modified: a.Modified, content: content, private: private,
 	})
 }

@@ -158,7 +158,7 @@ func (s *Server) draftOf(c *call, a records.Asset, name string, b []byte, size i
 	sum := sha256.Sum256(b)
 	f := &form{at: records.Place{Workspace: a.Workspace, Category: a.Category, Folder: a.Folder}, name: name, extension: a.Extension}
 	f.Stored = records.Stored{
-		Revision: standin.NewUUID(), Content: naming.NewContentID(), Size: int64(len(b)), Digest: hex.EncodeToString(sum[:]),
+		Revision: standin.NewUUID(), Content: naming.NewContentID(), Size: int64(len(b)), Checksum: hex.EncodeToString(sum[:]),
 		Picture: records.Picture{State: "readable", Width: size.X, Height: size.Y}, Made: s.now(), By: c.who.User,
 	}
 	var err error

@@ -148,10 +148,10 @@ func checkStored(t *testing.T, dir string, lives []*life) {
 	defer func() { _ = db.Close() }()
 	for _, row := range texts(t, db, `SELECT asset_id || '/revisions/' || revision || ' ' || digest FROM revisions
 		UNION ALL SELECT id || '/revisions/' || revision || ' ' || digest FROM assets`) {
-		file, digest, _ := strings.Cut(row, " ")
+		file, checksum, _ := strings.Cut(row, " ")
 		r := c.do(200, "GET", "/"+c.env.ID+"/assets/"+file+"/file", nil)
-		if got := fmt.Sprintf("%x", sha256.Sum256(r.body)); got != digest {
-			t.Errorf("%s: digest %s, want %s", file, got, digest)
+		if got := fmt.Sprintf("%x", sha256.Sum256(r.body)); got != checksum {
+			t.Errorf("%s: digest %s, want %s", file, got, checksum)
 		}
 	}
 	stored := texts(t, db, "SELECT content FROM assets UNION SELECT content FROM revisions")

@@ -52,7 +52,7 @@ func routes() []route {
 
 		{"GET", "/categories", tokens.User, records.NoPermission, (*Server).listCategories},
 		{"GET", "/categories/{id}", tokens.User, records.NoPermission, (*Server).getCategory},
-		{"POST", "/categories/authorizePrivateAccess", tokens.Nobody, records.NoPermission, (*Server).authorizePrivateAccess},
+		{"POST", "/categories/authorizePrivateAccess", tokens.Anonymous, records.NoPermission, (*Server).authorizePrivateAccess},
 		{"GET", "/admin/categories", tokens.Admin, records.NoPermission, (*Server).listCategoriesInUse},
 		{"POST", "/admin/categories", tokens.Admin, records.NoPermission, (*Server).createCategory},
 		{"PUT", "/admin/categories/order", tokens.Admin, records.NoPermission, (*Server).orderCategories},
@@ -88,12 +88,12 @@ func routes() []route {
 		{"GET", "/admin/environmentConfig", tokens.Admin, records.NoPermission, (*Server).getEnvironmentConfig},
 		{"PUT", "/superadmin/environmentConfig", tokens.Superadmin, records.NoPermission, (*Server).setEnvironmentConfig},
 
-		{"GET", "/{workspaceId}/assets/{id}/file", tokens.Nobody, records.NoPermission, (*Server).deliver},
-		{"GET", "/{workspaceId}/assets/{id}/images/{size}", tokens.Nobody, records.NoPermission, (*Server).deliverImage},
-		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", tokens.Nobody, records.NoPermission, (*Server).deliverRevision},
+		{"GET", "/{workspaceId}/assets/{id}/file", tokens.Anonymous, records.NoPermission, (*Server).deliver},
+		{"GET", "/{workspaceId}/assets/{id}/images/{size}", tokens.Anonymous, records.NoPermission, (*Server).deliverImage},
+		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", tokens.Anonymous, records.NoPermission, (*Server).deliverRevision},
 
-		{"GET", "/docs", tokens.Nobody, records.NoPermission, (*Server).serveDocs},
-		{"GET", "/docs.json", tokens.Nobody, records.NoPermission, (*Server).serveDescription},
+		{"GET", "/docs", tokens.Anonymous, records.NoPermission, (*Server).serveDocs},
+		{"GET", "/docs.json", tokens.Anonymous, records.NoPermission, (*Server).serveDescription},
 	}
 }
 

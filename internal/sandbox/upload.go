@@ -173,9 +173,9 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if f.draft, err = s.contents.Create(c.R.ContentLength); err != nil {
 		return fmt.Errorf("receive file: %w", err)
 	}
-	digest := sha256.New()
+	checksum := sha256.New()
 	limit := s.options.Limits.MaxFileSizeInBytes
-	f.Size, err = io.Copy(io.MultiWriter(f.draft, digest), io.LimitReader(part, limit+1))
+	f.Size, err = io.Copy(io.MultiWriter(f.draft, checksum), io.LimitReader(part, limit+1))
 	if err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return problem.Refuse(http.StatusBadRequest, "The file is cut short: %v.", err)
@@ -185,7 +185,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if f.Size > limit {
 		return s.options.Limits.TooLarge()
 	}
-	f.Digest = hex.EncodeToString(digest.Sum(nil))
+	f.Checksum = hex.EncodeToString(checksum.Sum(nil))
 	return s.look(f)
 }
 

@@ -43,7 +43,7 @@ func Lasting(r migrate.Rules) migrate.Rules {
 	r.Limit, r.AdoptOnly = 0, false
 	if r.Sync != nil {
 		s := *r.Sync
-		s.Checksum, s.Repair, s.DescribeAgain, s.Failed = false, false, false, nil
+		s.Checksum, s.Repair, s.RefreshMetadata, s.Failed = false, false, false, nil
 		r.Sync = &s
 	}
 	return r

@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/event"
 )
 
-// ForecastText tells in words what it takes to carry out a plan.
-func ForecastText(f *event.Forecast) string {
+// EstimateText tells in words what it takes to carry out a plan.
+func EstimateText(f *event.PlanEstimate) string {
 	text := Count(f.Calls) + " requests"
 	if f.Low == nil || f.High == nil {
 		return text

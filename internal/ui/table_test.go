@@ -8,12 +8,12 @@ import (
 func TestTableFitsTheScreen(t *testing.T) {
 	columns := []Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}}
 	got := Table(columns, [][]string{
-		{"create", "sent before, and nobody can tell whether it arrived, see --retry-parked, if need be", "1,234,567"},
+		{"create", "sent before, and nobody can tell whether it arrived, see --retry-exhausted, if need be", "1,234,567"},
 		{"adopt", "equal", "1"},
 	})
 	want := `Action  Reason                                                      Objects
 create  sent before, and nobody can tell whether it arrived, see  1,234,567
-        --retry-parked, if need be
+        --retry-exhausted, if need be
 adopt   equal                                                             1
 `
 	equal(t, got, want)

@@ -44,7 +44,7 @@ func jobSettings() []JobSetting {
 			why: "If a file is deleted at the source: never keeps its asset and reports it, trash\n" +
 				"moves the asset to the trash of the service after a grace period. Only sync does\n" +
 				"that."},
-		{Key: "quarantine", prompt: "Grace period", Value: "20h", after: "trash",
+		{Key: "grace_period", prompt: "Grace period", Value: "20h", after: "trash",
 			why: "The grace period: a file has to be missing for this time, and in two runs, before\n" +
 				"its asset is moved to the trash. Such as 20h or 7d."},
 		{Key: "unmatched", prompt: "Unsupported file types", Value: "stop",

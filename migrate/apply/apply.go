@@ -48,7 +48,7 @@ type Applier struct {
 	// Provenance "always" has every asset that is sent say where it comes from, at
 	// the cost of a request; "auto" would only where it is described anyway.
 	Provenance string
-	// FormerAlive is when the process that had the journal before us last gave a
+	// FormerAlive is when the process that had the state database before us last gave a
 	// sign of life, zero if that is not known. From then on counts what it may
 	// have sent.
 	FormerAlive time.Time
@@ -56,11 +56,11 @@ type Applier struct {
 	// Cancelling the context instead aborts what is in flight.
 	Stop <-chan struct{}
 
-	run        state.Run
-	rules      migrate.Rules
-	settleOnly bool
-	turns      turns
-	sizes      sizes
+	run         state.Run
+	rules       migrate.Rules
+	confirmOnly bool
+	turns       turns
+	sizes       sizes
 }
 
 // New makes an applier with the usual settings.
@@ -73,9 +73,9 @@ func New(d migrate.Deps, w migrate.Writer) *Applier {
 
 // Apply carries out the plan of a run, from wherever a former process left it: what is
 // moved first, so that nothing is in the way of what comes, and what is trashed last.
-// Items that fail are data: they are in the journal, and Apply goes on. Its error
+// Items that fail are data: they are in the state database, and Apply goes on. Its error
 // says why the run as a whole ended early: ErrStopped, the context's cause, or
-// what makes it useless to go on. A run of which items are in doubt or wait for
+// what makes it useless to go on. A run of which items are unconfirmed or wait for
 // another attempt stays open, and trashes nothing yet.
 func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
@@ -86,7 +86,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 		return err
 	}
 	defer KeepAlive(a.State)()
-	s, doubts, err := a.recall(ctx)
+	s, unconfirmed, err := a.loadInterrupted(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 			return err
 		}
 	}
-	d, err := a.work(ctx, s, doubts)
+	d, err := a.work(ctx, s, unconfirmed)
 	if err != nil || d.unknown > 0 || !d.nextDue.IsZero() {
 		return err
 	}
@@ -117,24 +117,24 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	return a.end(ctx)
 }
 
-// SettleDoubts finds out about the items of a run that are in doubt, and sends no
+// ConfirmUploads finds out about the items of a run that are unconfirmed, and sends no
 // object. What did not arrive is planned again.
-func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
+func (a *Applier) ConfirmUploads(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
 		return err
 	}
-	a.settleOnly = true
-	defer func() { a.settleOnly = false }()
+	a.confirmOnly = true
+	defer func() { a.confirmOnly = false }()
 	defer KeepAlive(a.State)()
-	s, doubts, err := a.recall(ctx)
+	s, unconfirmed, err := a.loadInterrupted(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = a.work(ctx, s, doubts)
+	_, err = a.work(ctx, s, unconfirmed)
 	return err
 }
 
-// load takes up a run as the journal has it.
+// load takes up a run as the state database has it.
 func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	if a.run, err = a.State.Run(ctx, run.ID); err != nil {
 		return err
@@ -150,10 +150,10 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	return nil
 }
 
-// recall gives the items that a former process left in doubt. What goes many with a request
+// recall gives the items that a former process left unconfirmed. What goes many with a request
 // is not among them: it is looked at here, as the run may yet be given up, and planned again
 // where it was not done. Nothing speaks against doing it twice.
-func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item, err error) {
+func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirmed []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {
 		return nil, nil, err
@@ -166,11 +166,11 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 		if i.Action == state.Move || i.Action == state.Trash || i.Joins() {
 			many[i.Action] = append(many[i.Action], i)
 		} else {
-			doubts = append(doubts, i)
+			unconfirmed = append(unconfirmed, i)
 		}
 	}
 	move, trash, join := a.bulk(moveMethod{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joinMethod{a.Collector, a.run})
-	return s, doubts, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
+	return s, unconfirmed, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
 }
 
 func (a *Applier) bulk(m Method) *Bulk {
@@ -178,8 +178,8 @@ func (a *Applier) bulk(m Method) *Bulk {
 }
 
 // work runs a dispatcher and its workers to their end.
-func (a *Applier) work(ctx context.Context, s *structure, doubts []state.Item) (*dispatcher, error) {
-	d, err := a.newDispatcher(ctx, s, doubts)
+func (a *Applier) work(ctx context.Context, s *structure, unconfirmed []state.Item) (*dispatcher, error) {
+	d, err := a.newDispatcher(ctx, s, unconfirmed)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (a *Applier) work(ctx context.Context, s *structure, doubts []state.Item) (
 	return d, err
 }
 
-// KeepAlive has a journal note signs of life, until the function it returns is
+// KeepAlive has a state database note signs of life, until the function it returns is
 // called.
 func KeepAlive(j *state.Store) (stop func()) {
 	done := make(chan struct{})
@@ -239,10 +239,10 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 	items, bytes := int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.State {
-		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
+		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled:
 			left[t.Action] = true
 			items += t.Objects
-			if t.Action != state.Move && t.Action != state.Trash && t.Reason != string(migrate.ReasonJoined) {
+			if t.Action != state.Move && t.Action != state.Trash && t.Reason != string(migrate.ReasonIdenticalObject) {
 				bytes += t.Bytes
 			}
 		}

@@ -22,12 +22,12 @@ type failureStreak struct {
 // breaker stops a run in which everything fails in the same way.
 func (d *dispatcher) breaker(r result) error {
 	switch r.outcome.State {
-	case state.ItemFailed, state.ItemWaiting:
+	case state.ItemFailed, state.ItemRetryScheduled:
 	case state.ItemChanged:
 		if r.alike == "" { // it changed; that happens
 			return nil
 		}
-	case state.ItemInDoubt:
+	case state.ItemUnconfirmed:
 		return nil // says nothing either way
 	default:
 		d.streak = failureStreak{}

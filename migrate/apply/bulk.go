@@ -67,7 +67,7 @@ type Bulk struct {
 // error says why the run as a whole ends early, as that of Applier.Apply does.
 func (b *Bulk) Apply(ctx context.Context) error {
 	for after := ""; ; {
-		if err := b.toldToStop(ctx); err != nil {
+		if err := b.shouldStop(ctx); err != nil {
 			return err
 		}
 		batch, err := b.State.Take(ctx, b.Run.Num, state.Next{After: sources.Key(after), N: bulkBatch, Time: b.Now(), Of: b.Kind()})
@@ -82,7 +82,7 @@ func (b *Bulk) Apply(ctx context.Context) error {
 	}
 }
 
-func (b *Bulk) toldToStop(ctx context.Context) error {
+func (b *Bulk) shouldStop(ctx context.Context) error {
 	select {
 	case <-b.Stop:
 		return migrate.ErrStopped
@@ -113,7 +113,7 @@ func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 // mayNotFinish reports whether what was begun with an asset lacks the rights to be finished.
 func mayNotFinish(err error) bool { return hasBegun(err) && assets.IsAuth(err) }
 
-// planAgain gives back items in doubt.
+// planAgain gives back items unconfirmed.
 func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -201,7 +201,7 @@ func (b *Bulk) record(ctx context.Context, items []state.Item, outcomes []state.
 	}
 	var broken error
 	for _, o := range outcomes {
-		if o.State != state.ItemInDoubt {
+		if o.State != state.ItemUnconfirmed {
 			b.Watch.Progress(1, 0)
 		}
 		b.Watch.Item(byKey[o.Key], o)
@@ -225,7 +225,7 @@ func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
 // refused: one of them may be to blame.
 func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
 	for n := range batch {
-		if err := b.toldToStop(ctx); err != nil {
+		if err := b.shouldStop(ctx); err != nil {
 			return b.stopWith(ctx, err, batch[n:])
 		}
 		if err := b.change(ctx, batch[n:n+1]); err != nil {
@@ -262,7 +262,7 @@ func Failure(i state.Item, why error) state.Outcome {
 // the run would stay for that.
 func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
 	class, asked := retry.Classify(cause)
-	if !class.Repeatable() || b.toldToStop(ctx) != nil || len(b.RetryPauses) == 0 {
+	if !class.Repeatable() || b.shouldStop(ctx) != nil || len(b.RetryPauses) == 0 {
 		return false
 	}
 	pause, until := max(asked, b.RetryPauses[min(tries, len(b.RetryPauses))-1]), began.Add(b.Wait)
@@ -276,7 +276,7 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 }
 
 // giveUp ends the run in the middle of a batch, whose request may have been carried out:
-// the destination is looked at, and what it does not tell stays in doubt. A request that
+// the destination is looked at, and what it does not tell stays unconfirmed. A request that
 // was refused for reasons of the whole run did nothing, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
@@ -286,7 +286,7 @@ func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, trie
 	done, undone, left, err := b.lookAt(retry.WithDrain(ctx, nil), batch)
 	faultpoint.Hit(faultpoint.Looked)
 	for _, i := range left {
-		done = append(done, state.Outcome{Key: i.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
+		done = append(done, state.Outcome{Key: i.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
 			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
 	}
 	if migrate.HasClass(err, retry.Fatal) && !migrate.HasClass(why, retry.Fatal) {
@@ -304,7 +304,7 @@ func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(cause, retry.ErrDraining) || b.toldToStop(ctx) != nil:
+	case errors.Is(cause, retry.ErrDraining) || b.shouldStop(ctx) != nil:
 		return migrate.ErrStopped
 	case class.Repeatable():
 		return &BreakerError{len(batch), cause.Error(), true}

@@ -13,7 +13,7 @@ import (
 
 const (
 	// holdMost is how many items that are taken wait for a worker at most. A crash leaves
-	// them in doubt, with those that the workers have. With half of them, small objects
+	// them unconfirmed, with those that the workers have. With half of them, small objects
 	// would take 7 % more computing, for transactions of fewer items each.
 	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond
@@ -177,17 +177,17 @@ func (d *dispatcher) advanced(c commit) error {
 		d.queue = append(d.queue, c.taken...)
 	}
 	for n, o := range c.outcomes {
-		d.tell(c.items[n], o)
+		d.report(c.items[n], o)
 	}
 	return c.err
 }
 
-// tell tells people of an outcome that is in the journal.
-func (d *dispatcher) tell(i state.Item, o state.Outcome) {
+// tell tells people of an outcome that is in the state database.
+func (d *dispatcher) report(i state.Item, o state.Outcome) {
 	switch o.State {
-	case state.ItemInDoubt, state.ItemSent:
-	case state.ItemWaiting:
-		d.await(o.DueAt)
+	case state.ItemUnconfirmed, state.ItemSent:
+	case state.ItemRetryScheduled:
+		d.await(o.RetryAt)
 	default:
 		d.Watch.Progress(1, 0)
 	}

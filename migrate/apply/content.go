@@ -134,9 +134,9 @@ func (c *content) sent() (sending, int64) {
 	if c.hashing == nil {
 		return sending{kept: c.kept}, 0
 	}
-	digest, n := c.hashing.Sum()
+	checksum, n := c.hashing.Sum()
 	if n != c.item.Size {
-		digest = nil
+		checksum = nil
 	}
-	return sending{digest, c.kept}, n
+	return sending{checksum, c.kept}, n
 }

@@ -33,18 +33,18 @@ type description struct {
 	remark    string // for people
 }
 
-// into has an outcome tell what the journal keeps of a description.
+// into has an outcome tell what the state database keeps of a description.
 func (d description) into(o *state.Outcome) {
 	o.Described, o.Found, o.Fields, o.Addresses = d.said, d.found, d.fields, d.addresses
 }
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
-// was sent before; then the journal has its receipt. The content is nil if it was not sent
+// was sent before; then the state database has its receipt. The content is nil if it was not sent
 // just now.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
 	if i.Action == state.Adopt || !a.describes() {
-		done.outcome.Undescribed = wasSent(i)
+		done.outcome.MetadataPending = wasSent(i)
 		return done
 	}
 	d, err := a.describe(ctx, i, asset, receipt, sent)
@@ -96,7 +96,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		}
 		there, err := a.Dest.Asset(ctx, receipt.Asset)
 		if errors.Is(err, fs.ErrNotExist) {
-			return description{remark: string(migrate.ReasonDeleted)}, nil
+			return description{remark: string(migrate.ReasonAssetDeleted)}, nil
 		} else if err != nil {
 			return description{}, err
 		}
@@ -111,7 +111,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
 		d.said, d.found = last.Text, last.Found.Encode()
 	}
-	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Digest); some {
+	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Checksum); some {
 		changed, err := a.Write.Update(ctx, asset.ID, changes)
 		if err != nil {
 			return description{}, err
@@ -124,13 +124,13 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	return d, nil
 }
 
-// describedAs is the key under which the journal has what was said of an object last: its
+// describedAs is the key under which the state database has what was said of an object last: its
 // former one until the receipt is that of the new one.
 func describedAs(i state.Item) sources.Key {
 	if i.State == state.ItemSent {
 		return i.Key
 	}
-	return cmp.Or(i.Origin, i.Key)
+	return cmp.Or(i.PreviousKey, i.Key)
 }
 
 // isMade reports whether the asset of an item is one that the item has made.
@@ -140,8 +140,8 @@ func isMade(i state.Item, asset *assets.Asset) bool {
 
 // changesOf is what is written into an asset, if there is anything. Where it comes from is
 // written along, and only if it always should be for itself alone.
-func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
-	mark := migrate.Provenance(a.run.Pair.Source, key, digest, asset.ID)
+func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, checksum []byte) (c assets.Changes, some bool) {
+	mark := migrate.Provenance(a.run.Pair.Source, key, checksum, asset.ID)
 	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.ProvenanceOf(asset) != mark
 	if m.IsZero() && !marks {
 		return c, false

@@ -17,28 +17,28 @@ import (
 const lookEvery = 100 * time.Millisecond
 
 // A dispatcher hands items to the workers and is the only one that writes their
-// fate into the journal, in batches; see commit.
+// fate into the state database, in batches; see commit.
 type dispatcher struct {
 	*Applier
 	structure *structure
 	work      chan state.Item
 	results   chan result // without a buffer: no worker takes more before its result, which may end the run, is known
-	settled   chan []finding
+	confirmed chan []finding
 	committed chan commit
 
-	queue     []state.Item // taken, not handed out yet
-	cursor    sources.Key  // the last key taken
-	exhausted bool         // nothing is planned after the cursor
-	inHand    int          // items that workers have
-	inHandOf  namesakes    // these
-	doubts    []doubt      // to be looked at
-	doubtsOf  namesakes    // these, and those that are being looked at
-	settling  bool
-	told      int // doubts that people were told of when nothing moved
-	toldAt    time.Time
-	unknown   int                 // items in doubt that could not be found out about
-	fresh     int                 // doubts that arose in this process and are not settled
-	sends     map[sources.Key]int // how often an item was sent, of those that left no trace
+	queue         []state.Item // taken, not handed out yet
+	cursor        sources.Key  // the last key taken
+	exhausted     bool         // nothing is planned after the cursor
+	inHand        int          // items that workers have
+	inHandOf      namesakes    // these
+	unconfirmed   []pending    // to be looked at
+	unconfirmedOf namesakes    // these, and those that are being looked at
+	settling      bool
+	reported      int // doubts that people were told of when nothing moved
+	reportedAt    time.Time
+	unknown       int                 // items unconfirmed that could not be found out about
+	fresh         int                 // doubts that arose in this process and are not settled
+	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
 
 	gathered   commit    // what is to be written next
 	committing bool      // something else is being written
@@ -55,8 +55,8 @@ type dispatcher struct {
 // newDispatcher makes a dispatcher that knows what former processes left behind.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
-		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, doubtsOf: namesakes{},
-		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
+		Applier: a, structure: s, exhausted: a.confirmOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, unconfirmedOf: namesakes{},
+		work: make(chan state.Item), results: make(chan result), confirmed: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}
 	var last time.Time
@@ -70,7 +70,7 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 		if wasSent(i) {
 			d.queue = append(d.queue, i)
 		} else {
-			d.doubt(i, due.Add(migrate.ProcessingTime(i.Size)), false)
+			d.pending(i, due.Add(migrate.ProcessingTime(i.Size)), false)
 		}
 	}
 	for i, err := range a.State.Items(ctx, a.run.Num, state.ItemSent) {
@@ -97,13 +97,13 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 				return errors.Join(d.why, err)
 			}
 			if d.stopping || !d.stays() {
-				return cmp.Or(d.why, d.toldToStop(ctx))
+				return cmp.Or(d.why, d.shouldStop(ctx))
 			}
 		}
-		d.tellDoubts()
+		d.reportUnconfirmed()
 		var work chan<- state.Item
 		var next state.Item
-		if len(d.queue) > 0 && !d.holdsBack() && !d.doubtsOf.has(d.queue[0]) {
+		if len(d.queue) > 0 && !d.holdsBack() && !d.unconfirmedOf.has(d.queue[0]) {
 			work, next = d.work, d.queue[0]
 		}
 		var err error
@@ -116,7 +116,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			d.inHand--
 			d.inHandOf.add(r.item, -1)
 			err = d.take(r)
-		case findings := <-d.settled:
+		case findings := <-d.confirmed:
 			d.settling = false
 			err = d.learn(ctx, findings)
 		case c := <-d.committed:
@@ -136,9 +136,9 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	}
 }
 
-// toldToStop is why the run must not be taken for finished, should it have been told
+// shouldStop is why the run must not be taken for finished, should it have been told
 // to stop just now: what came back then may not have been begun.
-func (d *dispatcher) toldToStop(ctx context.Context) error {
+func (d *dispatcher) shouldStop(ctx context.Context) error {
 	select {
 	case <-d.Stop:
 		return migrate.ErrStopped
@@ -166,7 +166,7 @@ func (d *dispatcher) idle() bool {
 	if d.inHand > 0 || d.settling || d.committing || len(d.queue) > 0 {
 		return false
 	}
-	return d.stopping || d.exhausted && len(d.doubts) == 0
+	return d.stopping || d.exhausted && len(d.unconfirmed) == 0
 }
 
 // take deals with the result of a worker.
@@ -177,9 +177,9 @@ func (d *dispatcher) take(r result) error {
 	}
 	r.outcome = d.postpone(r)
 	d.add(r.item, r.outcome)
-	if r.outcome.State == state.ItemInDoubt {
+	if r.outcome.State == state.ItemUnconfirmed {
 		r.item.Error = r.outcome.Error
-		d.doubt(r.item, clock.Now().Add(d.patience(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
+		d.pending(r.item, clock.Now().Add(d.patience(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
 	}
 	return cmp.Or(r.fatal, d.breaker(r))
 }

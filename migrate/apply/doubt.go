@@ -19,7 +19,7 @@ import (
 // at twice: at once, since most are there by then, and when it is due, because
 // what is not there by then does not come any more. Before it is sent again, all that
 // is in its container is looked at; see lookThroughAll.
-type doubt struct {
+type pending struct {
 	item   state.Item
 	due    time.Time
 	looked bool
@@ -31,14 +31,14 @@ type doubt struct {
 // maxLooks is how often a process tries to look when looking fails.
 const maxLooks = 3
 
-// doubt puts an item in doubt that may become visible until a time. That counts
+// doubt puts an item unconfirmed that may become visible until a time. That counts
 // from when the doubt arose: an upload may have taken long since its intent.
-func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
+func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
 		due = clock.Now() // it was not going to change anything
 	}
-	d.doubts = append(d.doubts, doubt{item: i, due: due, fresh: fresh})
-	d.doubtsOf.add(i, 1)
+	d.unconfirmed = append(d.unconfirmed, pending{item: i, due: due, fresh: fresh})
+	d.unconfirmedOf.add(i, 1)
 	if fresh {
 		d.fresh++
 	}
@@ -63,57 +63,57 @@ func (n namesakes) add(i state.Item, count int) {
 // has reports whether there is one that goes where an item does, under the same name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
-// look starts to settle items in doubt, aside from the uploads. What has come of those
-// is written before: an asset that is not in the journal is nobody's, and might be taken
-// for that of an item in doubt which has the same name and content. So no worker has an item
+// look starts to settle items unconfirmed, aside from the uploads. What has come of those
+// is written before: an asset that is not in the state database is nobody's, and might be taken
+// for that of an item unconfirmed which has the same name and content. So no worker has an item
 // of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
 		return nil
 	}
 	now, atRest := clock.Now(), d.isAtRest()
-	var ready, later []doubt
-	for _, q := range d.doubts {
+	var ready, later []pending
+	for _, q := range d.unconfirmed {
 		if q.looked && now.Before(q.due) || d.inHandOf.has(q.item) {
 			later = append(later, q)
 		} else {
 			ready = append(ready, q)
 		}
 	}
-	if !atRest && !slices.ContainsFunc(ready, func(q doubt) bool { return !q.unseen }) {
+	if !atRest && !slices.ContainsFunc(ready, func(q pending) bool { return !q.unseen }) {
 		return nil
 	}
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	d.doubts, d.settling = later, true
+	d.unconfirmed, d.settling = later, true
 	ctx = retry.WithDrain(ctx, d.Stop)
-	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now, atRest) }()
+	go func() { d.confirmed <- d.confirmAll(ctx, d.structure, ready, now, atRest) }()
 	return nil
 }
 
 // isAtRest reports whether there is nothing to do any more before whole containers are
 // looked at for what was lost. What is next may have to wait for that.
 func (d *dispatcher) isAtRest() bool {
-	if len(d.doubts) == 0 || d.inHand > 0 || slices.ContainsFunc(d.doubts, func(q doubt) bool { return !q.unseen }) {
+	if len(d.unconfirmed) == 0 || d.inHand > 0 || slices.ContainsFunc(d.unconfirmed, func(q pending) bool { return !q.unseen }) {
 		return false
 	}
 	if len(d.queue) > 0 {
-		return d.doubtsOf.has(d.queue[0])
+		return d.unconfirmedOf.has(d.queue[0])
 	}
 	return d.exhausted
 }
 
-// tellDoubts tells what the run waits for when only items in doubt are left, or
+// reportUnconfirmed tells what the run waits for when only items unconfirmed are left, or
 // so many of them that nothing more is sent.
-func (d *dispatcher) tellDoubts() {
-	onlyDoubts := d.exhausted && len(d.queue) == 0
-	if d.stopping || d.settling || d.inHand > 0 || !onlyDoubts && !d.holdsBack() || len(d.doubts) == d.told {
+func (d *dispatcher) reportUnconfirmed() {
+	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
+	if d.stopping || d.settling || d.inHand > 0 || !onlyUnconfirmed && !d.holdsBack() || len(d.unconfirmed) == d.reported {
 		return
 	}
 	var until time.Time
 	why := ""
-	for _, q := range d.doubts {
+	for _, q := range d.unconfirmed {
 		if !q.looked {
 			return // most are there by then
 		}
@@ -122,17 +122,17 @@ func (d *dispatcher) tellDoubts() {
 		}
 	}
 	now := clock.Now()
-	if until.Sub(now) < migrate.MinReportedWait || now.Sub(d.toldAt) < tellEvery {
+	if until.Sub(now) < migrate.MinReportedWait || now.Sub(d.reportedAt) < reportEvery {
 		return
 	}
-	d.told, d.toldAt = len(d.doubts), now
-	d.Watch.Doubts(d.told, settled(why), until)
+	d.reported, d.reportedAt = len(d.unconfirmed), now
+	d.Watch.Unconfirmed(d.reported, confirmed(why), until)
 }
 
-// tellEvery is how often that is told.
-const tellEvery = 10 * time.Second
+// reportEvery is how often that is told.
+const reportEvery = 10 * time.Second
 
-// learn takes note of what was found out about items in doubt. What did not
+// learn takes note of what was found out about items unconfirmed. What did not
 // arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	faultpoint.Hit(faultpoint.Looked)
@@ -145,13 +145,13 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 		if f.receipt == nil && (!f.final || f.later || d.stopping || d.mayLookAgain(&f)) {
 			f.looked = true
 			d.unseen(&f)
-			d.doubts = append(d.doubts, f.doubt)
+			d.unconfirmed = append(d.unconfirmed, f.pending)
 			if migrate.HasClass(f.err, retry.Fatal) && broken == nil { // one look has the same error for all
 				broken = f.err
 			}
 			continue
 		}
-		d.doubtsOf.add(f.item, -1)
+		d.unconfirmedOf.add(f.item, -1)
 		if f.fresh && !f.unseen {
 			d.fresh--
 		}
@@ -209,7 +209,7 @@ func (d *dispatcher) lost(f finding) error {
 	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
 }
 
-// unclear leaves an item in doubt for another process: whoever could tell what became
+// unclear leaves an item unconfirmed for another process: whoever could tell what became
 // of it cannot be asked.
 func (d *dispatcher) unclear(f finding) error {
 	o := f.outcome()
@@ -221,7 +221,7 @@ func (d *dispatcher) unclear(f finding) error {
 	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
 }
 
-// found takes note that an item in doubt did arrive, and has what else belongs to
+// found takes note that an item unconfirmed did arrive, and has what else belongs to
 // it done.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
@@ -250,7 +250,7 @@ func (d *dispatcher) mayResend(f finding) bool {
 // is sent.
 func (d *dispatcher) giveUp(f finding) error {
 	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
-	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + settled(f.item.Error)}
+	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + confirmed(f.item.Error)}
 	delete(d.sends, f.item.Key)
 	d.add(f.item, o)
 	return d.breaker(result{item: f.item, outcome: o, alike: why})
@@ -266,7 +266,7 @@ func (d *dispatcher) resend(ctx context.Context, again []finding) error {
 		return err
 	}
 	faultpoint.Hit(faultpoint.Resent)
-	if d.settleOnly {
+	if d.confirmOnly {
 		return d.State.Release(ctx, d.run.Num, keys)
 	}
 	for _, f := range again {

@@ -22,7 +22,7 @@ func (a *Applier) finishRun(ctx context.Context) error {
 	if a.rules.Sync == nil {
 		return a.State.FinishRun(ctx, a.run.Num)
 	}
-	e := state.Ending{Touched: string(migrate.ReasonSeeming), Retried: a.rules.Retries()}
+	e := state.Ending{Touched: string(migrate.ReasonOnlyVersionChanged), Retried: a.rules.Retries()}
 	if a.rules.FollowsDeletions() {
 		e.Absent = string(migrate.ObstacleAbsent)
 		var err error

@@ -22,7 +22,7 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
 		return time.Time{}, nil
 	}
-	if i.Action == state.Describe {
+	if i.Action == state.UpdateMetadata {
 		was, err := a.before(ctx, i)
 		if err != nil || !was.Left.IsZero() {
 			return was.Left, err
@@ -58,9 +58,9 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	switch {
 	case sent != nil:
 		g, err = a.wentBy(ctx, sent)
-	case i.Action != state.Describe && i.Action != state.Move, i.Reason == string(migrate.ReasonUndescribed), i.Reason == string(migrate.ReasonAgain):
+	case i.Action != state.UpdateMetadata && i.Action != state.Move, i.Reason == string(migrate.ReasonMetadataMissing), i.Reason == string(migrate.ReasonMetadataRefreshed):
 		g, err = a.Examine(ctx, i.Object)
-	case i.Action == state.Describe && isTouched(i, *receipt):
+	case i.Action == state.UpdateMetadata && isTouched(i, *receipt):
 		g.Found = last.Found
 		g, err = a.AddFromSource(ctx, i.Object, g)
 	default:
@@ -69,7 +69,7 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	if err != nil {
 		return g, err
 	}
-	return a.Complete(ctx, a.run, i, receipt.Digest, g)
+	return a.Complete(ctx, a.run, i, receipt.Checksum, g)
 }
 
 // isTouched reports whether an object does not look as when it arrived.

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// joinMethod has objects share assets. Nothing is asked of the service: the journal tells
+// joinMethod has objects share assets. Nothing is asked of the service: the state database tells
 // whether what they share has arrived.
 type joinMethod struct {
 	collect.Collector
@@ -24,7 +24,7 @@ func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcom
 		if err != nil {
 			return nil, err
 		}
-		outcomes[n] = state.Outcome{Key: i.Key, State: state.ItemDone, Joins: i.Origin, Error: remark}
+		outcomes[n] = state.Outcome{Key: i.Key, State: state.ItemDone, Joins: i.PreviousKey, Error: remark}
 	}
 	return outcomes, nil
 }
@@ -38,7 +38,7 @@ func (j joinMethod) leftUnsaid(ctx context.Context, i state.Item) (remark string
 	}
 	beside, remark, err := j.SidecarFields(ctx, j.run, i.Key)
 	if err == nil && len(fields)+len(beside) > 0 {
-		remark = migrate.JoinTexts(string(migrate.RemarkCopyMetadata+": its asset is described as "+i.Origin+" is"), remark)
+		remark = migrate.JoinTexts(string(migrate.RemarkCopyMetadata+": its asset is described as "+i.PreviousKey+" is"), remark)
 	}
 	return remark, err
 }

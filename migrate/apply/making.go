@@ -49,7 +49,7 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 		switch {
 		case err == nil:
 			return id, true, nil
-		case !errors.Is(err, assets.ErrInDoubt):
+		case !errors.Is(err, assets.ErrUnconfirmed):
 			return "", false, errors.Join(err, s.forgetIntent(context.WithoutCancel(ctx), p))
 		}
 		last = err
@@ -62,11 +62,13 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 type unseenError struct{ last error }
 
 func (e *unseenError) Error() string {
-	return fmt.Sprintf("asked for it %d times, and it is not there; the last answer: %s", makeTries, settled(e.last.Error()))
+	return fmt.Sprintf("asked for it %d times, and it is not there; the last answer: %s", makeTries, confirmed(e.last.Error()))
 }
 
-// settled is the text of an error in doubt without the doubt.
-func settled(text string) string { return strings.TrimSuffix(text, "; "+assets.ErrInDoubt.Error()) }
+// settled is the text of an error unconfirmed without the doubt.
+func confirmed(text string) string {
+	return strings.TrimSuffix(text, "; "+assets.ErrUnconfirmed.Error())
+}
 
 // lose notes that something was asked for and may show up until a time.
 func (s *structure) lose(p state.PlaceKey, due time.Time) {

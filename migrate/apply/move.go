@@ -35,7 +35,7 @@ type pendingMove struct {
 	refusal  error             // why it stays where it is
 	failure  string            // why it is in its place, but not as it should be
 	misnamed bool              // only its name is not as it should be
-	told     description       // what was written into it
+	reported description       // what was written into it
 	remark   string            // for people
 }
 
@@ -108,10 +108,10 @@ func (m moveMethod) each(ctx context.Context, n int, f func(ctx context.Context,
 	return g.Wait()
 }
 
-// start finds out where an asset is. The journal knows, unless somebody may have moved it
+// start finds out where an asset is. The state database knows, unless somebody may have moved it
 // and that does not matter.
 func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, error) {
-	r, err := m.State.Receipt(ctx, m.run.Pair.ID, i.Origin)
+	r, err := m.State.Receipt(ctx, m.run.Pair.ID, i.PreviousKey)
 	if err != nil {
 		return nil, migrate.NewStateError(err)
 	}
@@ -122,7 +122,7 @@ func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, erro
 	r.Key, r.Size, r.Time, r.VersionTag, r.ContentType = i.Key, i.Size, i.Time, i.VersionTag, i.ContentType
 	p := &pendingMove{item: i, receipt: r, left: was.Left, at: migrate.Container{Category: r.Category, Folder: r.Folder}}
 	p.from = p.at
-	if i.Origin != i.Key && !m.rules.Overwrites() {
+	if i.PreviousKey != i.Key && !m.rules.Overwrites() {
 		return p, nil
 	}
 	asset, err := m.Dest.Asset(ctx, i.Asset)
@@ -137,7 +137,7 @@ func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, erro
 }
 
 // depart brings assets to their place and makes them what they should be there. A folder
-// that is gone, with whatever the journal knows to be around it, is made again once.
+// that is gone, with whatever the state database knows to be around it, is made again once.
 func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container, error) {
 	began := m.Now()
 	for again := false; ; again = true {
@@ -278,7 +278,7 @@ func (m moveMethod) giveName(ctx context.Context, c migrate.Container, p *pendin
 	default:
 		return err
 	}
-	if p.item.Reason == string(migrate.ReasonNameFree) {
+	if p.item.Reason == string(migrate.ReasonNameAvailable) {
 		return m.keepName(ctx, p, former)
 	}
 	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily told
@@ -342,7 +342,7 @@ func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string)
 // redescribe brings an asset in line with what the source says of its object under the new
 // key, and with where it comes from, if either is written into it.
 func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
-	if some, err := m.isToldOtherwise(ctx, p.item); p.refusal != nil || !some || err != nil {
+	if some, err := m.isContradicted(ctx, p.item); p.refusal != nil || !some || err != nil {
 		return err
 	}
 	asset, err := m.Dest.Asset(ctx, p.item.Asset)
@@ -357,13 +357,13 @@ func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 	} else if err != nil {
 		return err
 	}
-	p.receipt.Modified, p.told, p.remark = d.modified, d, migrate.JoinTexts(p.remark, d.remark)
+	p.receipt.Modified, p.reported, p.remark = d.modified, d, migrate.JoinTexts(p.remark, d.remark)
 	return nil
 }
 
-// isToldOtherwise reports whether an asset that is moved has to be described anew. The
+// isContradicted reports whether an asset that is moved has to be described anew. The
 // destination is not asked for that: most say of an object what they said before.
-func (m moveMethod) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
+func (m moveMethod) isContradicted(ctx context.Context, i state.Item) (bool, error) {
 	if m.Provenance == "always" {
 		return true, nil
 	}
@@ -374,7 +374,7 @@ func (m moveMethod) isToldOtherwise(ctx context.Context, i state.Item) (bool, er
 	if beside == nil && m.Describer == nil {
 		return false, nil
 	}
-	last, err := m.LastDescription(ctx, m.run, cmp.Or(i.Origin, i.Key))
+	last, err := m.LastDescription(ctx, m.run, cmp.Or(i.PreviousKey, i.Key))
 	if err != nil {
 		return false, err
 	}
@@ -382,7 +382,7 @@ func (m moveMethod) isToldOtherwise(ctx context.Context, i state.Item) (bool, er
 	if beside != nil {
 		found = found.With(metadata.FromSidecar, beside)
 	}
-	fields, err := m.TableFields(ctx, m.run, i.Key, i.Digest, found)
+	fields, err := m.TableFields(ctx, m.run, i.Key, i.Checksum, found)
 	if err != nil || fields == nil && beside == nil {
 		return false, err
 	}
@@ -395,7 +395,7 @@ func (m moveMethod) isToldOtherwise(ctx context.Context, i state.Item) (bool, er
 
 // askWhen asks when assets were changed last that were only moved. A service that takes
 // this for a change has them first in the list of their place; of one that does not, the
-// journal knows. The service's clock may have been set back since they set out.
+// state database knows. The service's clock may have been set back since they set out.
 func (m moveMethod) askWhen(ctx context.Context, c migrate.Container, moves []*pendingMove, began time.Time) error {
 	wanted := map[string]*pendingMove{}
 	for _, p := range moves {
@@ -438,8 +438,8 @@ func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 	if !p.left.IsZero() {
 		p.receipt.Modified = p.left
 	}
-	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Error: p.remark}
-	p.told.into(&o)
+	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.PreviousKey, Error: p.remark}
+	p.reported.into(&o)
 	if p.failure != "" {
 		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), p.failure, p.misnamed
 	}

@@ -48,16 +48,16 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
 	if err != nil {
-		i.Digest = sent.digest // to recognise it by
+		i.Checksum = sent.checksum // to recognise it by
 		return judge(ctx, i, err)
 	}
 	misnamed, err := a.rename(ctx, i, &asset)
 	if err != nil {
-		i.Digest = sent.digest
+		i.Checksum = sent.checksum
 		return judgeUnnamed(ctx, i, err)
 	}
 	faultpoint.Hit(faultpoint.Sent)
-	receipt := receiptOf(i, asset, c, sent.digest)
+	receipt := receiptOf(i, asset, c, sent.checksum)
 	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = migrate.JoinTexts(r.outcome.Error, remark)
@@ -77,10 +77,10 @@ func asLeft(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Con
 }
 
 // judgeUnnamed is judge for an item whose asset has the new content and not its name yet. It is
-// in doubt whatever the error: were it taken for unsent, the next plan would read the new
+// unconfirmed whatever the error: were it taken for unsent, the next plan would read the new
 // content as an edit by people.
 func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
-	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrInDoubt))
+	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrUnconfirmed))
 	r.answer = true // to the content; to give a name twice does no harm
 	return r
 }
@@ -149,7 +149,7 @@ func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
 	if err != nil {
 		return err
 	}
-	revision, err := collect.RevisionWith(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Digest)
+	revision, err := collect.RevisionWith(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Checksum)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 		return ""
 	}
 	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.RemarkSentAsNew, former.Asset)
-	if !a.rules.Trashes() || a.settleOnly {
+	if !a.rules.Trashes() || a.confirmOnly {
 		return remark + "stays with its address"
 	}
 	shared, err := a.State.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
@@ -193,38 +193,38 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 	return remark + "is in the trash"
 }
 
-// settleEachReplaced finds out about the items in doubt that replace content, and gives
+// confirmEachReplaced finds out about the items unconfirmed that replace content, and gives
 // the others. Whatever may have been sent as a new asset is among those.
-func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now time.Time) (told []finding, others []doubt) {
-	findings := make([]finding, len(doubts))
+func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending, now time.Time) (reported []finding, others []pending) {
+	findings := make([]finding, len(unconfirmed))
 	g := errgroup.Group{}
 	g.SetLimit(a.Concurrency)
-	for n, q := range doubts {
-		findings[n] = finding{doubt: q, final: !now.Before(q.due)}
+	for n, q := range unconfirmed {
+		findings[n] = finding{pending: q, final: !now.Before(q.due)}
 		if q.item.Action == state.Replace && !q.unseen {
-			g.Go(func() error { a.settleReplaced(ctx, &findings[n]); return nil })
+			g.Go(func() error { a.confirmReplaced(ctx, &findings[n]); return nil })
 		}
 	}
 	_ = g.Wait() // each finding has its own error
 	for n, f := range findings {
 		if f.item.Action != state.Replace || f.receipt == nil && f.err == nil && a.rules.SendsInstead() {
-			others = append(others, doubts[n])
+			others = append(others, unconfirmed[n])
 		} else {
-			told = append(told, f)
+			reported = append(reported, f)
 		}
 	}
-	return told, others
+	return reported, others
 }
 
-// settleReplaced finds out whether an item in doubt has replaced the content of its asset.
+// confirmReplaced finds out whether an item unconfirmed has replaced the content of its asset.
 // To send it again does no worse than to make one more revision, so that is done wherever
 // it cannot be told for good.
-func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
-	asset, digest, err := a.replaced(ctx, f.item)
+func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
+	asset, checksum, err := a.replaced(ctx, f.item)
 	if err == nil && asset != nil {
-		err = a.settleExchanged(ctx, f, *asset, digest)
+		err = a.confirmExchanged(ctx, f, *asset, checksum)
 	}
-	locked := a.settleOnly && collect.IsUnreadable(err)
+	locked := a.confirmOnly && collect.IsUnreadable(err)
 	unprovable := locked || collect.IsChangedOrGone(err)
 	if unprovable && f.final {
 		if err := a.takeReplaced(ctx, f, locked); !migrate.HasClass(err, retry.Permanent) {
@@ -241,21 +241,21 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	a.inheritFound(ctx, f)
 }
 
-// settleExchanged sets the receipt of an item in doubt whose asset has its content, and renames
+// confirmExchanged sets the receipt of an item unconfirmed whose asset has its content, and renames
 // the asset if it does not have the item's name yet.
-func (a *Applier) settleExchanged(ctx context.Context, f *finding, asset assets.Asset, digest []byte) error {
+func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets.Asset, checksum []byte) error {
 	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
 	if err != nil {
 		return migrate.NewStateError(err)
 	}
 	asset, c := asLeft(asset, former)
 	if f.refused, err = a.rename(ctx, f.item, &asset); err == nil {
-		f.receipt = receiptOf(f.item, asset, c, digest)
+		f.receipt = receiptOf(f.item, asset, c, checksum)
 	}
 	return err
 }
 
-// inheritFound is inherit for an item in doubt that was found to have arrived.
+// inheritFound is inherit for an item unconfirmed that was found to have arrived.
 func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
@@ -268,7 +268,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	f.remark = migrate.JoinTexts(a.inherit(ctx, f.receipt, f.item, former), f.remark)
 }
 
-// replaced gives the asset of an item and the digest of its content, if it has that of the
+// replaced gives the asset of an item and the checksum of its content, if it has that of the
 // object; no asset if it has not. Since when does not matter: by no clock is there anything
 // left to be sent then.
 func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
@@ -282,15 +282,15 @@ func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []
 	if err != nil {
 		return nil, nil, err
 	}
-	digest := i.Digest
-	if digest == nil {
-		if digest, err = inventory.DigestOfObject(ctx, a.Source, i.Object); err != nil {
+	checksum := i.Checksum
+	if checksum == nil {
+		if checksum, err = inventory.ChecksumOfObject(ctx, a.Source, i.Object); err != nil {
 			return nil, nil, err
 		}
 	}
-	theirs, err := inventory.DigestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
-	if err != nil || !bytes.Equal(theirs, digest) {
+	theirs, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
+	if err != nil || !bytes.Equal(theirs, checksum) {
 		return nil, nil, err
 	}
-	return &asset, digest, nil
+	return &asset, checksum, nil
 }

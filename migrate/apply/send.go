@@ -24,12 +24,12 @@ type result struct {
 	release bool          // nothing was sent, and the item is not to blame
 	fatal   error         // the run cannot go on
 	alike   string        // a failure, without what differs from item to item
-	answer  bool          // in doubt although the service answered
+	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
 
 // send gets an item ready, carries it out in its turn, and says what became of it. The
-// journal is written by the dispatcher alone.
+// state database is written by the dispatcher alone.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel() // a read that still blocks
@@ -52,11 +52,11 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	}
 	asset, c, sent, err := a.effect(ctx, s, i, p)
 	if err != nil {
-		i.Digest = sent.digest // to recognise it by
+		i.Checksum = sent.checksum // to recognise it by
 		return judge(ctx, i, err)
 	}
 	faultpoint.Hit(faultpoint.Sent)
-	receipt := receiptOf(i, asset, c, sent.digest)
+	receipt := receiptOf(i, asset, c, sent.checksum)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
 	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
@@ -73,44 +73,44 @@ func noted(i state.Item) string {
 
 // A sending is what is known of an object that was sent, or else adopted.
 type sending struct {
-	digest []byte               // nil unless all of it was sent
-	kept   *sources.Description // what the source has with it, nil if nothing
+	checksum []byte               // nil unless all of it was sent
+	kept     *sources.Description // what the source has with it, nil if nothing
 }
 
-// wasSent reports whether the asset of an item is there and in the journal as it should
+// wasSent reports whether the asset of an item is there and in the state database as it should
 // be, so that only what describes it may be missing.
 func wasSent(i state.Item) bool {
 	if i.Action == state.Replace {
 		return i.State == state.ItemSent // it has had an asset all the time
 	}
-	return i.Asset != "" && (i.Action == state.Create || i.Action == state.Describe)
+	return i.Asset != "" && (i.Action == state.Create || i.Action == state.UpdateMetadata)
 }
 
-// receiptOf is what the journal keeps of an asset that carries an item. The place
+// receiptOf is what the state database keeps of an asset that carries an item. The place
 // is that of the category's id, which a plan that wants the category cannot know.
-func receiptOf(i state.Item, a assets.Asset, c migrate.Container, digest []byte) *state.Receipt {
+func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byte) *state.Receipt {
 	return &state.Receipt{
-		Object: i.Object, Digest: digest,
+		Object: i.Object, Checksum: checksum,
 		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.Category, Folder: c.Folder,
 		URL: a.URL, Slot: migrate.Place{Category: c.Category, Folder: i.Folder, Name: i.Name}.Slot(), Adopted: i.Action == state.Adopt,
 		Images: a.ImageURLs, Modified: a.LastModifiedAt,
 	}
 }
 
-// effect adopts or uploads. A folder that is gone, with whatever the journal
+// effect adopts or uploads. A folder that is gone, with whatever the state database
 // knows to be around it, is made again once.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c migrate.Container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
 		a.Watch.Progress(0, i.Size)
-		return asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, sending{digest: i.Digest}, err
+		return asset, migrate.Container{Category: asset.CategoryID, Folder: asset.FolderID}, sending{checksum: i.Checksum}, err
 	}
 	c, err = p.container, p.err
 	for again := false; ; again = true {
 		if err == nil {
 			asset, sent, err = a.upload(ctx, c, i, p.content)
 		}
-		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, assets.ErrInDoubt) {
+		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, assets.ErrUnconfirmed) {
 			return asset, c, sent, err
 		}
 		if err := s.forget(ctx, c, i.Folder); err != nil {
@@ -219,8 +219,8 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	}
 	switch {
 	case other: // whatever else happened, it was sent
-	case errors.Is(err, assets.ErrInDoubt):
-		r.outcome.State = state.ItemInDoubt
+	case errors.Is(err, assets.ErrUnconfirmed):
+		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
 		if class == retry.Fatal { // something else went wrong as well
 			r.fatal = err

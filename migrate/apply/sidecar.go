@@ -15,7 +15,7 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 	if !a.FollowsSidecars() || a.Sidecarless {
 		return nil
 	}
-	undone := a.State.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked)
+	undone := a.State.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemRetriesExhausted)
 	for page, err := range migrate.Pages(undone, migrate.PageSize) {
 		if err != nil {
 			return err

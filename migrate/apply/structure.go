@@ -24,7 +24,7 @@ import (
 
 // structure gives the categories and folders that items go to. What is there is
 // adopted by name, what is missing is made once, however many workers want it at
-// once. The journal has an intent of each while it is being made, so that another
+// once. The state database has an intent of each while it is being made, so that another
 // process looks long enough for one whose answer was lost.
 type structure struct {
 	*Applier
@@ -270,7 +270,7 @@ func (s *structure) grown() {
 	s.young = slices.Delete(s.young, 0, n)
 }
 
-// known gives the folders of a category that the journal knows.
+// known gives the folders of a category that the state database knows.
 func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

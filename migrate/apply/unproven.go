@@ -89,7 +89,7 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	if err != nil || owned {
 		return
 	}
-	digest, err := inventory.DigestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
+	checksum, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), migrate.HasClass(err, retry.Permanent): // it cannot be told at all
 		return
@@ -97,14 +97,14 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 		f.note(err)
 		return
 	}
-	others, err := a.isNamesake(ctx, f.item, asset, digest)
+	others, err := a.isNamesake(ctx, f.item, asset, checksum)
 	if err != nil {
 		f.note(err)
 	}
 	if err != nil || others {
 		return
 	}
-	f.takes(receiptOf(f.item, asset, c, digest), collect.IsUnreadable(f.err))
+	f.takes(receiptOf(f.item, asset, c, checksum), collect.IsUnreadable(f.err))
 	f.receipt.Adopted = true
 	f.remark = migrate.JoinTexts(f.remark, "undo leaves it there")
 	a.inheritFound(ctx, f)
@@ -152,15 +152,15 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 	} else if err != nil {
 		return err
 	}
-	digest, err := inventory.DigestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
-	if err != nil || bytes.Equal(digest, former.Digest) {
+	checksum, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
+	if err != nil || bytes.Equal(checksum, former.Checksum) {
 		return err
 	}
 	asset, c := asLeft(asset, former)
 	if _, err := a.rename(ctx, f.item, &asset); err != nil { // if it is refused, every report has it
 		return err
 	}
-	f.takes(receiptOf(f.item, asset, c, digest), locked)
+	f.takes(receiptOf(f.item, asset, c, checksum), locked)
 	a.inheritFound(ctx, f)
 	return nil
 }

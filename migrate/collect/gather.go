@@ -26,36 +26,36 @@ func (e *describerError) Unwrap() error { return e.error }
 func (e *describerError) Class() retry.Class { return retry.Fatal }
 
 // TableFields returns what the table of the user says of an object; found is what other metadata
-// sources say of it. The digest is nil where only the state database may know it. Its errors are
+// sources say of it. The checksum is nil where only the state database may know it. Its errors are
 // fatal.
-func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, digest []byte, found metadata.Found) (metadata.Fields, error) {
-	if d.Describer == nil || !d.UsesOrigin(metadata.FromTable) {
+func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, checksum []byte, found metadata.Found) (metadata.Fields, error) {
+	if d.Describer == nil || !d.UsesSource(metadata.FromTable) {
 		return nil, nil
 	}
-	if digest == nil && d.Describer.AsksForDigests() {
+	if checksum == nil && d.Describer.AsksForChecksums() {
 		r, err := d.State.Receipt(ctx, run.Pair.ID, key)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return nil, migrate.NewStateError(err)
 		}
-		digest = r.Digest
+		checksum = r.Checksum
 	}
-	f, _, err := d.Describer.Describe(metadata.Identity{Key: string(key), Digest: digest, Addresses: found.Addresses()})
+	f, _, err := d.Describer.Describe(metadata.Identity{Key: string(key), Checksum: checksum, Addresses: found.Addresses()})
 	if err != nil {
 		return nil, &describerError{err}
 	}
 	return f.Normal(), nil
 }
 
-// UsesOrigin reports whether the mapping uses a metadata source.
-func (d Collector) UsesOrigin(from metadata.Origin) bool {
+// UsesSource reports whether the mapping uses a metadata source.
+func (d Collector) UsesSource(from metadata.Source) bool {
 	return slices.Contains(d.Mapping.Origins(), from)
 }
 
 // embedded are the origins for which the content has to be looked at.
-var embedded = [...]metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+var embedded = [...]metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 
 // UsesContent reports whether the mapping uses metadata that is embedded in the content.
-func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesOrigin) }
+func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesSource) }
 
 // Findings are what was found of an object, and what is said of its asset by that.
 type Findings struct {
@@ -128,7 +128,7 @@ func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findin
 
 // keptAtSource asks the source what it keeps with an object.
 func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
-	if !d.UsesOrigin(metadata.FromSource) {
+	if !d.UsesSource(metadata.FromSource) {
 		return nil, nil
 	}
 	if catalog, ok := d.Source.(sources.Catalog); ok {
@@ -143,7 +143,7 @@ func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources
 
 // SourceFields returns what a source keeps with an object as fields of the mapping.
 func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
-	if kept == nil || !d.UsesOrigin(metadata.FromSource) {
+	if kept == nil || !d.UsesSource(metadata.FromSource) {
 		return nil
 	}
 	f := metadata.Fields{}
@@ -164,13 +164,13 @@ func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
 
 // Complete adds what the user wrote down of an object, in a table and beside it, and says
 // what follows from all of it.
-func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, digest []byte, g Findings) (Findings, error) {
+func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, checksum []byte, g Findings) (Findings, error) {
 	beside, remark, err := d.SidecarFields(ctx, run, i.Key)
 	if err != nil {
 		return g, err
 	}
 	g.Found = g.Found.With(metadata.FromSidecar, beside)
-	fields, err := d.TableFields(ctx, run, i.Key, digest, g.Found)
+	fields, err := d.TableFields(ctx, run, i.Key, checksum, g.Found)
 	if err != nil {
 		return g, err
 	}
@@ -234,7 +234,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 	for from, named := range found {
 		keeps := metadata.Fields{}
 		for name, values := range named {
-			fields = append(fields, state.FoundField{Origin: string(from), Name: name, Unmapped: unmapped[name]})
+			fields = append(fields, state.FoundField{PreviousKey: string(from), Name: name, Unmapped: unmapped[name]})
 			if from == metadata.FromTable || d.Mapping.Keeps(name) {
 				keeps[name] = values
 			}
@@ -242,7 +242,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 		kept = kept.With(from, keeps)
 	}
 	slices.SortFunc(fields, func(a, b state.FoundField) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Origin, b.Origin))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.PreviousKey, b.PreviousKey))
 	})
 	return fields, kept, nil
 }

@@ -189,12 +189,12 @@ func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []s
 }
 
 // wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
-// trashed the journal has no receipt any more, and it wrote nothing into that.
+// trashed the state database has no receipt any more, and it wrote nothing into that.
 func (t AssetHistory) wrote(name string, value any, text, asset string) bool {
 	if name != migrate.ProvenanceAttribute {
 		return sameText(text, t.said.Attributes[name])
 	}
-	return len(t.Now.Digest) > 0 && value == migrate.Provenance(t.source, t.Now.Key, t.Now.Digest, asset)
+	return len(t.Now.Checksum) > 0 && value == migrate.Provenance(t.source, t.Now.Key, t.Now.Checksum, asset)
 }
 
 // IsNoChange reports whether changes change nothing.

@@ -14,10 +14,10 @@ import (
 // A RestoreError says why an asset cannot become what it was before; its text is a reason of an undo.
 type RestoreError string
 
-var errNoRevision = RestoreError(migrate.ReasonNoRevision)
+var errNoRevision = RestoreError(migrate.ReasonRevisionMissing)
 
 // ErrTouched says that an asset was changed since the run.
-var ErrTouched = RestoreError(migrate.ReasonTouched)
+var ErrTouched = RestoreError(migrate.ReasonAssetChangedSince)
 
 func (h RestoreError) Error() string { return string(h) }
 
@@ -51,17 +51,17 @@ func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size i
 
 // RevisionWith returns the ID of the first of some revisions whose content has a SHA-256 checksum.
 // Without one it fails with a [RestoreError]. It reads each until then.
-func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, digest []byte) (id string, err error) {
+func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, checksum []byte) (id string, err error) {
 	for _, r := range all {
 		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)
 		if err != nil {
 			return "", err
 		}
-		its, _, err := inventory.DigestOf(content)
+		its, _, err := inventory.ChecksumOf(content)
 		if err != nil {
 			return "", err
 		}
-		if bytes.Equal(its, digest) {
+		if bytes.Equal(its, checksum) {
 			return r.ID, nil
 		}
 	}
@@ -86,11 +86,11 @@ func HasFormerContent(ctx context.Context, d migrate.Reader, t AssetHistory, a a
 	case t.Now.Size != t.Kept.Size:
 		return a.Size == t.Kept.Size, nil
 	}
-	digest, err := inventory.DigestOfWhole(ctx, d, a.ID, a.URL, a.Size)
+	checksum, err := inventory.ChecksumOfWhole(ctx, d, a.ID, a.URL, a.Size)
 	switch {
-	case err != nil || bytes.Equal(digest, t.Now.Digest):
+	case err != nil || bytes.Equal(checksum, t.Now.Checksum):
 		return false, err
-	case bytes.Equal(digest, t.BeforeRun.Digest) || t.WasEdited():
+	case bytes.Equal(checksum, t.BeforeRun.Checksum) || t.WasEdited():
 		return true, nil
 	}
 	return false, ErrTouched

@@ -9,7 +9,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -18,7 +18,7 @@ import (
 // FollowsSidecars reports whether files beside objects describe these, instead of being
 // objects themselves.
 func (d Collector) FollowsSidecars() bool {
-	return d.UsesOrigin(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
+	return d.UsesSource(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
 }
 
 // SidecarFields reads the sidecars of an object. Those that cannot be read say nothing, and the
@@ -77,7 +77,7 @@ func notTaken(sidecar string, err error) (remark string, _ error) {
 
 // IsMalformedSidecar reports whether a sidecar was read, and says nothing that can be understood.
 func IsMalformedSidecar(err error) bool {
-	_, mistaken := errors.AsType[*rows.Mistake](err)
+	_, mistaken := errors.AsType[*tabular.Mistake](err)
 	return mistaken
 }
 

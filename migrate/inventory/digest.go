@@ -15,19 +15,19 @@ import (
 	"assetferry/sources"
 )
 
-// DigestOfObject reads an object and returns its SHA-256 checksum.
-func DigestOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
-	return DigestOfObjectBeside(ctx, s, o, io.Discard)
+// ChecksumOfObject reads an object and returns its SHA-256 checksum.
+func ChecksumOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
+	return ChecksumOfObjectBeside(ctx, s, o, io.Discard)
 }
 
-// DigestOfObjectBeside is DigestOfObject that also writes what it reads.
-func DigestOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
+// ChecksumOfObjectBeside is ChecksumOfObject that also writes what it reads.
+func ChecksumOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err
 	}
-	digest, _, err := DigestOf(teed{io.TeeReader(r, also), r})
-	return digest, err
+	checksum, _, err := ChecksumOf(teed{io.TeeReader(r, also), r})
+	return checksum, err
 }
 
 // A teed is a reader that somebody else reads along with.
@@ -50,29 +50,29 @@ func (e *LengthError) Error() string {
 // Class is permanent: it comes again on every try.
 func (e *LengthError) Class() retry.Class { return retry.Permanent }
 
-// DigestOfWhole is DigestOfAsset that fails with a [LengthError] if the content does not have the
+// ChecksumOfWhole is ChecksumOfAsset that fails with a [LengthError] if the content does not have the
 // size in bytes that the service gave.
-func DigestOfWhole(ctx context.Context, d migrate.Reader, asset, url string, size int64) ([]byte, error) {
-	digest, n, err := DigestOfAsset(ctx, d, url)
+func ChecksumOfWhole(ctx context.Context, d migrate.Reader, asset, url string, size int64) ([]byte, error) {
+	checksum, n, err := ChecksumOfAsset(ctx, d, url)
 	if err == nil && n != size {
 		return nil, &LengthError{asset, n, size}
 	}
-	return digest, err
+	return checksum, err
 }
 
-// DigestOfAsset reads an asset's content from its URL and returns its SHA-256 checksum and how many
+// ChecksumOfAsset reads an asset's content from its URL and returns its SHA-256 checksum and how many
 // bytes it has.
-func DigestOfAsset(ctx context.Context, d migrate.Reader, url string) ([]byte, int64, error) {
+func ChecksumOfAsset(ctx context.Context, d migrate.Reader, url string) ([]byte, int64, error) {
 	r, _, err := d.Download(ctx, url, 0)
 	if err != nil {
 		return nil, 0, err
 	}
-	return DigestOf(r)
+	return ChecksumOf(r)
 }
 
-// DigestOf returns the SHA-256 checksum of what is left to read, and how many bytes that is. It
+// ChecksumOf returns the SHA-256 checksum of what is left to read, and how many bytes that is. It
 // closes the reader.
-func DigestOf(r io.ReadCloser) ([]byte, int64, error) {
+func ChecksumOf(r io.ReadCloser) ([]byte, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
 	if err := errors.Join(err, r.Close()); err != nil {
@@ -85,8 +85,8 @@ func DigestOf(r io.ReadCloser) ([]byte, int64, error) {
 // transport, and summed up in another one, hence the lock.
 type HashingReader struct {
 	io.ReadCloser
-	tell func(n int64)
-	also *metadata.Capture // that is shown what is read, if it is not nil
+	report func(n int64)
+	also   *metadata.Capture // that is shown what is read, if it is not nil
 
 	mu   sync.Mutex
 	hash hash.Hash
@@ -95,8 +95,8 @@ type HashingReader struct {
 
 // NewHashingReader returns a reader of r that also writes to also, unless that is nil, and calls
 // tell with the number of bytes of each read.
-func NewHashingReader(r io.ReadCloser, also *metadata.Capture, tell func(n int64)) *HashingReader {
-	return &HashingReader{ReadCloser: r, also: also, tell: tell, hash: sha256.New()}
+func NewHashingReader(r io.ReadCloser, also *metadata.Capture, report func(n int64)) *HashingReader {
+	return &HashingReader{ReadCloser: r, also: also, report: report, hash: sha256.New()}
 }
 
 // Read is that of [io.Reader].
@@ -109,7 +109,7 @@ func (r *HashingReader) Read(p []byte) (int, error) {
 		_, _ = r.also.Write(p[:n]) // a hash takes everything
 	}
 	r.mu.Unlock()
-	r.tell(int64(n))
+	r.report(int64(n))
 	return n, err
 }
 

@@ -14,18 +14,18 @@ import (
 // ForeignNames are the names of assets that are not ours, as hashes, in places where only a list
 // tells whose a name is.
 type ForeignNames struct {
-	tree    *Tree
-	journal *state.Store
-	pair    int64
-	seed    maphash.Seed
+	tree  *Tree
+	store *state.Store
+	pair  int64
+	seed  maphash.Seed
 
 	mu sync.Mutex
 	at map[migrate.Place]map[uint64]bool
 }
 
 // NewForeignNames returns the foreign names beside the assets of a pair, none of which is listed yet.
-func NewForeignNames(t *Tree, journal *state.Store, pair int64) *ForeignNames {
-	return &ForeignNames{tree: t, journal: journal, pair: pair, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
+func NewForeignNames(t *Tree, store *state.Store, pair int64) *ForeignNames {
+	return &ForeignNames{tree: t, store: store, pair: pair, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
 }
 
 // List lists a place, whose name is empty, unless that was done before.
@@ -47,7 +47,7 @@ func (f *ForeignNames) List(ctx context.Context, at migrate.Place) error {
 		if err != nil {
 			return err
 		}
-		ours, err := f.journal.ReceiptsOf(ctx, f.pair, IDsOf(page))
+		ours, err := f.store.ReceiptsOf(ctx, f.pair, IDsOf(page))
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (p *planning) lookFor(ctx context.Context, o sources.Object) ahead {
 // reason is the one for which the object stays out.
 func (a ahead) reason() migrate.Reason {
 	if _, ok := errors.AsType[*unplacedError](a.err); ok {
-		return migrate.ReasonUnplaced
+		return migrate.ReasonMetadataUnreadable
 	}
 	return migrate.ReasonUnreadable
 }

@@ -81,9 +81,9 @@ func (a *approvals) failure() error {
 
 // refuse leaves alone what has drifted.
 func refuse(i *state.Item, drift []string) {
-	i.Asset, i.Digest = "", nil
-	migrate.SetDecision(i, state.Skip, migrate.ReasonDrifted)
-	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonDrifted, strings.Join(drift, "; "))
+	i.Asset, i.Checksum = "", nil
+	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)
+	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval, strings.Join(drift, "; "))
 }
 
 // keepName gives an object the name it has in the approved plan, where another object
@@ -114,7 +114,7 @@ func (a *approvalCheck) do(ctx context.Context) error {
 			return false, err
 		}
 		switch i.State {
-		case state.ItemDone, state.ItemChanged, state.ItemParked:
+		case state.ItemDone, state.ItemChanged, state.ItemRetriesExhausted:
 			return false, nil
 		}
 		drift := a.redecided(approved, *i)
@@ -170,7 +170,7 @@ func quoted(s string) string {
 // arrived since needs no decision, at most a description.
 func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	switch {
-	case now.Action == state.Unchanged, now.Action == state.Describe && approved.Action == state.Create:
+	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:
 		return nil
 	case approved.Action != now.Action:
 		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, now.Reason)}

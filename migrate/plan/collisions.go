@@ -20,7 +20,7 @@ type collisions struct {
 	*decisions
 	*encounters
 	successions *successions
-	gone        *goneCount
+	deleted     *deletedCount
 }
 
 // do deals with objects that would take the same place as another
@@ -30,14 +30,14 @@ func (k *collisions) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settled := func(c state.Collision) bool {
+	resolved := func(c state.Collision) bool {
 		tookOver := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
-		return c.Action == state.Adopt || migrate.TakesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemParked
+		return c.Action == state.Adopt || migrate.TakesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
 	}
 	for group := range bySlot(collisions) {
-		held := group[0].Held || slices.ContainsFunc(group, settled)
+		held := group[0].Held || slices.ContainsFunc(group, resolved)
 		for _, c := range group {
-			if settled(c) {
+			if resolved(c) {
 				continue
 			}
 			if !held {
@@ -61,7 +61,7 @@ func (k *collisions) do(ctx context.Context) error {
 // content and its own object is gone: to send it would make a second one beside it. Where
 // runs follow what is gone, that is settled by now, and nothing is asked here.
 func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bool, err error) {
-	if !c.Held || c.Action != state.Create || c.Origin != "" || k.successions.followed[c.Holder] {
+	if !c.Held || c.Action != state.Create || c.PreviousKey != "" || k.successions.followed[c.Holder] {
 		return false, nil
 	}
 	if k.Rules.FollowsDeletions() || k.Rules.KeepsDuplicates() || k.Rules.AdoptOnly {
@@ -71,14 +71,14 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if err != nil || r.Size != c.Size {
 		return false, err
 	}
-	if gone, err := k.isGone(ctx, r); err != nil || !gone {
+	if deleted, err := k.isDeleted(ctx, r); err != nil || !deleted {
 		return false, err
 	}
-	digest, err := inventory.DigestOfObject(ctx, k.Source, c.Item.Object)
+	checksum, err := inventory.ChecksumOfObject(ctx, k.Source, c.Item.Object)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err != nil || !bytes.Equal(digest, r.Digest) { // sending it tells what is wrong with it
+	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it tells what is wrong with it
 		return false, nil
 	}
 	asset, left, err := k.asLeft(ctx, r)
@@ -87,13 +87,13 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	}
 	holder := state.Item{Object: r.Object, Asset: r.Asset}
 	i, err := k.successions.become(ctx, identical.Move{
-		Gone: state.Candidate{Item: holder, Gone: true, Digest: r.Digest}, New: state.Candidate{Item: c.Item},
+		Deleted: state.Candidate{Item: holder, Deleted: true, Checksum: r.Checksum}, New: state.Candidate{Item: c.Item},
 	})
 	if err != nil || i.Action != state.Move {
 		return false, err
 	}
-	if k.gone.objects > 0 { // it is under another key
-		k.gone.objects--
+	if k.deleted.objects > 0 { // it is under another key
+		k.deleted.objects--
 	}
 	if err := k.store(ctx, i); err != nil {
 		return false, err
@@ -117,8 +117,8 @@ func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.
 	return found.Asset, standing == migrate.StandingAsLeft, err
 }
 
-// isGone asks the source whether an object that has arrived is not there any more.
-func (k *collisions) isGone(ctx context.Context, r state.Receipt) (bool, error) {
+// isDeleted asks the source whether an object that has arrived is not there any more.
+func (k *collisions) isDeleted(ctx context.Context, r state.Receipt) (bool, error) {
 	content, err := k.Source.Open(ctx, r.Object, 0)
 	if err == nil {
 		return false, content.Close()

@@ -81,7 +81,7 @@ const forgotten = 24 * time.Hour
 // awaitOthers waits until what another source sent without an answer must have shown
 // up: it may be the same library, under another path since a crash.
 func (c *contacts) awaitOthers(ctx context.Context) error {
-	n, largest, err := c.State.OthersInDoubt(ctx, c.run.Pair, c.Now().Add(-forgotten))
+	n, largest, err := c.State.OthersUnconfirmed(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
 		return err
 	}
@@ -285,23 +285,23 @@ func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
 // comparisons are what is known already of assets beside one object, by their ids.
 type comparisons map[string]comparison
 
-// A comparison tells what an asset is to an object, and their common digest if they
+// A comparison tells what an asset is to an object, and their common checksum if they
 // are equal.
 type comparison struct {
 	existing migrate.Existing
-	digest   []byte
+	checksum []byte
 }
 
 // meets decides about an object again by what was found in its place.
 func (n *encounters) meets(i *state.Item, found sight) {
 	s := migrate.Situation{Existing: found.existing}
-	if i.State == state.ItemParked {
-		s.Parked = migrate.Reason(i.Reason)
+	if i.State == state.ItemRetriesExhausted {
+		s.RetriesExhausted = migrate.Reason(i.Reason)
 	}
 	action, why := migrate.Decide(s, n.Rules)
-	i.Asset, i.Digest = "", nil
+	i.Asset, i.Checksum = "", nil
 	if action == state.Adopt {
-		i.Asset, i.Digest = found.asset, found.digest
+		i.Asset, i.Checksum = found.asset, found.checksum
 		n.claimed[i.Asset] = true
 	}
 	migrate.SetDecision(i, action, why)
@@ -337,7 +337,7 @@ func (n *encounters) inTheirPlaces(ctx context.Context, items []state.Item) ([][
 }
 
 func isToBePlaced(i state.Item) bool {
-	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemParked)
+	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemRetriesExhausted)
 }
 
 func (n *encounters) unclaimed(entries []state.Entry) []state.Entry {
@@ -392,7 +392,7 @@ func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (
 	if e.Size != i.Size || n.Rules.KeepsDuplicates() {
 		return other, nil
 	}
-	mine, err := inventory.DigestOfObject(ctx, n.Source, i.Object)
+	mine, err := inventory.ChecksumOfObject(ctx, n.Source, i.Object)
 	equal := comparison{migrate.ExistingEqual, mine}
 	switch {
 	case ctx.Err() != nil:
@@ -408,7 +408,7 @@ func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (
 	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
 		return equal, nil // it says itself that it is of this very content
 	}
-	theirs, err := inventory.DigestOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
+	theirs, err := inventory.ChecksumOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return comparison{existing: migrate.ExistingNothing}, nil // deleted since it was listed

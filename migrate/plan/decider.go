@@ -23,7 +23,7 @@ type decider struct {
 // judge decides an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) (err error) {
 	o := i.Object
-	if s.Parked, err = d.parked(o); err != nil {
+	if s.RetriesExhausted, err = d.parked(o); err != nil {
 		return err
 	}
 	action, why := migrate.Decide(s, d.Rules)
@@ -36,17 +36,17 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 		action, why = migrate.Decide(s, d.Rules)
 	}
 	if why == migrate.ReasonNew && place.Extended {
-		why = migrate.ReasonExtended
+		why = migrate.ReasonExtensionAdded
 	}
 	if action == state.Create {
 		action, why = d.places.admit(place, why)
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.Slot()
 	if i.Joins() {
-		i.Origin = ""
+		i.PreviousKey = ""
 	}
-	i.Asset, i.Digest = "", nil // of a former pass
-	if s.Gone || action == state.Describe || action == state.Replace || action == state.Conflict && s.Memory != migrate.MemoryNone {
+	i.Asset, i.Checksum = "", nil // of a former pass
+	if s.Deleted || action == state.UpdateMetadata || action == state.Replace || action == state.Conflict && s.Memory != migrate.MemoryNone {
 		i.Asset = receipt.Asset
 	}
 	migrate.SetDecision(i, action, why)
@@ -78,20 +78,20 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	return place, looked, nil
 }
 
-// parkAfter runs in which an object failed, it is not tried any more until it
+// maxFailedRuns runs in which an object failed, it is not tried any more until it
 // changes or somebody asks for it.
-const parkAfter = 5
+const maxFailedRuns = 5
 
-// parked gives the reason why an object is not tried any more, if there is one.
+// out of retries gives the reason why an object is not tried any more, if there is one.
 func (d *decider) parked(o sources.Object) (migrate.Reason, error) {
 	f, failed, err := d.failures.Find(o.Key)
 	switch {
-	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
+	case err != nil || !failed || d.RetryExhausted, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
 		return "", err
 	case f.Unclear:
-		return migrate.ReasonUnclear, nil
-	case f.Runs >= parkAfter:
-		return migrate.ReasonParked, nil
+		return migrate.ReasonUnconfirmed, nil
+	case f.Runs >= maxFailedRuns:
+		return migrate.ReasonRetriesExhausted, nil
 	}
 	return "", nil
 }
@@ -107,7 +107,7 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 		}
 		defer func() { d.ahead = nil }()
 	}
-	i.Origin = ""
+	i.PreviousKey = ""
 	return d.judge(ctx, i, d.situation(i.Object, migrate.MemoryNone, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }
 

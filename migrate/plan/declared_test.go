@@ -112,7 +112,7 @@ func (l *library) put(keysAndContents ...string) {
 // snapshot gives what the findings in memory say.
 func (h *handover) snapshot() map[finding]string {
 	s := map[finding]string{
-		theListing: fmt.Sprint(*h.listing), theGone: fmt.Sprint(*h.gone), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),
+		theListing: fmt.Sprint(*h.listing), theDeleted: fmt.Sprint(*h.deleted), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),
 		theHeld: fmt.Sprint(*h.held), theLost: fmt.Sprint(h.lost), theCursor: fmt.Sprint(*h.cursor), theDoubled: fmt.Sprint(h.doubled.Load()),
 		theViolations: fmt.Sprint(len(h.violated.all)), thePlaces: fmt.Sprint(h.places.containers, h.places.creates, h.places.limits),
 	}
@@ -156,7 +156,7 @@ func TestPassesWriteWhatTheyDeclare(t *testing.T) {
 	l.put("case.jpg", "after", "changed.jpg", "now", "claimed.jpg", "claimed.jpg", "moved.jpg", "moved", "shut.jpg", "shut!", "with.jpg", "equal")
 
 	p, run := l.begin()
-	p.DriftShare, p.Guards, p.Source = 0.4, safety.Guards{}, shut{l.source}
+	p.DriftShare, p.SafetyChecks, p.Source = 0.4, safety.SafetyChecks{}, shut{l.source}
 	run, err := l.store.Run(t.Context(), run.ID)
 	must(t, err)
 	shared := &planning{Planner: p, run: run, started: p.Now()}

@@ -76,7 +76,7 @@ func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n i
 		if n++; n == most {
 			break
 		}
-		if len(page) == surveyPage {
+		if len(page) == overviewPage {
 			if err := d.driftPage(ctx, page); err != nil {
 				return n, last, err
 			}
@@ -133,12 +133,12 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 	}
 	switch i.Action {
 	case state.Create, state.Move:
-		i.Origin = r.Key
+		i.PreviousKey = r.Key
 	}
 	if i.Action != state.Create {
 		i.Asset = r.Asset
 	}
-	tellWhere(&i, r, asset)
+	recordPlaces(&i, r, asset)
 	if fresh {
 		if err := d.State.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 // found at the destination.
 func isDrift(why migrate.Reason) bool {
 	switch why {
-	case migrate.ReasonDeleted, migrate.ReasonMovedThere, migrate.ReasonEditedThere, migrate.ReasonBack, migrate.ReasonRestored, migrate.ReasonRepair:
+	case migrate.ReasonAssetDeleted, migrate.ReasonAssetMoved, migrate.ReasonAssetEdited, migrate.ReasonAssetMovedReverted, migrate.ReasonAssetEditedReverted, migrate.ReasonAssetDeletedCreated:
 		return true
 	}
 	return false

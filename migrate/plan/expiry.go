@@ -33,27 +33,27 @@ func (e *expiry) do(ctx context.Context) error {
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
-	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonElsewhere)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
+	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonPossiblyMoved)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
 		return nil
 	}
 	oldest, err := e.oldestExpired(ctx)
 	if err != nil || oldest.IsZero() {
 		return err
 	}
-	doubt, err := e.mayBeMoved(ctx, oldest)
+	unconfirmed, err := e.mayBeMoved(ctx, oldest)
 	if err != nil {
 		return err
 	}
-	due, err := e.countDue(ctx, doubt)
+	due, err := e.countDue(ctx, unconfirmed)
 	if err != nil {
 		return err
 	}
-	excess, err := e.guardDeletes(ctx, due)
+	excess, err := e.checkDeletes(ctx, due)
 	if err != nil {
 		return err
 	}
 	return e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
-		action, why := migrate.Decide(migrate.Situation{Gone: true, Expired: true, Elsewhere: doubt.Has(i.Size, missed), Excess: excess}, e.Rules)
+		action, why := migrate.Decide(migrate.Situation{Deleted: true, Expired: true, Elsewhere: unconfirmed.Has(i.Size, missed), Excess: excess}, e.Rules)
 		migrate.SetDecision(&i, action, why)
 		return e.store(ctx, i)
 	})
@@ -72,9 +72,9 @@ func (e *expiry) oldestExpired(ctx context.Context) (oldest time.Time, err error
 }
 
 // countDue counts the assets that are due.
-func (e *expiry) countDue(ctx context.Context, doubt *safety.Doubts) (due int64, err error) {
+func (e *expiry) countDue(ctx context.Context, unconfirmed *safety.Unconfirmed) (due int64, err error) {
 	err = e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
-		if !doubt.Has(i.Size, missed) {
+		if !unconfirmed.Has(i.Size, missed) {
 			due++
 		}
 		return nil
@@ -95,7 +95,7 @@ func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed ti
 		if err != nil {
 			return err
 		}
-		if i.Obstacle != migrate.ObstacleAbsent || i.Reason == string(migrate.ReasonFiltered) {
+		if i.Obstacle != migrate.ObstacleAbsent || i.Reason == string(migrate.ReasonExcluded) {
 			continue
 		}
 		if known, err = e.stillAlone(ctx, i.Key, known); err != nil {
@@ -113,10 +113,10 @@ func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed ti
 
 // mayBeMoved finds what is there and cannot be taken for now. What was missed first before a time
 // does not matter.
-func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Doubts, error) {
-	doubt := safety.NewDoubts(e.State, e.run, oldest)
+func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unconfirmed, error) {
+	unconfirmed := safety.NewUnconfirmed(e.State, e.run, oldest)
 	for size := range e.unread {
-		doubt.AddSize(size)
+		unconfirmed.AddSize(size)
 	}
 	known := merge.New(e.State.Fingerprints(ctx, e.run.Pair.ID, ""), func(r state.Receipt) sources.Key { return r.Key })
 	defer known.Stop()
@@ -130,14 +130,14 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Doub
 			return nil, err
 		case !waits:
 		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
-			if err := doubt.AddUnsized(ctx, i.Key); err != nil {
+			if err := unconfirmed.AddUnsized(ctx, i.Key); err != nil {
 				return nil, err
 			}
 		default:
-			doubt.AddSize(i.Size)
+			unconfirmed.AddSize(i.Size)
 		}
 	}
-	return doubt, doubt.Flush(ctx)
+	return unconfirmed, unconfirmed.Flush(ctx)
 }
 
 // waits reports whether an item is of an object that may be taken some day, and be what is gone.
@@ -170,13 +170,13 @@ func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (b
 	return true, nil
 }
 
-// guardDeletes reports whether more assets are to be trashed than may be, and has the run
+// checkDeletes reports whether more assets are to be trashed than may be, and has the run
 // remember that.
-func (e *expiry) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {
+func (e *expiry) checkDeletes(ctx context.Context, due int64) (excess bool, err error) {
 	known, err := e.State.SumReceipts(ctx, e.run.Pair.ID)
 	if err != nil {
 		return false, err
 	}
-	e.held.why = e.Guards.TooManyDeletes(due, known.Objects)
+	e.held.why = e.SafetyChecks.TooManyDeletes(due, known.Objects)
 	return e.held.why != "", nil
 }

@@ -50,7 +50,7 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 		i.Obstacle = "" // it describes nothing
 	}
 	if i.Action == state.Move || isSuccessor(*i) { // a former pass has found where it comes from
-		f.followed[i.Origin] = true
+		f.followed[i.PreviousKey] = true
 		if i.Action != state.Create {
 			return false, nil
 		}
@@ -64,9 +64,9 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 		}
 		return false, nil
 	}
-	approved, settled, err := f.settle(i)
-	if settled || err != nil {
-		return settled, err
+	approved, resolved, err := f.decideEarly(i)
+	if resolved || err != nil {
+		return resolved, err
 	}
 	o := i.Object
 	memory, receipt, err := f.history.memory(o)
@@ -107,7 +107,7 @@ func (f *firstDecisions) decideAhead(ctx context.Context) error {
 
 // settle decides what the approved plan alone decides, and gives what it says of the
 // object otherwise.
-func (f *firstDecisions) settle(i *state.Item) (approved state.Item, settled bool, err error) {
+func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolved bool, err error) {
 	if f.Approval == nil {
 		return approved, false, nil
 	}

@@ -66,7 +66,7 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, names inventory.
 		return err
 	}
 	for _, i := range taken {
-		if ours[i.Slot] && i.Reason != string(migrate.ReasonBack) && !theirs.Has(migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}) { // ours goes elsewhere, or has that name but for case
+		if ours[i.Slot] && i.Reason != string(migrate.ReasonAssetMovedReverted) && !theirs.Has(migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}) { // ours goes elsewhere, or has that name but for case
 			continue
 		}
 		if has, err := names.HasAlready(ctx, i); err != nil {
@@ -85,7 +85,7 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, names inventory.
 const noRun = 0
 
 func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error {
-	if i.Reason == string(migrate.ReasonNameFree) {
+	if i.Reason == string(migrate.ReasonNameAvailable) {
 		return n.keepsName(ctx, &i)
 	}
 	action, why := migrate.Decide(migrate.Situation{Existing: migrate.ExistingOther}, n.Rules)
@@ -98,7 +98,7 @@ func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error
 func (n *foreignNames) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
 	receipts, err := n.receiptsOf(ctx, items)
 	for _, i := range items {
-		if r, known := receipts[i.Asset]; known && r.Slot == i.Slot && i.Reason != string(migrate.ReasonBack) {
+		if r, known := receipts[i.Asset]; known && r.Slot == i.Slot && i.Reason != string(migrate.ReasonAssetMovedReverted) {
 			recased = append(recased, i)
 		}
 	}

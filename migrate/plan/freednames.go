@@ -104,10 +104,10 @@ func (n *freedNames) nameBack(ctx context.Context, folders folderPaths, r state.
 		return i, false, err
 	}
 	i = state.Item{
-		Object: r.Object, Asset: r.Asset, Origin: r.Key,
+		Object: r.Object, Asset: r.Asset, PreviousKey: r.Key,
 		Category: r.Category, Folder: folder, Name: name, Slot: migrate.Place{Category: r.Category, Folder: folder, Name: name}.Slot(),
 	}
-	migrate.SetDecision(&i, state.Move, migrate.ReasonNameFree)
+	migrate.SetDecision(&i, state.Move, migrate.ReasonNameAvailable)
 	return i, true, nil
 }
 
@@ -153,7 +153,7 @@ func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (fold
 // keepsName leaves an asset alone that was to get the name of its object, if people have moved
 // or renamed it since.
 func (d *decisions) keepsName(ctx context.Context, i *state.Item) error {
-	i.Origin = ""
-	migrate.SetDecision(i, state.Unchanged, migrate.ReasonSame)
+	i.PreviousKey = ""
+	migrate.SetDecision(i, state.Unchanged, migrate.ReasonUnchanged)
 	return d.store(ctx, *i)
 }

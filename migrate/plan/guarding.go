@@ -9,7 +9,7 @@ import (
 )
 
 // guarding holds a plan against the safety checks.
-type guarding struct {
+type checking struct {
 	*planning
 	held     *heldDeletes
 	drifted  *driftCursor
@@ -17,17 +17,17 @@ type guarding struct {
 }
 
 // violations are the safety checks that a plan does not pass, so that none of it is carried out.
-type violations struct{ all []*migrate.GuardError }
+type violations struct{ all []*migrate.SafetyCheckError }
 
 // do ends a plan that must not be carried out. In a dry run people want to see it, and
 // are told.
-func (g *guarding) do(ctx context.Context) error {
+func (g *checking) do(ctx context.Context) error {
 	if g.Rules.Sync == nil {
 		return nil
 	}
 	for _, check := range []func(context.Context) error{g.checkContents, g.checkChanges} {
 		err := check(ctx)
-		if e, ok := errors.AsType[*migrate.GuardError](err); ok {
+		if e, ok := errors.AsType[*migrate.SafetyCheckError](err); ok {
 			g.violated.all = append(g.violated.all, e)
 		} else if err != nil {
 			return err
@@ -44,17 +44,17 @@ func (g *guarding) do(ctx context.Context) error {
 }
 
 // checkContents looks into what is to take the place of assets.
-func (g *guarding) checkContents(ctx context.Context) error {
+func (g *checking) checkContents(ctx context.Context) error {
 	replaced, err := g.countPlanned(ctx, state.Replace)
 	if err != nil {
 		return err
 	}
-	return g.Guards.CheckContents(ctx, g.Source, replaced, g.State.Items(ctx, g.run.Num, state.ItemPlanned))
+	return g.SafetyChecks.CheckContents(ctx, g.Source, replaced, g.State.Items(ctx, g.run.Num, state.ItemPlanned))
 }
 
 // checkChanges counts the assets that would be changed.
-func (g *guarding) checkChanges(ctx context.Context) error {
-	changes, err := g.countPlanned(ctx, state.Replace, state.Describe, state.Move)
+func (g *checking) checkChanges(ctx context.Context) error {
+	changes, err := g.countPlanned(ctx, state.Replace, state.UpdateMetadata, state.Move)
 	if err != nil || changes == 0 {
 		return err
 	}
@@ -62,5 +62,5 @@ func (g *guarding) checkChanges(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.Guards.CheckChanges(changes, known.Objects)
+	return g.SafetyChecks.CheckChanges(changes, known.Objects)
 }

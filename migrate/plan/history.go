@@ -14,7 +14,7 @@ import (
 // A history is what the state database remembers of objects, and what was approved of them. It is
 // read next to the objects, in key order.
 type history struct {
-	memory      recall
+	memory      load
 	receipts    *merge.Cursor[state.Receipt]
 	failures    *merge.Cursor[state.Failure]
 	described   *merge.Cursor[state.Described]
@@ -49,10 +49,10 @@ func (h *history) unread() error {
 }
 
 // recall tells what the state database knows of an object.
-type recall func(sources.Object) (migrate.Memory, state.Receipt, error)
+type load func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
-func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) recall {
+func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
 		receipt, found, err := known.Find(o.Key)
@@ -74,10 +74,10 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) recall {
 // listed is told to unlisted.
 type recollections struct {
 	*history
-	sidecars  *merge.Cursor[state.Sidecar] // as they were listed last
-	aliases   *merge.Cursor[state.Alias]   // the same
-	unsettled *merge.Cursor[state.Failure] // that may have arrived all the same
-	outcomes  *merge.Cursor[state.Item]    // of this run, from before it was listed again
+	sidecars   *merge.Cursor[state.Sidecar] // as they were listed last
+	aliases    *merge.Cursor[state.Alias]   // the same
+	unresolved *merge.Cursor[state.Failure] // that may have arrived all the same
+	outcomes   *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
 // openRecollections begins where the run's listing stopped.
@@ -88,8 +88,8 @@ func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollec
 	r.sidecars.Passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
 	r.aliases = merge.New(p.State.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
 	r.aliases.Passed = func(a state.Alias) error { return u.alias(ctx, a) }
-	r.unsettled = merge.New(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
-	r.unsettled.Passed = func(f state.Failure) error { return u.failure(ctx, f) }
+	r.unresolved = merge.New(p.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
+	r.unresolved.Passed = func(f state.Failure) error { return u.failure(ctx, f) }
 	r.outcomes = merge.New(p.doneBefore(ctx, u.listing.decided), func(i state.Item) sources.Key { return i.Key })
 	r.outcomes.Passed = u.outcome
 	return r
@@ -99,7 +99,7 @@ func (r *recollections) close() {
 	r.history.close()
 	r.sidecars.Stop()
 	r.aliases.Stop()
-	r.unsettled.Stop()
+	r.unresolved.Stop()
 	r.outcomes.Stop()
 }
 
@@ -122,7 +122,7 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 	if is.alias, is.shares, err = r.aliases.Find(o.Key); err != nil {
 		return is, err
 	}
-	if _, _, err = r.unsettled.Find(o.Key); err != nil { // one that is listed is decided as all else
+	if _, _, err = r.unresolved.Find(o.Key); err != nil { // one that is listed is decided as all else
 		return is, err
 	}
 	if _, is.wasDone, err = r.outcomes.Find(o.Key); err != nil {
@@ -134,14 +134,14 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 
 // rest passes all that is left but the receipts.
 func (r *recollections) rest() error {
-	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unsettled.Rest(), r.outcomes.Rest())
+	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unresolved.Rest(), r.outcomes.Rest())
 }
 
 // unclear lists the objects after the cursor that were sent and of which nobody can tell
 // whether they arrived. To ask for them anew is how a person says that this is settled.
 func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
 	return func(yield func(state.Failure, error) bool) {
-		if !p.Rules.FollowsDeletions() || p.RetryParked {
+		if !p.Rules.FollowsDeletions() || p.RetryExhausted {
 			return
 		}
 		for f, err := range p.State.Failures(ctx, p.run.Pair.ID, p.run.Cursor) {

@@ -79,7 +79,7 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 		if len(alike) < 2 {
 			continue
 		}
-		if err := j.contents.TellApart(ctx, alike); err != nil {
+		if err := j.contents.Distinguish(ctx, alike); err != nil {
 			return err
 		}
 		if err := j.joinAlike(ctx, alike); err != nil {
@@ -143,10 +143,10 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 // objects of which that was said are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	tallies, err := j.State.Tallies(ctx, j.run.Num)
-	if err != nil || countOf(tallies, migrate.ReasonJoined) == 0 {
+	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
 		return false, err
 	}
-	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), surveyPage) {
+	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), overviewPage) {
 		if err != nil {
 			return false, err
 		}
@@ -160,11 +160,11 @@ func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	return true, j.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
-		if !i.Joins() || i.State != state.ItemPlanned || j.lost.owners[i.Origin] == nil {
+		if !i.Joins() || i.State != state.ItemPlanned || j.lost.owners[i.PreviousKey] == nil {
 			return false, nil
 		}
-		if err := j.lost.owners[i.Origin].unknownErr; err != nil {
-			i.Origin = ""
+		if err := j.lost.owners[i.PreviousKey].unknownErr; err != nil {
+			i.PreviousKey = ""
 			setUnknown(i, err)
 			return true, nil
 		}
@@ -200,11 +200,11 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 // asAlias gives the item of an object that shares the asset of another one. It takes no place.
 func asAlias(o *identical.Object, owner state.Item) state.Item {
 	i := o.Item
-	i.Origin, i.Slot = owner.Key, 0
-	i.Digest = owner.Digest
+	i.PreviousKey, i.Slot = owner.Key, 0
+	i.Checksum = owner.Checksum
 	if sum := o.Checksum(); sum != nil {
-		i.Digest = sum
+		i.Checksum = sum
 	}
-	migrate.SetDecision(&i, state.Adopt, migrate.ReasonJoined)
+	migrate.SetDecision(&i, state.Adopt, migrate.ReasonIdenticalObject)
 	return i
 }

@@ -43,7 +43,7 @@ func restores(i state.Item) bool {
 		return false
 	}
 	switch migrate.Reason(i.Reason) {
-	case migrate.ReasonRepair, migrate.ReasonRestored, migrate.ReasonBack:
+	case migrate.ReasonAssetDeletedCreated, migrate.ReasonAssetEditedReverted, migrate.ReasonAssetMovedReverted:
 		return true
 	}
 	return false

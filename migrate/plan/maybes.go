@@ -40,7 +40,7 @@ func (m *maybes) do(ctx context.Context) error {
 		return nil
 	}
 	tallies, err := m.State.Tallies(ctx, m.run.Num)
-	if err != nil || countOf(tallies, migrate.ReasonMaybe) == 0 {
+	if err != nil || countOf(tallies, migrate.ReasonContentMaybeChanged) == 0 {
 		return err
 	}
 	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
@@ -50,7 +50,7 @@ func (m *maybes) do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := m.settlePage(ctx, itemsOf(page, migrate.ReasonMaybe), differs); err != nil {
+		if err := m.resolvePage(ctx, itemsOf(page, migrate.ReasonContentMaybeChanged), differs); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {
 	return of
 }
 
-func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs redescriber) error {
+func (m *maybes) resolvePage(ctx context.Context, page []state.Item, differs redescriber) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -79,11 +79,11 @@ func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs rede
 	g.SetLimit(m.Concurrency)
 	for n, i := range page {
 		g.Go(func() error {
-			digest, err := inventory.DigestOfObject(parallel, m.Source, i.Object)
+			checksum, err := inventory.ChecksumOfObject(parallel, m.Source, i.Object)
 			switch {
 			case parallel.Err() != nil:
 				return context.Cause(parallel)
-			case err == nil && bytes.Equal(digest, receipts[i.Asset].Digest):
+			case err == nil && bytes.Equal(checksum, receipts[i.Asset].Checksum):
 				memory[n] = migrate.MemorySeeming
 			default: // what is wrong with it, if anything, is told when it is sent
 				memory[n] = migrate.MemoryChanged
@@ -96,19 +96,19 @@ func (m *maybes) settlePage(ctx context.Context, page []state.Item, differs rede
 		return err
 	}
 	for n, i := range page {
-		if err := m.settleMaybe(ctx, i, memory[n], receipts[i.Asset], differs); err != nil {
+		if err := m.resolveMaybe(ctx, i, memory[n], receipts[i.Asset], differs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *maybes) settleMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs redescriber) error {
+func (m *maybes) resolveMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs redescriber) error {
 	o := i.Object
 	if memory == migrate.MemorySeeming && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
 		memory = migrate.MemorySame // only --checksum did not believe it
 	}
-	s := migrate.Situation{Memory: memory, Undescribed: m.lacksDescription(r)}
+	s := migrate.Situation{Memory: memory, MetadataPending: m.lacksDescription(r)}
 	if err := m.redescribe(&s, o, r, true, differs); err != nil {
 		return err
 	}

@@ -50,13 +50,13 @@ func (m *moves) do(ctx context.Context) error {
 func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	var of identical.Group
 	for _, c := range group {
-		if c.Gone {
-			of.Gone = append(of.Gone, c)
+		if c.Deleted {
+			of.Deleted = append(of.Deleted, c)
 		} else {
 			of.New = append(of.New, c)
 		}
 	}
-	if len(of.Gone) == 0 || len(of.New) == 0 {
+	if len(of.Deleted) == 0 || len(of.New) == 0 {
 		return nil
 	}
 	contents, unread, err := m.contentsOf(ctx, of)
@@ -81,10 +81,10 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 
 // leave decides about a new object that may be one which is gone, and whose content cannot be
 // read: it is not sent, since it may well be readable by then, and would get a second asset. One
-// that is parked stays so.
+// that is out of retries stays so.
 func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 	m.unread[i.Size] = true
-	if i.State == state.ItemParked {
+	if i.State == state.ItemRetriesExhausted {
 		return nil
 	}
 	m.successions.places.withdraw()
@@ -94,14 +94,14 @@ func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 	return m.store(ctx, i)
 }
 
-// contentsOf gives the digests of new objects, or why one of them cannot be read. What a
+// contentsOf gives the checksums of new objects, or why one of them cannot be read. What a
 // version tag tells need not be read. That tags differ tells nothing: those of objects that are
 // encrypted, or came in parts, are not made from the content, and need not look otherwise.
 func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []string, unread []error, err error) {
 	byTag := map[string]string{}
-	for _, c := range of.Gone {
+	for _, c := range of.Deleted {
 		if m.provesContent(c.VersionTag) {
-			byTag[c.VersionTag] = string(c.Digest)
+			byTag[c.VersionTag] = string(c.Checksum)
 		}
 	}
 	contents, unread = make([]string, len(of.New)), make([]error, len(of.New))
@@ -112,14 +112,14 @@ func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []
 			continue
 		}
 		g.Go(func() error {
-			digest, err := inventory.DigestOfObject(parallel, m.Source, c.Item.Object)
+			checksum, err := inventory.ChecksumOfObject(parallel, m.Source, c.Item.Object)
 			if parallel.Err() != nil {
 				return context.Cause(parallel)
 			}
 			if migrate.HasClass(err, retry.Fatal) {
 				return err
 			}
-			contents[n], unread[n] = string(digest), err
+			contents[n], unread[n] = string(checksum), err
 			return nil
 		})
 	}
@@ -141,10 +141,10 @@ func (m *moves) follow(ctx context.Context, of identical.Group) error {
 	}
 	for _, c := range ambiguous {
 		i := c.Item
-		if i.State == state.ItemParked {
+		if i.State == state.ItemRetriesExhausted {
 			continue
 		}
-		migrate.SetDecision(&i, state.Create, migrate.ReasonAmbiguous)
+		migrate.SetDecision(&i, state.Create, migrate.ReasonSeveralMoveCandidates)
 		if err := m.store(ctx, i); err != nil {
 			return err
 		}
@@ -160,22 +160,22 @@ type successions struct {
 }
 
 // become decides about a new object whose content is that of one which is gone. If it is
-// parked, it stays so: that its asset cannot be moved does not mean that the object is gone.
+// out of retries, it stays so: that its asset cannot be moved does not mean that the object is gone.
 func (s *successions) become(ctx context.Context, m identical.Move) (state.Item, error) {
 	i := m.New.Item
 	can, err := s.canBecome(ctx, m)
 	if can {
-		i.Origin, i.Asset, i.Digest = m.Gone.Key, m.Gone.Asset, m.Gone.Digest
-		s.followed[i.Origin] = true
+		i.PreviousKey, i.Asset, i.Checksum = m.Deleted.Key, m.Deleted.Asset, m.Deleted.Checksum
+		s.followed[i.PreviousKey] = true
 	}
-	switch parked := i.State == state.ItemParked; {
+	switch parked := i.State == state.ItemRetriesExhausted; {
 	case can && parked:
 		migrate.SetDecision(&i, state.Move, migrate.Reason(i.Reason))
 	case can:
 		migrate.SetDecision(&i, state.Move, migrate.ReasonMoved)
 		s.places.withdraw()
 	case !parked:
-		migrate.SetDecision(&i, state.Create, migrate.ReasonOtherKind)
+		migrate.SetDecision(&i, state.Create, migrate.ReasonCategoryFixed)
 	}
 	return i, err
 }
@@ -185,7 +185,7 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 // into another one either the old extension has to be allowed there, or the new one where
 // the asset comes from.
 func (s *successions) canBecome(ctx context.Context, m identical.Move) (bool, error) {
-	r, err := s.State.Receipt(ctx, s.run.Pair.ID, m.Gone.Key)
+	r, err := s.State.Receipt(ctx, s.run.Pair.ID, m.Deleted.Key)
 	if err != nil || r.Category == m.New.Category {
 		return err == nil, err
 	}

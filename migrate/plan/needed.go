@@ -26,7 +26,7 @@ func (n *neededContents) do(ctx context.Context) error {
 		if err != nil || by == "" {
 			return false, err
 		}
-		migrate.SetDecision(i, state.Conflict, migrate.ReasonNeeded)
+		migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetNeeded)
 		i.Error = i.Reason + ": " + by
 		return true, nil
 	})
@@ -47,7 +47,7 @@ func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, err
 			return "", err
 		}
 		switch i.State {
-		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemParked, state.ItemChanged:
+		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemRetriesExhausted, state.ItemChanged:
 			return string(a.Key+", ") + i.Reason, nil
 		}
 	}

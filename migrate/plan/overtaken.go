@@ -26,8 +26,8 @@ func (p *planning) changedSince(o sources.Object, s migrate.Situation, receipt s
 		was = alias.Object
 	}
 	known := s.Memory != migrate.MemoryNone || alias.Key != ""
-	again := p.Rules.Sync.DescribeAgain // which it was
-	if known && sameFingerprint(o, was, p.Source.Traits().Precision) && (again || !s.Redescribed) {
+	again := p.Rules.Sync.RefreshMetadata // which it was
+	if known && sameFingerprint(o, was, p.Source.Traits().Precision) && (again || !s.MetadataRefreshed) {
 		return nil
 	}
 	return &overtakenError{o.Key}

@@ -27,11 +27,11 @@ func (a *aliasPartings) do(ctx context.Context) error {
 		return nil
 	}
 	for i, err := range a.State.Items(ctx, a.run.Num) {
-		gone := i.Obstacle == migrate.ObstacleAbsent
+		deleted := i.Obstacle == migrate.ObstacleAbsent
 		switch {
 		case err != nil:
 			return err
-		case gone:
+		case deleted:
 			err = a.succeed(ctx, i)
 		case i.Action == state.Replace && i.State == state.ItemPlanned:
 			err = a.all(ctx, i.Key)
@@ -67,8 +67,8 @@ func (p *parting) all(ctx context.Context, owner sources.Key) error {
 
 // succeed finds the alias that gets the asset of an owner which is gone: the first that is
 // to be taken, and is what it was when it was joined.
-func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
-	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, gone.Key) {
+func (p *aliasPartings) succeed(ctx context.Context, deleted state.Item) error {
+	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, deleted.Key) {
 		if err != nil {
 			return err
 		}
@@ -79,12 +79,12 @@ func (p *aliasPartings) succeed(ctx context.Context, gone state.Item) error {
 		if !same || heir.Action != state.Create || heir.State != state.ItemPlanned {
 			continue
 		}
-		r, err := p.State.Receipt(ctx, p.run.Pair.ID, gone.Key)
+		r, err := p.State.Receipt(ctx, p.run.Pair.ID, deleted.Key)
 		if err != nil {
 			return err
 		}
-		gone.Asset = r.Asset
-		m := identical.Move{Gone: state.Candidate{Item: gone, Gone: true, Digest: r.Digest}, New: state.Candidate{Item: heir}}
+		deleted.Asset = r.Asset
+		m := identical.Move{Deleted: state.Candidate{Item: deleted, Deleted: true, Checksum: r.Checksum}, New: state.Candidate{Item: heir}}
 		if heir, err = p.successions.become(ctx, m); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ type finding string
 // Findings that are handed over in memory, each of a type of its own.
 const (
 	theListing    finding = "listing"       // see listing
-	theGone       finding = "gone"          // see goneCount
+	theDeleted    finding = "gone"          // see deletedCount
 	thePlaces     finding = "places"        // see placements
 	theFollowed   finding = "followed keys" // see followedKeys
 	theUnread     finding = "unread sizes"  // see unreadSizes
@@ -40,7 +40,7 @@ const (
 // what it declares.
 type handover struct {
 	listing  *listing
-	gone     *goneCount
+	deleted  *deletedCount
 	places   *placements
 	followed followedKeys
 	unread   unreadSizes
@@ -54,7 +54,7 @@ type handover struct {
 
 func newHandover(p *planning) *handover {
 	return &handover{
-		listing: &listing{}, gone: &goneCount{}, places: &placements{planning: p, containers: map[migrate.Place]bool{}},
+		listing: &listing{}, deleted: &deletedCount{}, places: &placements{planning: p, containers: map[migrate.Place]bool{}},
 		followed: followedKeys{}, unread: unreadSizes{}, claimed: claimedAssets{}, held: &heldDeletes{}, lost: lostOwners{},
 		cursor: &driftCursor{}, doubled: &doubledNames{}, violated: &violations{},
 	}
@@ -85,8 +85,8 @@ func (p *planning) passes(h *handover) []pass {
 		beside      = &encounters{p, h.claimed}
 	)
 	return []pass{
-		{name: "list the source", writes: findings{theListing, theGone, thePlaces, stagedItems, absentItems, maybeItems, seemingItems, createItems, changeItems},
-			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, gone: h.gone}},
+		{name: "list the source", writes: findings{theListing, theDeleted, thePlaces, stagedItems, absentItems, maybeItems, seemingItems, createItems, changeItems},
+			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, deleted: h.deleted}},
 		// What is an object, and what describes one.
 		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
 			step: &maybeSidecars{p, out, h.listing}},
@@ -111,13 +111,13 @@ func (p *planning) passes(h *handover) []pass {
 			step: &expiry{p, out, h.unread, h.held}},
 		// What people did at the destination.
 		{name: "survey", updates: findings{changeItems, trashItems, thePlaces}, writes: findings{createItems, theLost},
-			step: &survey{p, out, object, lost}},
+			step: &overview{p, out, object, lost}},
 		{name: "find drift", reads: findings{theFollowed}, updates: findings{changeItems, thePlaces}, writes: findings{createItems, theLost, theCursor},
 			step: &drift{p, out, object, lost, h.followed, h.cursor}},
-		{name: "place", updates: findings{createItems, changeItems, theClaimed, theFollowed, theLost, thePlaces, theGone}, writes: findings{theDoubled},
+		{name: "place", updates: findings{createItems, changeItems, theClaimed, theFollowed, theLost, thePlaces, theDeleted}, writes: findings{theDoubled},
 			step: &placing{
 				contacts:   &contacts{planning: p, decisions: out, encounters: beside, places: h.places, doubled: h.doubled, vanished: map[string]bool{}},
-				collisions: &collisions{p, out, beside, successions, h.gone},
+				collisions: &collisions{p, out, beside, successions, h.deleted},
 				names:      &foreignNames{p, out},
 				joining:    &joining{p, out, object, lost, identical.NewComparer(p.Source, p.Watch, p.Concurrency)},
 			}},
@@ -129,7 +129,7 @@ func (p *planning) passes(h *handover) []pass {
 		{name: "keep needed contents", reads: findings{createItems}, updates: findings{changeItems},
 			step: &neededContents{p, out}},
 		{name: "check safety", reads: findings{changeItems, theHeld, theCursor}, writes: findings{theViolations},
-			step: &guarding{p, h.held, h.cursor, h.violated}},
+			step: &checking{p, h.held, h.cursor, h.violated}},
 		{name: "finish", reads: findings{createItems, changeItems, trashItems, thePlaces},
 			step: &finishing{p, h.places}},
 	}

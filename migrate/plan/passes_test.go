@@ -14,7 +14,7 @@ import (
 // inMemory are the types of findings that are handed over in memory.
 var inMemory = map[reflect.Type]finding{
 	reflect.TypeFor[listing]():       theListing,
-	reflect.TypeFor[goneCount]():     theGone,
+	reflect.TypeFor[deletedCount]():  theDeleted,
 	reflect.TypeFor[placements]():    thePlaces,
 	reflect.TypeFor[followedKeys]():  theFollowed,
 	reflect.TypeFor[unreadSizes]():   theUnread,
@@ -27,7 +27,7 @@ var inMemory = map[reflect.Type]finding{
 }
 
 // reported are the findings that Plan reads after the last pass.
-var reported = findings{theGone, thePlaces, theCursor, theDoubled, theViolations}
+var reported = findings{theDeleted, thePlaces, theCursor, theDoubled, theViolations}
 
 func testPasses() []pass {
 	p := &planning{Planner: &Planner{}}

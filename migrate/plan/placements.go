@@ -55,7 +55,7 @@ func (p *placements) need(ctx context.Context) error {
 
 // admit counts what is to be sent to a place, unless that is enough already.
 func (p *placements) admit(place placement.Spot, why migrate.Reason) (state.Action, migrate.Reason) {
-	if !why.Parks() {
+	if !why.StopsRetries() {
 		if p.Approval == nil && p.Rules.Limit > 0 && p.creates >= p.Rules.Limit {
 			return state.Skip, migrate.ReasonLimit
 		}

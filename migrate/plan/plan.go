@@ -50,8 +50,8 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		return migrate.Plan{}, err
 	}
 	found := newHandover(shared)
-	if err := p.Guards.CheckRules(ctx, p.State, run, p.Rules); err != nil {
-		e, guarded := errors.AsType[*migrate.GuardError](err)
+	if err := p.SafetyChecks.CheckRules(ctx, p.State, run, p.Rules); err != nil {
+		e, guarded := errors.AsType[*migrate.SafetyCheckError](err)
 		if !guarded {
 			return migrate.Plan{}, err
 		}
@@ -60,14 +60,14 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	if run.State == state.Scanning || run.State == state.Planning {
 		err := shared.decide(ctx, found)
 		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
-			return p.planAnew(ctx, run, e.key)
+			return p.planAgain(ctx, run, e.key)
 		} else if err != nil {
 			return migrate.Plan{}, err
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
 	plan.Guarded, plan.Drift, plan.Doubled = found.violated.all, string(found.cursor.next), found.doubled.Load()
-	plan.Gone, plan.Limits = found.gone.objects, found.places.limits
+	plan.Deleted, plan.Limits = found.deleted.objects, found.places.limits
 	return plan, err
 }
 
@@ -102,8 +102,8 @@ func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) 
 			return migrate.Plan{}, err
 		}
 	}
-	if countOf(plan.Tallies, migrate.ReasonUnmatched) > 0 {
-		return plan, p.countUnmatched(ctx, &plan)
+	if countOf(plan.Tallies, migrate.ReasonUnsupportedType) > 0 {
+		return plan, p.countUnsupported(ctx, &plan)
 	}
 	return plan, nil
 }
@@ -120,13 +120,13 @@ func (p *Planner) countHidden(ctx context.Context, plan *migrate.Plan) error {
 	return nil
 }
 
-func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error {
+func (p *Planner) countUnsupported(ctx context.Context, plan *migrate.Plan) error {
 	tallies := map[string]migrate.ExtensionTally{}
 	for i, err := range p.State.Items(ctx, plan.Run.Num, state.ItemSkipped) {
 		if err != nil {
 			return err
 		}
-		if i.Reason != string(migrate.ReasonUnmatched) {
+		if i.Reason != string(migrate.ReasonUnsupportedType) {
 			continue
 		}
 		_, extension := migrate.SplitName(i.Name)
@@ -134,14 +134,14 @@ func (p *Planner) countUnmatched(ctx context.Context, plan *migrate.Plan) error 
 		t := tallies[extension]
 		tallies[extension] = migrate.ExtensionTally{Extension: extension, Objects: t.Objects + 1, Bytes: t.Bytes + i.Size}
 	}
-	plan.Unmatched = slices.SortedFunc(maps.Values(tallies), func(a, b migrate.ExtensionTally) int {
+	plan.Unsupported = slices.SortedFunc(maps.Values(tallies), func(a, b migrate.ExtensionTally) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Extension, b.Extension))
 	})
 	return nil
 }
 
-// planAnew plans a new run in the place of one that is overtaken.
-func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Key) (migrate.Plan, error) {
+// planAgain plans a new run in the place of one that is overtaken.
+func (p *Planner) planAgain(ctx context.Context, former state.Run, key sources.Key) (migrate.Plan, error) {
 	run, err := p.State.Begin(ctx, former.Pair, former.Command, former.Rules)
 	if err != nil {
 		return migrate.Plan{}, err

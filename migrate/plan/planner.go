@@ -31,13 +31,13 @@ type Planner struct {
 	Unchanged func(state.Receipt)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
-	// Guards are what a sync must not go beyond.
-	Guards safety.Guards
+	// SafetyChecks are what a sync must not go beyond.
+	SafetyChecks safety.SafetyChecks
 	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
 	// it left although nothing happened to their objects.
 	DriftShare float64
-	// RetryParked has objects tried again that failed in many runs.
-	RetryParked bool
+	// RetryExhausted has objects tried again that failed in many runs.
+	RetryExhausted bool
 	// Concurrency is how much is asked of the destination at once.
 	Concurrency int
 	// ResponseTimeout is how long the service may still work on what another source sent, since
@@ -48,10 +48,10 @@ type Planner struct {
 	FormerAlive time.Time
 }
 
-// New returns a Planner with the default guards and waits.
+// New returns a Planner with the default safety checks and waits.
 func New(d migrate.Deps, r migrate.Rules) *Planner {
 	return &Planner{Collector: collect.New(d), Rules: r, Concurrency: migrate.DefaultConcurrency, ResponseTimeout: migrate.DefaultResponseTimeout,
-		Guards: safety.DefaultGuards(), DriftShare: DefaultDriftShare}
+		SafetyChecks: safety.DefaultChecks(), DriftShare: DefaultDriftShare}
 }
 
 // Head returns what the plan of a run says besides its items.

@@ -100,5 +100,5 @@ func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
 // isSuccessor reports whether a pass has decided that an item is the object of another key, of
 // which there is no item any more. What people did to its asset may have its say since.
 func isSuccessor(i state.Item) bool {
-	return i.Action != "" && !i.Joins() && i.Origin != "" && i.Origin != i.Key
+	return i.Action != "" && !i.Joins() && i.PreviousKey != "" && i.PreviousKey != i.Key
 }

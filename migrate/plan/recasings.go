@@ -33,19 +33,19 @@ func (r *recasings) do(ctx context.Context) error {
 	}
 	decided := map[sources.Key]bool{}
 	for _, i := range found {
-		if r.followed[i.Origin] || decided[i.Key] || migrate.FoldName(string(i.Key)) != migrate.FoldName(string(i.Origin)) {
+		if r.followed[i.PreviousKey] || decided[i.Key] || migrate.FoldName(string(i.Key)) != migrate.FoldName(string(i.PreviousKey)) {
 			continue
 		}
-		needed, err := r.neededBy(ctx, i.Origin)
+		needed, err := r.neededBy(ctx, i.PreviousKey)
 		if err != nil {
 			return err
 		}
 		if needed != "" { // the others share the former content
 			continue
 		}
-		r.followed[i.Origin], decided[i.Key] = true, true
+		r.followed[i.PreviousKey], decided[i.Key] = true, true
 		r.places.withdraw()
-		migrate.SetDecision(&i, state.Replace, migrate.ReasonRecased)
+		migrate.SetDecision(&i, state.Replace, migrate.ReasonContentAndNameChanged)
 		if err := r.store(ctx, i); err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// A goneCount is how many objects are known to the state database and not listed.
-type goneCount struct{ objects int64 }
+// A deletedCount is how many objects are known to the state database and not listed.
+type deletedCount struct{ objects int64 }
 
 // do lists the source, as far as that is not done.
 func (w *walk) do(ctx context.Context) error {
@@ -59,7 +59,7 @@ func (w *walk) scan(ctx context.Context) (err error) {
 // A walk is a listing of the source that is being staged.
 type walk struct {
 	*staging
-	gone *goneCount
+	deleted *deletedCount
 
 	known    *recollections
 	unlisted *unlisted
@@ -121,7 +121,7 @@ func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) er
 	}
 	action, _ := migrate.Decide(s, w.Rules)
 	switch {
-	case r.memory == migrate.MemorySame && r.receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
+	case r.memory == migrate.MemorySame && r.receipt.Run == w.run.Num && action != state.UpdateMetadata: // sent before the run was listed again: it counts as done
 		return nil
 	case action == state.Unchanged && r.memory == migrate.MemorySame:
 		return w.countUnchanged(ctx, r.receipt)
@@ -131,7 +131,7 @@ func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) er
 
 // seeSentinel takes note of the object whose presence says that the source is whole.
 func (w *walk) seeSentinel(o sources.Object) {
-	if o.Key == w.Guards.Sentinel && o.Obstacle == "" {
+	if o.Key == w.SafetyChecks.Sentinel && o.Obstacle == "" {
 		w.sentinel = true
 	}
 }
@@ -139,10 +139,10 @@ func (w *walk) seeSentinel(o sources.Object) {
 // checkSentinel fails if the whole source was listed, and the object that must be there was
 // not.
 func (w *walk) checkSentinel() error {
-	if w.Guards.Sentinel == "" || w.sentinel || w.run.Cursor != "" {
+	if w.SafetyChecks.Sentinel == "" || w.sentinel || w.run.Cursor != "" {
 		return nil
 	}
-	return w.Guards.MissingSentinel()
+	return w.SafetyChecks.MissingSentinel()
 }
 
 // end ends a listing that is whole.
@@ -153,7 +153,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.known.receipts.Rest(); err != nil {
 		return err
 	}
-	if err := w.countGone(ctx); err != nil {
+	if err := w.countDeleted(ctx); err != nil {
 		return w.notThere(ctx, err)
 	}
 	if err := w.known.rest(); err != nil { // of a source that is there
@@ -187,9 +187,9 @@ func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
 }
 
-// countGone counts what has arrived before and is not listed any more, unless a
+// countDeleted counts what has arrived before and is not listed any more, unless a
 // part of the listing was done by a former process.
-func (w *walk) countGone(ctx context.Context) error {
+func (w *walk) countDeleted(ctx context.Context) error {
 	if w.run.Cursor != "" {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (w *walk) countGone(ctx context.Context) error {
 	if w.listed == 0 && known.Objects > 0 {
 		return &migrate.EmptySourceError{Known: known.Objects}
 	}
-	w.gone.objects = known.Objects - w.met
+	w.deleted.objects = known.Objects - w.met
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (w *walk) stageMissing(ctx context.Context) error {
 		if errors.Is(err, state.ErrNotFound) {
 			// A part of the listing that was done before may have found it unchanged.
 			if _, err = w.State.Receipt(ctx, w.run.Pair.ID, key); errors.Is(err, state.ErrNotFound) {
-				err = w.add(ctx, state.Item{Object: sources.Object{Key: key, Obstacle: sources.Obstacle(migrate.ReasonMissing)}})
+				err = w.add(ctx, state.Item{Object: sources.Object{Key: key, Obstacle: sources.Obstacle(migrate.ReasonMissingAtSource)}})
 			}
 		}
 		if err != nil {
@@ -296,8 +296,8 @@ func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 		switch {
 		case err != nil:
 			return err
-		case approved.Reason == string(migrate.ReasonMissing):
-			i.Obstacle = sources.Obstacle(migrate.ReasonMissing)
+		case approved.Reason == string(migrate.ReasonMissingAtSource):
+			i.Obstacle = sources.Obstacle(migrate.ReasonMissingAtSource)
 		case !acts(approved), known == migrate.MemorySame: // or it arrived before it went
 			continue
 		case w.unlisted.unread.hides(i.Key):

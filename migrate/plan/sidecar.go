@@ -66,11 +66,11 @@ func (m *maybeSidecars) do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		told, err := m.tellSidecars(ctx, page)
+		reported, err := m.recordSidecars(ctx, page)
 		if err != nil {
 			return err
 		}
-		for _, i := range told {
+		for _, i := range reported {
 			if err := m.store(ctx, i); err != nil {
 				return err
 			}
@@ -79,13 +79,13 @@ func (m *maybeSidecars) do(ctx context.Context) error {
 	return m.flush(ctx)
 }
 
-// tellSidecars gives those of some items that describe other objects. They are known as
+// recordSidecars gives those of some items that describe other objects. They are known as
 // sidecars before that is decided of their items: whoever goes on after a crash does not
 // look at those again.
-func (m *maybeSidecars) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
+func (m *maybeSidecars) recordSidecars(ctx context.Context, page []state.Item) (reported []state.Item, err error) {
 	var asked []sources.Key
 	for _, i := range page {
-		if isUntold(i) {
+		if isUnknown(i) {
 			asked = append(asked, i.Key)
 		}
 	}
@@ -95,21 +95,21 @@ func (m *maybeSidecars) tellSidecars(ctx context.Context, page []state.Item) (to
 	}
 	var found []state.Sidecar
 	for _, i := range page {
-		if !isUntold(i) || len(owners[i.Key]) == 0 {
+		if !isUnknown(i) || len(owners[i.Key]) == 0 {
 			continue
 		}
 		found = append(found, asSidecar(i))
 		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
-		told = append(told, i)
+		reported = append(reported, i)
 	}
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return told, m.State.SaveSidecars(ctx, m.run.Num, found)
+	return reported, m.State.SaveSidecars(ctx, m.run.Num, found)
 }
 
-// isUntold reports whether an item is of what may be a sidecar.
-func isUntold(i state.Item) bool {
+// isUnknown reports whether an item is of what may be a sidecar.
+func isUnknown(i state.Item) bool {
 	return i.Obstacle == maybeSidecar && i.State == state.ItemStaged
 }
 
@@ -237,7 +237,7 @@ type sidecarWork struct {
 func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
 	redescribe, another := toDescribe(c, owners)
 	if len(redescribe) > 0 && c.Unread {
-		if unread, err := s.tellUnread(ctx, c); unread || err != nil {
+		if unread, err := s.recordUnread(ctx, c); unread || err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (redescribe []sour
 		switch {
 		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
 		case o.Action == "" && c.Claimed != 0 && o.Run >= c.Claimed:
-		case o.Action == "" || o.Action == state.Describe:
+		case o.Action == "" || o.Action == state.UpdateMetadata:
 			redescribe = append(redescribe, o.Key)
 		case o.Action != state.Create && o.Action != state.Replace:
 			later = true
@@ -285,7 +285,7 @@ func (s *changedSidecars) redescription(ctx context.Context, key sources.Key) (s
 	}
 	i := state.Item{Object: r.Object}
 	i.Asset = r.Asset
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Redescribed: true}, s.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, MetadataRefreshed: true}, s.Rules)
 	migrate.SetDecision(&i, action, why)
 	return i, nil
 }
@@ -299,9 +299,9 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 	return all
 }
 
-// tellUnread tries again to read a sidecar that could not be read when an asset was to be
+// recordUnread tries again to read a sidecar that could not be read when an asset was to be
 // described by it, and tells of it, as of an object, if it cannot be read now either.
-func (s *changedSidecars) tellUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
+func (s *changedSidecars) recordUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
 	_, err = s.ReadSidecar(ctx, c)
 	switch {
 	case err == nil, collect.IsMalformedSidecar(err):

@@ -14,17 +14,17 @@ const maybeSidecar sources.Obstacle = "may describe another object"
 // situation is what is known of a listed object before anybody looks at the
 // destination. An approved plan may have an item of it.
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
-	s := migrate.Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == migrate.ObstacleAbsent}
+	s := migrate.Situation{Failed: failed(o), Memory: m, MetadataPending: p.lacksDescription(r), Deleted: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
 	case p.Approval == nil && m != migrate.MemorySame && p.isLeftOut(o):
-		s.LeftOut = migrate.ReasonNotFailed
+		s.LeftOut = migrate.ReasonNotFailedBefore
 	case p.Approval == nil:
 		s.LeftOut = p.Rules.SkipReason(o, p.started)
 	case known && !acts(approved):
 		s.LeftOut = migrate.Reason(approved.Reason)
 	case known:
 	case m == migrate.MemorySame: // then, too, or it would have an item; to describe it was not approved
-		s.Undescribed = false
+		s.MetadataPending = false
 	default:
 		s.LeftOut = migrate.ReasonNotApproved
 	}
@@ -34,12 +34,12 @@ func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt
 // failed gives the reason why an object that is meant to be taken cannot be.
 func failed(o sources.Object) migrate.Reason {
 	switch {
-	case o.Obstacle == sources.Obstacle(migrate.ReasonMissing):
-		return migrate.ReasonMissing
+	case o.Obstacle == sources.Obstacle(migrate.ReasonMissingAtSource):
+		return migrate.ReasonMissingAtSource
 	case o.Obstacle.IsMiswritten():
-		return migrate.ReasonMiswritten
+		return migrate.ReasonTableError
 	case o.Obstacle == migrate.ObstacleUnsettled:
-		return migrate.ReasonUnsettled
+		return migrate.ReasonUnconfirmedDeleted
 	case o.Obstacle.IsFailure():
 		return migrate.ReasonUnreadable
 	}
@@ -48,7 +48,7 @@ func failed(o sources.Object) migrate.Reason {
 
 // lacksDescription reports whether an asset is still to be described, by who can.
 func (p *Planner) lacksDescription(r state.Receipt) bool {
-	return r.Undescribed && (p.Describes || p.UsesMetadata())
+	return r.MetadataPending && (p.Describes || p.UsesMetadata())
 }
 
 // redescribe has an asset described anew if the source says something else of its object,
@@ -60,14 +60,14 @@ func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Re
 	if s.LeftOut != "" || s.Memory == migrate.MemoryNone || p.Approval != nil && !approved {
 		return nil
 	}
-	if p.Rules.Sync != nil && p.Rules.Sync.DescribeAgain {
-		s.Redescribed = true
+	if p.Rules.Sync != nil && p.Rules.Sync.RefreshMetadata {
+		s.MetadataRefreshed = true
 		return nil
 	}
 	if differs == nil {
 		return nil
 	}
-	s.Redescribed, err = differs(o, r)
+	s.MetadataRefreshed, err = differs(o, r)
 	return err
 }
 

@@ -20,12 +20,12 @@ import (
 	"assetferry/state"
 )
 
-// surveyPage is how many assets are looked up at once, so that those in one folder are
+// overviewPage is how many assets are looked up at once, so that those in one folder are
 // listed together.
-const surveyPage = 5000
+const overviewPage = 5000
 
 // A survey is of the assets that a plan is about to change or to trash.
-type survey struct {
+type overview struct {
 	*planning
 	*decisions
 	*decider
@@ -34,11 +34,11 @@ type survey struct {
 
 // do looks at the assets that a plan is about to change or to trash. What people did
 // with them at the destination has its say, and how they were before is kept.
-func (s *survey) do(ctx context.Context) error {
+func (s *overview) do(ctx context.Context) error {
 	if s.Rules.Sync == nil {
 		return nil
 	}
-	n, err := s.countPlanned(ctx, state.Replace, state.Describe, state.Move, state.Trash)
+	n, err := s.countPlanned(ctx, state.Replace, state.UpdateMetadata, state.Move, state.Trash)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -51,21 +51,21 @@ func (s *survey) do(ctx context.Context) error {
 		if i.Asset == "" || i.Action == state.Create || i.Action == state.Adopt {
 			continue
 		}
-		if page = append(page, i); len(page) < surveyPage {
+		if page = append(page, i); len(page) < overviewPage {
 			continue
 		}
-		if err := s.surveyPage(ctx, page); err != nil {
+		if err := s.overviewPage(ctx, page); err != nil {
 			return err
 		}
 		page = page[:0]
 	}
-	if err := s.surveyPage(ctx, page); err != nil {
+	if err := s.overviewPage(ctx, page); err != nil {
 		return err
 	}
 	return s.flush(ctx)
 }
 
-func (s *survey) surveyPage(ctx context.Context, page []state.Item) error {
+func (s *overview) overviewPage(ctx context.Context, page []state.Item) error {
 	receipts := make([]state.Receipt, 0, len(page))
 	byAsset := map[string]state.Receipt{}
 	for chunk := range slices.Chunk(page, migrate.PageSize) {
@@ -114,8 +114,8 @@ func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
 // formerly is what is kept of an asset that an item is about to change.
 func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing migrate.Standing) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
-	if i.Origin != "" {
-		f.Of = i.Origin
+	if i.PreviousKey != "" {
+		f.Of = i.PreviousKey
 	}
 	was := collect.FormerOf(a)
 	if standing == migrate.StandingEdited || collect.ChangedLater(r, a) {
@@ -145,7 +145,7 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 }
 
 // weigh decides again about an item now that it is known what became of its asset.
-func (s *survey) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Standing, error) {
+func (s *overview) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Standing, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
 		return migrate.StandingUnknown, s.store(ctx, *i)
@@ -159,26 +159,26 @@ func (s *survey) weigh(ctx context.Context, i *state.Item, r state.Receipt, asse
 
 // setUnknown decides about an item whose asset the destination tells nothing of.
 func setUnknown(i *state.Item, err error) {
-	migrate.SetDecision(i, state.Conflict, migrate.ReasonUntold)
-	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonUntold, err)
+	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
+	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown, err)
 }
 
 // reconsider decides again about an item by what became of its asset.
-func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
+func (s *overview) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
 	now := migrate.Situation{Standing: standing}
 	switch i.Action {
 	case state.Replace:
 		now.Memory = migrate.MemoryChanged
-	case state.Describe:
+	case state.UpdateMetadata:
 		if standing != migrate.StandingDeleted {
 			return s.compareDescriptions(ctx, i, asset.Asset)
 		}
 		now.Memory = migrate.MemorySame
 	case state.Move:
-		if standing == migrate.StandingMoved && i.Reason == string(migrate.ReasonNameFree) && !s.Rules.Overwrites() {
+		if standing == migrate.StandingMoved && i.Reason == string(migrate.ReasonNameAvailable) && !s.Rules.Overwrites() {
 			return s.keepsName(ctx, i)
 		}
-		if standing == migrate.StandingEdited || standing == migrate.StandingAsLeft || standing == migrate.StandingMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonBack)) {
+		if standing == migrate.StandingEdited || standing == migrate.StandingAsLeft || standing == migrate.StandingMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonAssetMovedReverted)) {
 			return nil // it goes with what people made of it
 		}
 		now.Memory = migrate.MemoryChanged
@@ -187,40 +187,40 @@ func (s *survey) reconsider(ctx context.Context, i *state.Item, r state.Receipt,
 		if err != nil {
 			return err
 		}
-		now.Gone, now.Expired, now.Shared = true, true, shared[i.Asset]
+		now.Deleted, now.Expired, now.Shared = true, true, shared[i.Asset]
 	}
 	action, why := migrate.Decide(now, s.Rules)
-	if action == i.Action && why != migrate.ReasonBothGone {
+	if action == i.Action && why != migrate.ReasonDeletedAtBoth {
 		return nil
 	}
 	return s.redecide(ctx, i, now, r, asset)
 }
 
 // redecide decides about an item whose asset is not as we left it.
-func (s *survey) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
-	origin := i.Origin
-	i.Origin = ""
+func (s *overview) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
+	origin := i.PreviousKey
+	i.PreviousKey = ""
 	if err := s.judge(ctx, i, now, r, state.Item{}); err != nil {
 		return err
 	}
 	i.Asset = r.Asset
 	if i.Action == state.Create { // in the place of the receipt that it has
-		i.Asset, i.Origin = "", r.Key
+		i.Asset, i.PreviousKey = "", r.Key
 		if err := s.keepDeleted(ctx, *i); err != nil {
 			return err
 		}
 	}
 	if i.Action != state.Create && origin != "" {
-		i.Origin = origin
+		i.PreviousKey = origin
 	}
-	tellWhere(i, r, asset)
+	recordPlaces(i, r, asset)
 	return s.store(ctx, *i)
 }
 
-// tellWhere says of an asset that somebody moved or renamed what it is now: nobody can move
+// recordPlaces says of an asset that somebody moved or renamed what it is now: nobody can move
 // it back otherwise.
-func tellWhere(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
-	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonMovedThere) {
+func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
+	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonAssetMoved) {
 		return
 	}
 	where := fmt.Sprintf("asset %s is %q there now", asset.ID, asset.Filename())
@@ -233,7 +233,7 @@ func tellWhere(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 // keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
 // to be known as deleted as before. Of the asset itself there is nothing to keep.
 func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
-	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
+	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.PreviousKey, Asset: json.RawMessage("{}")}})
 }
 
 // standing says what became of an asset, as far as it matters for what is to be done with
@@ -266,7 +266,7 @@ func (p *planning) standing(ctx context.Context, action state.Action, r state.Re
 
 // compareDescriptions decides again about an asset that is to be described, if people have
 // described it as well and somebody has to say who is right.
-func (s *survey) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
+func (s *overview) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
 	if !s.Rules.ReportsEdits() {
 		return nil
 	}

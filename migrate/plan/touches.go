@@ -24,18 +24,18 @@ type touches struct {
 // write metadata is to touch an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
-	if t.Rules.Sync == nil || !t.UsesOrigin(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
+	if t.Rules.Sync == nil || !t.UsesSource(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
 		return nil
 	}
 	tallies, err := t.State.Tallies(ctx, t.run.Num)
-	if err != nil || countOf(tallies, migrate.ReasonSeeming) == 0 {
+	if err != nil || countOf(tallies, migrate.ReasonOnlyVersionChanged) == 0 {
 		return err
 	}
 	for page, err := range migrate.Pages(t.State.Items(ctx, t.run.Num, state.ItemSkipped), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		if err := t.askAbout(ctx, itemsOf(page, migrate.ReasonSeeming)); err != nil {
+		if err := t.askAbout(ctx, itemsOf(page, migrate.ReasonOnlyVersionChanged)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 			return err
 		}
 		i.Asset = r.Asset
-		action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySeeming, Redescribed: true}, t.Rules)
+		action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySeeming, MetadataRefreshed: true}, t.Rules)
 		migrate.SetDecision(&i, action, why)
 		if err := t.store(ctx, i); err != nil {
 			return err

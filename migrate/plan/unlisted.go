@@ -38,8 +38,8 @@ type unlisted struct {
 	unread hidden // folders that could not be read, and links that were not followed
 }
 
-// addGone has an item staged of an object, with an obstacle unless the listing could not look for it.
-func (u *unlisted) addGone(ctx context.Context, o sources.Object, why sources.Obstacle, m migrate.Memory, r state.Receipt) error {
+// addDeleted has an item staged of an object, with an obstacle unless the listing could not look for it.
+func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources.Obstacle, m migrate.Memory, r state.Receipt) error {
 	i := state.Item{Object: o}
 	i.Obstacle = why
 	if u.unread.hides(o.Key) {
@@ -56,7 +56,7 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	}
 	return func(r state.Receipt) error {
 		u.page.Cursor = r.Key
-		return u.addGone(ctx, r.Object, migrate.ObstacleAbsent, migrate.MemorySame, r)
+		return u.addDeleted(ctx, r.Object, migrate.ObstacleAbsent, migrate.MemorySame, r)
 	}
 }
 
@@ -64,7 +64,7 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 // it. Of one that the listing could not look for nothing is known.
 func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	if u.unread.hides(a.Key) {
-		return u.addGone(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
+		return u.addDeleted(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
 	}
 	if u.page.LostAliases = append(u.page.LostAliases, a.Key); len(u.page.LostAliases) < migrate.PageSize {
 		return nil
@@ -97,7 +97,7 @@ func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}
-	return u.addGone(ctx, f.Object, migrate.ObstacleUnsettled, migrate.MemoryNone, state.Receipt{})
+	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnsettled, migrate.MemoryNone, state.Receipt{})
 }
 
 // outcome ends the listing if an object is gone since the run was done with it.

@@ -9,7 +9,7 @@ import (
 	"assetferry/migrate"
 )
 
-// Of what goes wrong with several assets at once, the journal's error is not hidden by the
+// Of what goes wrong with several assets at once, the state database's error is not hidden by the
 // first that may pass.
 func TestGoingBackPrefersTheFatalError(t *testing.T) {
 	rest, disk := errors.New("the rest failed"), errors.New("the disk is full")
@@ -17,7 +17,7 @@ func TestGoingBackPrefersTheFatalError(t *testing.T) {
 	answers := map[*restoration]error{all[0]: rest, all[1]: migrate.NewStateError(disk)}
 	err := restoreMethod{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *restoration) error { return answers[c] })
 	if !migrate.HasClass(err, retry.Fatal) || !errors.Is(err, disk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	delete(answers, all[1])
 	err = restoreMethod{concurrency: 1}.each(t.Context(), all, func(_ context.Context, c *restoration) error { return answers[c] })

@@ -49,7 +49,7 @@ type restoration struct {
 // Ask makes the assets of a batch what they were. What has begun is finished, even if the
 // undo is told to stop: half of the way back is nowhere.
 func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
-	all, err := g.recall(ctx, batch)
+	all, err := g.loadBatch(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []
 	return outcomes, cause
 }
 
-// recall finds out what the journal knows of a batch.
-func (g restoreMethod) recall(ctx context.Context, batch []state.Item) ([]*restoration, error) {
+// recall finds out what the state database knows of a batch.
+func (g restoreMethod) loadBatch(ctx context.Context, batch []state.Item) ([]*restoration, error) {
 	undoings, err := g.State.Undoings(ctx, g.undo, apply.ItemKeys(batch))
 	if err != nil {
 		return nil, migrate.NewStateError(err)
@@ -307,7 +307,7 @@ func (c *restoration) outcome() state.Outcome {
 	case c.refusal != nil:
 		return apply.Failure(c.Item, c.refusal)
 	case c.halfway != nil:
-		return state.Outcome{Key: c.Key, State: state.ItemInDoubt, Class: string(retry.Transient), Error: c.halfway.Error()}
+		return state.Outcome{Key: c.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient), Error: c.halfway.Error()}
 	case !c.done:
 		return state.Outcome{}
 	}
@@ -323,7 +323,7 @@ func (c *restoration) outcome() state.Outcome {
 
 // Look finds out whether an asset is as it was before.
 func (g restoreMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
-	all, err := g.recall(ctx, []state.Item{i})
+	all, err := g.loadBatch(ctx, []state.Item{i})
 	if err != nil {
 		return o, err
 	}

@@ -61,5 +61,5 @@ func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistor
 			return r.ID, nil
 		}
 	}
-	return collect.RevisionWith(ctx, d, a, all, t.BeforeRun.Digest)
+	return collect.RevisionWith(ctx, d, a, all, t.BeforeRun.Checksum)
 }

@@ -55,7 +55,7 @@ func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
 }
 
 // Apply carries out the plan of an undo. Assets that the service refuses to change are data:
-// they are in the journal, and Apply goes on. Its error says why the undo as a whole ended
+// they are in the state database, and Apply goes on. Its error says why the undo as a whole ended
 // early, as that of Applier.Apply does.
 func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
 	undo, err := u.State.Run(ctx, undo.ID)

@@ -43,21 +43,21 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	there := r.Was != state.Trash
 	switch {
 	case there && r.Unknown:
-		return state.Conflict, migrate.ReasonUntold
+		return state.Conflict, migrate.ReasonAssetStateUnknown
 	case there && !r.There:
-		return state.Skip, migrate.ReasonGone
+		return state.Skip, migrate.ReasonAssetMissing
 	case r.Was == state.Create && r.Shared:
-		return state.Conflict, migrate.ReasonShared
+		return state.Conflict, migrate.ReasonAssetShared
 	case there && (r.Changed || r.Content == contentRewritten):
-		return state.Conflict, migrate.ReasonTouched
+		return state.Conflict, migrate.ReasonAssetChangedSince
 	case there && r.Content == contentUnreadable:
-		return state.Conflict, migrate.ReasonUnread
+		return state.Conflict, migrate.ReasonContentUnreadable
 	case (r.Was == state.Move || r.Was == state.Replace) && r.KeyTaken:
-		return state.Conflict, migrate.ReasonLater
+		return state.Conflict, migrate.ReasonChangedByLaterRun
 	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderGone:
-		return state.Conflict, migrate.ReasonNoPlace
+		return state.Conflict, migrate.ReasonFolderMissing
 	case r.Was == state.Replace && r.ContentLost:
-		return state.Conflict, migrate.ReasonNoRevision
+		return state.Conflict, migrate.ReasonRevisionMissing
 	}
 	return inverse(r.Was)
 }
@@ -66,15 +66,15 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 func inverse(of state.Action) (state.Action, migrate.Reason) {
 	switch of {
 	case state.Trash:
-		return state.Create, migrate.ReasonTrashed
+		return state.Create, migrate.ReasonUndoTrashed
 	case state.Replace:
-		return state.Replace, migrate.ReasonReplaced
+		return state.Replace, migrate.ReasonUndoReplaced
 	case state.Move:
-		return state.Move, migrate.ReasonMovedOn
-	case state.Describe:
-		return state.Describe, migrate.ReasonDescribed
+		return state.Move, migrate.ReasonUndoMoved
+	case state.UpdateMetadata:
+		return state.UpdateMetadata, migrate.ReasonUndoMetadataUpdated
 	}
-	return state.Trash, migrate.ReasonMade
+	return state.Trash, migrate.ReasonUndoCreated
 }
 
 // changedParts names what of an asset is not as we left it, which is described as the source

@@ -15,7 +15,7 @@ import (
 // The decision about every remnant there is, held against rules in words.
 func TestDecideUndo(t *testing.T) {
 	back := map[state.Action]state.Action{state.Create: state.Trash, state.Replace: state.Replace,
-		state.Describe: state.Describe, state.Move: state.Move, state.Trash: state.Create}
+		state.UpdateMetadata: state.UpdateMetadata, state.Move: state.Move, state.Trash: state.Create}
 	n := 0
 	for r := range remnants() {
 		n++
@@ -23,14 +23,14 @@ func TestDecideUndo(t *testing.T) {
 		there, readable := r.Was != state.Trash, r.Content == contentUnasked || r.Content == contentAsSent
 		known := r.There && !r.Unknown || !there
 		blames := map[migrate.Reason]bool{
-			migrate.ReasonUntold:     there && r.Unknown,
-			migrate.ReasonGone:       there && !r.Unknown && !r.There,
-			migrate.ReasonShared:     r.Was == state.Create && r.Shared && known,
-			migrate.ReasonTouched:    there && known && (r.Changed || r.Content == contentRewritten),
-			migrate.ReasonUnread:     there && known && r.Content == contentUnreadable,
-			migrate.ReasonLater:      (r.Was == state.Move || r.Was == state.Replace) && known && r.KeyTaken,
-			migrate.ReasonNoPlace:    (r.Was == state.Move || !there) && known && r.FolderGone,
-			migrate.ReasonNoRevision: r.Was == state.Replace && known && readable && r.ContentLost,
+			migrate.ReasonAssetStateUnknown: there && r.Unknown,
+			migrate.ReasonAssetMissing:      there && !r.Unknown && !r.There,
+			migrate.ReasonAssetShared:       r.Was == state.Create && r.Shared && known,
+			migrate.ReasonAssetChangedSince: there && known && (r.Changed || r.Content == contentRewritten),
+			migrate.ReasonContentUnreadable: there && known && r.Content == contentUnreadable,
+			migrate.ReasonChangedByLaterRun: (r.Was == state.Move || r.Was == state.Replace) && known && r.KeyTaken,
+			migrate.ReasonFolderMissing:     (r.Was == state.Move || !there) && known && r.FolderGone,
+			migrate.ReasonRevisionMissing:   r.Was == state.Replace && known && readable && r.ContentLost,
 		}
 		blamed := false
 		for _, b := range blames {
@@ -39,7 +39,7 @@ func TestDecideUndo(t *testing.T) {
 		switch {
 		case blamed && !blames[why]:
 			t.Errorf("%+v: %q", r, why)
-		case why == migrate.ReasonGone && action != state.Skip, blamed && why != migrate.ReasonGone && action != state.Conflict:
+		case why == migrate.ReasonAssetMissing && action != state.Skip, blamed && why != migrate.ReasonAssetMissing && action != state.Conflict:
 			t.Errorf("%+v: %s because %q", r, action, why)
 		case !blamed && action != back[r.Was]:
 			t.Errorf("%+v: %s, want %s", r, action, back[r.Was])
@@ -53,7 +53,7 @@ func TestDecideUndo(t *testing.T) {
 // remnants are all that there can be.
 func remnants() func(yield func(undoSituation) bool) {
 	return func(yield func(undoSituation) bool) {
-		for _, was := range []state.Action{state.Create, state.Replace, state.Describe, state.Move, state.Trash} {
+		for _, was := range []state.Action{state.Create, state.Replace, state.UpdateMetadata, state.Move, state.Trash} {
 			for _, content := range []contentMatch{contentUnasked, contentAsSent, contentRewritten, contentUnreadable} {
 				for bits := range 1 << 7 {
 					is := func(n int) bool { return bits>>n&1 == 1 }
@@ -68,8 +68,8 @@ func remnants() func(yield func(undoSituation) bool) {
 
 func TestChanges(t *testing.T) {
 	sent := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	digest := make([]byte, 32)
-	mark := migrate.Provenance("source", "a.jpg", digest, "id")
+	checksum := make([]byte, 32)
+	mark := migrate.Provenance("source", "a.jpg", checksum, "id")
 	quay := metadata.Metadata{Description: "A quay", Tags: []string{"quay", "sea"}, Attributes: map[string]string{"place": "Oslo"}}
 	for _, tc := range []struct {
 		name    string
@@ -120,7 +120,7 @@ func TestChanges(t *testing.T) {
 			a.LastModifiedAt, a.Metadata.CustomAttributes = sent.Add(time.Hour), map[string]any{migrate.ProvenanceAttribute: mark}
 		}},
 	} {
-		r := state.Receipt{Object: sources.Object{Key: "a.jpg", Size: 3}, Digest: digest, Asset: "id", Name: "a", Extension: "jpg", Category: "c", Folder: "f", Modified: sent}
+		r := state.Receipt{Object: sources.Object{Key: "a.jpg", Size: 3}, Checksum: checksum, Asset: "id", Name: "a", Extension: "jpg", Category: "c", Folder: "f", Modified: sent}
 		a := assets.Asset{ID: "id", Name: "a", Extension: "jpg", Size: 3, CategoryID: "c", FolderID: "f", UploadedAt: sent, LastModifiedAt: sent}
 		if tc.receipt != nil {
 			tc.receipt(&r)

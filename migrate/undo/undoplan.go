@@ -70,7 +70,7 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 
 // stage makes items of what the run did, and counts them.
 func (p *Planner) stage(ctx context.Context) (made int64, err error) {
-	if err := p.State.StageUndo(ctx, p.undo, string(migrate.ReasonLater), string(migrate.ReasonSharedLater)); err != nil {
+	if err := p.State.StageUndo(ctx, p.undo, string(migrate.ReasonChangedByLaterRun), string(migrate.ReasonSharedByLaterRun)); err != nil {
 		return 0, err
 	}
 	faultpoint.Hit(faultpoint.Staged)
@@ -297,13 +297,13 @@ func (p *Planner) readBack(ctx context.Context) error {
 // contentOf reads an asset back, and says how its content compares with what was sent, or
 // was there before, and what was found.
 func (p *Planner) contentOf(ctx context.Context, t collect.AssetHistory, a assets.Asset) (contentMatch, string, error) {
-	digest, n, err := inventory.DigestOfAsset(ctx, p.Dest, a.URL)
+	checksum, n, err := inventory.ChecksumOfAsset(ctx, p.Dest, a.URL)
 	switch {
 	case migrate.HasClass(err, retry.Permanent):
 		return contentUnreadable, err.Error(), nil
 	case err != nil:
 		return contentUnasked, "", err
-	case n == t.Now.Size && bytes.Equal(digest, t.Now.Digest), n == t.BeforeRun.Size && bytes.Equal(digest, t.BeforeRun.Digest):
+	case n == t.Now.Size && bytes.Equal(checksum, t.Now.Checksum), n == t.BeforeRun.Size && bytes.Equal(checksum, t.BeforeRun.Checksum):
 		return contentAsSent, "", nil
 	}
 	return contentRewritten, "content", nil

@@ -32,8 +32,8 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	beside := map[string][]state.Entry{}
 	for n, s := range page {
 		for _, e := range bySlot[slots[n]] {
-			if s.Seen && !v.told[e.Asset] && inventory.IsAlike(e, inventory.EntryOfReceipt(s.Receipt)) {
-				v.told[e.Asset] = true
+			if s.Seen && !v.reported[e.Asset] && inventory.IsAlike(e, inventory.EntryOfReceipt(s.Receipt)) {
+				v.reported[e.Asset] = true
 				beside[s.Receipt.Asset] = append(beside[s.Receipt.Asset], e)
 			}
 		}
@@ -41,9 +41,9 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	return beside, nil
 }
 
-// tellFurther tells of further assets beside those of receipts: as a note where they were
+// reportExtra tells of further assets beside those of receipts: as a note where they were
 // known to be there, as a difference where not.
-func (v *Verifier) tellFurther(ctx context.Context, page []state.Sighting, found func(migrate.Difference)) error {
+func (v *Verifier) reportExtra(ctx context.Context, page []state.Sighting, found func(migrate.Difference)) error {
 	beside, err := v.further(ctx, page)
 	if err != nil || len(beside) == 0 {
 		return err
@@ -62,14 +62,14 @@ func (v *Verifier) tellFurther(ctx context.Context, page []state.Sighting, found
 		entries := beside[s.Receipt.Asset]
 		isKnown := func(e state.Entry) bool { return known[e.Asset] }
 		before := slices.DeleteFunc(slices.Clone(entries), func(e state.Entry) bool { return !isKnown(e) })
-		tellOf(s.Receipt, slices.DeleteFunc(entries, isKnown), false, found)
-		tellOf(s.Receipt, before, true, found)
+		reportOn(s.Receipt, slices.DeleteFunc(entries, isKnown), false, found)
+		reportOn(s.Receipt, before, true, found)
 	}
 	return nil
 }
 
-// tellOf tells of assets beside that of a receipt, if there are any.
-func tellOf(r state.Receipt, further []state.Entry, before bool, found func(migrate.Difference)) {
+// reportOn tells of assets beside that of a receipt, if there are any.
+func reportOn(r state.Receipt, further []state.Entry, before bool, found func(migrate.Difference)) {
 	if len(further) == 0 {
 		return
 	}

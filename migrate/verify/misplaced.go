@@ -13,12 +13,12 @@ import (
 	"assetferry/state"
 )
 
-// A misplacement is the path that a folder has by the journal, and the one that it has at the
+// A misplacement is the path that a folder has by the state database, and the one that it has at the
 // destination.
 type misplacement struct{ want, got string }
 
 // misplaced finds, by their IDs, the folders of containers that lie within others than the
-// journal says: what was put into them is not where it belongs. That a folder has another name
+// state database says: what was put into them is not where it belongs. That a folder has another name
 // by now is the business of whoever renamed it. It asks once for the folders at the top, and
 // once for each folder that has others in it.
 func (v *Verifier) misplaced(ctx context.Context, destination string, containers []state.Container) (map[string]misplacement, error) {
@@ -60,7 +60,7 @@ func (v *Verifier) misplaced(ctx context.Context, destination string, containers
 	return found, nil
 }
 
-// A folderCheck compares the folders of a category with what the journal knows of them.
+// A folderCheck compares the folders of a category with what the state database knows of them.
 type folderCheck struct {
 	migrate.Deps
 	ids      map[string]string          // by path

@@ -11,9 +11,9 @@ import (
 	"assetferry/state"
 )
 
-// enoughGone is how many assets in a row are found to be gone before no more are asked for: to
+// enoughMissing is how many assets in a row are found to be gone before no more are asked for: to
 // ask for each of a million that were deleted would take a day.
-const enoughGone = 100
+const enoughMissing = 100
 
 // askForUnlisted asks for each asset of a page that no list had: the service may not list yet
 // what it has just got, and what was moved elsewhere is told as such.
@@ -21,7 +21,7 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	for i := range page {
-		if page[i].Seen || v.gone.Load() >= enoughGone {
+		if page[i].Seen || v.gone.Load() >= enoughMissing {
 			continue
 		}
 		g.Go(func() error {

@@ -47,7 +47,7 @@ type Verifier struct {
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
 	gone      atomic.Int64            // assets in a row that are nowhere
-	told      map[string]bool         // of these, those that were told of
+	reported  map[string]bool         // of these, those that were told of
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
 }
@@ -69,7 +69,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.noteCategories(ctx, pair); err != nil {
 		return result, err
 	}
-	v.pair, v.met, v.told, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
+	v.pair, v.met, v.reported, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
 	v.gone.Store(0)
 	containers, err := v.State.Containers(ctx, pair.ID)
@@ -92,7 +92,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	return result, v.State.SaveVerification(ctx, result, differences)
 }
 
-// noteCategories has the journal know what is private by now.
+// noteCategories has the state database know what is private by now.
 func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
 	there, err := migrate.Categories(ctx, v.Dest)
 	if err != nil {
@@ -263,7 +263,7 @@ func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 	if err := c.askForUnlisted(ctx, page); err != nil {
 		return err
 	}
-	if err := c.tellFurther(ctx, page, c.found); err != nil {
+	if err := c.reportExtra(ctx, page, c.found); err != nil {
 		return err
 	}
 	for _, s := range page {
@@ -336,23 +336,23 @@ func Sample(n, total int64) func(int64) bool {
 // content is worth reading.
 func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 	r, e := s.Receipt, s.Entry
-	tell := func(field, want, got, what string) {
+	report := func(field, want, got, what string) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
 	}
 	if !s.Seen {
-		tell("presence", "", "", "is not where it was put")
+		report("presence", "", "", "is not where it was put")
 		return false
 	}
 	if e.Category != r.Category || e.Folder != r.Folder {
-		tell("place", cmp.Or(r.Folder, r.Category), cmp.Or(e.Folder, e.Category), "was moved")
+		report("place", cmp.Or(r.Folder, r.Category), cmp.Or(e.Folder, e.Category), "was moved")
 	} else if m, is := v.elsewhere[r.Folder]; is {
-		tell("place", m.want, m.got, fmt.Sprintf("is in the folder %q instead of %q", m.got, m.want))
+		report("place", m.want, m.got, fmt.Sprintf("is in the folder %q instead of %q", m.got, m.want))
 	}
 	if e.Size != r.Size {
-		tell("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
+		report("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 	}
 	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
-		tell("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
+		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
@@ -364,7 +364,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 // that. An error that concerns more than this asset, such as bad credentials, ends the
 // verification.
 func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
-	digest, n, err := inventory.DigestOfAsset(ctx, v.Dest, s.Entry.URL)
+	checksum, n, err := inventory.ChecksumOfAsset(ctx, v.Dest, s.Entry.URL)
 	class, _ := retry.Classify(err)
 	switch {
 	case ctx.Err() != nil:
@@ -375,9 +375,9 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(mi
 		v.refused.add(s.Receipt.Key, err)
 	case err != nil:
 		found(migrate.Difference{Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
-	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
+	case n != s.Receipt.Size || !bytes.Equal(checksum, s.Receipt.Checksum):
 		found(migrate.Difference{
-			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
+			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Checksum), Got: hex.EncodeToString(checksum),
 			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
 		})
 	default:

@@ -65,7 +65,7 @@ func second[T any](_ T, err error) error { return err }
 // Where content is not as it was said to be, nothing comes into being, and nothing stays of
 // what was sent.
 func TestStoreRefusesOtherContent(t *testing.T) {
-	errSick := errors.New("sick")
+	errUnhealthy := errors.New("sick")
 	for name, c := range map[string]struct {
 		size    int64
 		content io.Reader
@@ -75,7 +75,7 @@ func TestStoreRefusesOtherContent(t *testing.T) {
 		"long":                  {3, strings.NewReader("four"), nil},
 		"short of a part":       {20 << 20, io.LimitReader(zeros{}, 19<<20), io.ErrUnexpectedEOF},
 		"longer than its parts": {20 << 20, io.LimitReader(zeros{}, 21<<20), nil},
-		"cannot be read":        {20 << 20, io.MultiReader(io.LimitReader(zeros{}, 9<<20), iotest.ErrReader(errSick)), errSick},
+		"cannot be read":        {20 << 20, io.MultiReader(io.LimitReader(zeros{}, 9<<20), iotest.ErrReader(errUnhealthy)), errUnhealthy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t, "")

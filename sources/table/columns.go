@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // A meaning is what a column says of an object, other than what describes it.
@@ -21,7 +21,7 @@ const (
 	isName        meaning = "name"
 	isSize        meaning = "size"
 	isModified    meaning = "modified"
-	isDigest      meaning = "digest"
+	isChecksum    meaning = "digest"
 	isContentType meaning = "content_type"
 )
 
@@ -36,7 +36,7 @@ func synonyms() map[meaning][]string {
 		isName:        {"filename", "originalfilename", "name"},
 		isSize:        {"size", "filesize", "bytes", "sizeinbytes", "filesizebytes"},
 		isModified:    {"modified", "lastmodified", "modifiedat", "datemodified", "updated", "updatedat", "version"},
-		isDigest:      {"digest", "sha256", "sha1", "md5"},
+		isChecksum:    {"digest", "sha256", "sha1", "md5"},
 		isContentType: {"contenttype", "mimetype"},
 	}
 }
@@ -62,7 +62,7 @@ func squeeze(name string) string {
 // empty name says that no column means that.
 type Columns map[string]string
 
-// ParseColumns reads texts such as "address=Download URL".
+// ParseColumns reads texts such as "url=Download URL".
 func ParseColumns(texts []string) (Columns, error) {
 	c := Columns{}
 	for _, text := range texts {
@@ -90,7 +90,7 @@ func words() []string {
 }
 
 func meanings() []meaning {
-	return []meaning{isKey, isAddress, isPath, isFolder, isName, isSize, isModified, isDigest, isContentType}
+	return []meaning{isKey, isAddress, isPath, isFolder, isName, isSize, isModified, isChecksum, isContentType}
 }
 
 // columns are what those of a table mean.
@@ -110,7 +110,7 @@ func columnsOf(names []string, told Columns, header bool) (columns, error) {
 		case name == "":
 			continue
 		case n < 0 && header:
-			return c, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("there is no column %q for %s; there are %s", name, means, quoted(names))}
+			return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("there is no column %q for %s; there are %s", name, means, quoted(names))}
 		case n < 0:
 			continue
 		}
@@ -124,7 +124,7 @@ func columnsOf(names []string, told Columns, header bool) (columns, error) {
 	_, hasAddress := c.of[isAddress]
 	_, hasPath := c.of[isPath]
 	if header && !hasAddress && !hasPath {
-		return c, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column is an address or a path; there are %s; name one with --table-columns 'address=COLUMN'", quoted(names))}
+		return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column is an address or a path; there are %s; name one with --table-columns 'address=COLUMN'", quoted(names))}
 	}
 	return c, nil
 }

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/sources"
 )
 
@@ -27,7 +27,7 @@ type entry struct {
 	path        string   // of the file, below the root
 	size        int64    // unknown if it is negative
 	tag         string
-	digest      digest
+	checksum    checksum
 	contentType string
 	fields      map[string][]string
 	wrong       string // why it cannot be taken; empty if it can
@@ -41,7 +41,7 @@ func (e entry) equals(other entry) bool {
 
 // entry reads a row. One without a key is a mistake; other things that are wrong with it
 // concern its object alone.
-func (n *snapshot) entry(r rows.Row) (entry, error) {
+func (n *snapshot) entry(r tabular.Row) (entry, error) {
 	c, values := n.columns, make([][]string, 0, len(r.Cells))
 	for _, cell := range r.Cells {
 		values = append(values, []string{cell})
@@ -123,7 +123,7 @@ func (c columns) entry(values [][]string, isCSV bool) entry {
 		e.size = size
 	}
 	e.tag = strings.TrimSpace(text(isModified))
-	e.digest = e.digestOf(strings.ToLower(strings.TrimSpace(text(isDigest))))
+	e.checksum = e.checksumOf(strings.ToLower(strings.TrimSpace(text(isChecksum))))
 	if t, _, err := mime.ParseMediaType(text(isContentType)); err == nil && strings.Contains(t, "/") {
 		e.contentType = t
 	}
@@ -186,15 +186,15 @@ func hasExtension(name string) bool {
 // A digest is a hash of content, as a table gives it, with its algorithm. It is what the
 // content is compared with when it is read, and no more: what somebody wrote into a table
 // proves nothing of a content that nobody has read.
-type digest struct {
+type checksum struct {
 	algorithm string // "sha256", "md5", ...
 	hex       string // lower case
 }
 
-// digestOf reads a digest; what kind it is tells its length.
-func (e *entry) digestOf(text string) digest {
+// checksumOf reads a digest; what kind it is tells its length.
+func (e *entry) checksumOf(text string) checksum {
 	if text == "" {
-		return digest{}
+		return checksum{}
 	}
 	_, digits, found := strings.Cut(text, ":")
 	if !found {
@@ -205,9 +205,9 @@ func (e *entry) digestOf(text string) digest {
 		if e.wrong == "" {
 			e.wrong = fmt.Sprintf("%.80q is not an MD5, SHA-1 or SHA-256 in hexadecimal digits", text)
 		}
-		return digest{}
+		return checksum{}
 	}
-	return digest{algorithm, digits}
+	return checksum{algorithm, digits}
 }
 
 // describing gives what describes an object.

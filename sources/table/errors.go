@@ -10,7 +10,7 @@ import (
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/sources"
 	"assetferry/sources/remote"
 )
@@ -106,8 +106,8 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 
 // failList makes an error about the source. Mistakes say it all themselves.
 func (s *Source) failList(ctx context.Context, err error) error {
-	_, mistakes := errors.AsType[*rows.Mistakes](err)
-	_, form := errors.AsType[*rows.FormatError](err)
+	_, mistakes := errors.AsType[*tabular.Mistakes](err)
+	_, form := errors.AsType[*tabular.FormatError](err)
 	if mistakes || form {
 		return err
 	}
@@ -126,7 +126,7 @@ func cause(err error) error {
 func (s *Source) hint(err error) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
 	network, private := errors.AsType[*outbound.NetworkError](err)
-	changed, written := errors.AsType[*rows.ChangedError](err)
+	changed, written := errors.AsType[*tabular.ChangedError](err)
 	f, failed := errors.AsType[*remote.Failure](err)
 	switch {
 	case written:

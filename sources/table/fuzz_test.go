@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // Whatever a table says, a row is a mistake or an object with a key, whose content is in a
@@ -25,7 +25,7 @@ func FuzzRow(f *testing.F) {
 		if isCSV {
 			name = "t.csv"
 		}
-		file, err := rows.New(name, rows.Use{}, strings.NewReader(string(content)), int64(len(content)))
+		file, err := tabular.New(name, tabular.Use{}, strings.NewReader(string(content)), int64(len(content)))
 		if err != nil {
 			return
 		}
@@ -35,9 +35,9 @@ func FuzzRow(f *testing.F) {
 				return
 			}
 		}
-		if err := file.Each(file.Mistakes(), func(_ int64, r rows.Row) error {
+		if err := file.Each(file.Mistakes(), func(_ int64, r tabular.Row) error {
 			e, err := n.entry(r)
-			if _, mistake := errors.AsType[*rows.Mistake](err); err != nil {
+			if _, mistake := errors.AsType[*tabular.Mistake](err); err != nil {
 				if !mistake {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/sources"
 	"assetferry/sources/table"
 )
@@ -126,7 +126,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		if strings.Contains(want, "no column is") {
 			s, err = m.open()
 		}
-		if _, ok := errors.AsType[*rows.Mistakes](err); s != nil || !ok || !strings.Contains(err.Error(), want) {
+		if _, ok := errors.AsType[*tabular.Mistakes](err); s != nil || !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
@@ -249,7 +249,7 @@ func TestSizesAreAskedFor(t *testing.T) {
 
 // Where servers do not answer at all, nothing is learnt of the objects, and the listing
 // says so.
-func TestSickServersEndAListing(t *testing.T) {
+func TestUnhealthyServersEndAListing(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
@@ -281,7 +281,7 @@ func TestSickServersEndAListing(t *testing.T) {
 	}
 }
 
-func TestOneSickServerIsNotAllOfThem(t *testing.T) {
+func TestOneUnhealthyServerIsNotAllOfThem(t *testing.T) {
 	m := newManager(t, "t.csv")
 	m.export([]string{"url"}, []string{m.put("a.jpg", []byte("x"))}, []string{"http://127.0.0.1:1/b.jpg"}, []string{"https://169.254.169.254/c.jpg"}, []string{"http://x.example/d.jpg"})
 	objects, err := list(t, m.source())

@@ -32,7 +32,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	}
 	r := &reader{ctx: ctx, source: s, object: o, description: sources.Description{ContentType: e.contentType, Fields: e.fields}}
 	if offset == 0 {
-		r.hash, r.digest = hashOf(e.digest), e.digest
+		r.hash, r.checksum = hashOf(e.checksum), e.checksum
 	}
 	if e.url == nil {
 		r.from, err = s.openFile(e.path, o, offset)
@@ -54,7 +54,7 @@ type reader struct {
 	description sources.Description
 	from        io.ReadCloser
 	hash        hash.Hash // nil if there is nothing to compare with
-	digest      digest
+	checksum    checksum
 	err         error // sticky
 }
 
@@ -84,8 +84,8 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // compare ends the content if it is what the table says.
 func (r *reader) compare() error {
-	if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.digest.hex {
-		return &digestError{r.digest, got}
+	if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.checksum.hex {
+		return &checksumError{r.checksum, got}
 	}
 	return io.EOF
 }
@@ -97,21 +97,21 @@ func (r *reader) Close() error {
 	return r.from.Close()
 }
 
-// A digestError says that a table gives the digest of another content.
-type digestError struct {
-	want digest
+// A checksumError says that a table gives the digest of another content.
+type checksumError struct {
+	want checksum
 	got  string
 }
 
-func (e *digestError) Error() string {
+func (e *checksumError) Error() string {
 	return fmt.Sprintf("the content has the %s %s, and the table says %s", e.want.algorithm, e.got, e.want.hex)
 }
 
 // Class implements retry.Classified.
-func (e *digestError) Class() retry.Class { return retry.Permanent }
+func (e *checksumError) Class() retry.Class { return retry.Permanent }
 
 // hashOf computes digests like one, nil if there is none.
-func hashOf(d digest) hash.Hash {
+func hashOf(d checksum) hash.Hash {
 	switch d.algorithm {
 	case "md5":
 		return md5.New()

@@ -206,10 +206,10 @@ func TestMoreThanIsListed(t *testing.T) {
 	}
 }
 
-func TestDigestsAreCompared(t *testing.T) {
+func TestChecksumsAreCompared(t *testing.T) {
 	content := []byte("content")
 	sum := md5.Sum(content)
-	for _, test := range []struct{ digest, want string }{
+	for _, test := range []struct{ checksum, want string }{
 		{hex.EncodeToString(sum[:]), ""},
 		{"md5:" + strings.ToUpper(hex.EncodeToString(sum[:])), ""},
 		{strings.Repeat("0", 32), "and the table says 00000000000000000000000000000000"},
@@ -217,14 +217,14 @@ func TestDigestsAreCompared(t *testing.T) {
 		{strings.Repeat("0", 64), "the content has the sha256 "},
 	} {
 		m := newManager(t, "t.csv")
-		m.export([]string{"url", "size", "digest"}, []string{m.put("a.jpg", content), "7", test.digest})
+		m.export([]string{"url", "size", "digest"}, []string{m.put("a.jpg", content), "7", test.checksum})
 		s := m.source()
 		o := one(t, s)
 		if _, err := read(t, s, o, 0); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%s: got %v", test.digest, err)
+			t.Errorf("%s: got %v", test.checksum, err)
 		}
 		if got, err := read(t, s, o, 3); err != nil || string(got) != "tent" { // a part has none
-			t.Errorf("%s: got %q, %v", test.digest, got, err)
+			t.Errorf("%s: got %q, %v", test.checksum, got, err)
 		}
 	}
 }

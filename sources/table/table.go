@@ -22,7 +22,7 @@ import (
 	"strings"
 	"sync"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/sources"
 	"assetferry/sources/remote"
 )
@@ -150,7 +150,7 @@ func (s *Source) CloseIdleConnections() { s.web.CloseIdleConnections() }
 
 // A snapshot is a table as it was at a time.
 type snapshot struct {
-	file    *rows.File
+	file    *tabular.File
 	info    os.FileInfo
 	columns columns // of CSV
 	told    Columns
@@ -166,7 +166,7 @@ func (s *Source) open(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := rows.Open(s.path, rows.Use{Kind: "table", Topic: "sources", Example: `{"address": "https://dam.example.com/a.jpg"}`})
+	file, err := tabular.Open(s.path, tabular.Use{Kind: "table", Topic: "sources", Example: `{"address": "https://dam.example.com/a.jpg"}`})
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 	}
 	made := &sorter{}
 	defer func() { err = errors.Join(err, made.discard()) }()
-	err = n.file.Each(wrong, func(at int64, r rows.Row) error {
+	err = n.file.Each(wrong, func(at int64, r tabular.Row) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -14,10 +14,10 @@ import (
 
 // Errors of disks and files.
 var (
-	ErrFull       = errors.New("no space left for the journal")
-	ErrUnwritable = errors.New("the journal cannot be written")
-	ErrDamaged    = errors.New("the journal is damaged")
-	ErrDisk       = errors.New("the disk of the journal does not do what it is told")
+	ErrFull       = errors.New("no space left for the state database")
+	ErrUnwritable = errors.New("the state database cannot be written")
+	ErrDamaged    = errors.New("the state database is damaged")
+	ErrDisk       = errors.New("the disk of the state database does not do what it is told")
 
 	// ErrEmptied is an ErrDamaged: something cut the file to nothing.
 	ErrEmptied = fmt.Errorf("%w: it was cut to 0 bytes", ErrDamaged)
@@ -28,7 +28,7 @@ var (
 	ErrBadSums    = errors.New("the checksums of its pages are not as they were written")
 )
 
-// An Error is trouble with the file of the journal. It is one of ErrFull,
+// An Error is trouble with the file of the state database. It is one of ErrFull,
 // ErrUnwritable, ErrDamaged, ErrEmptied and ErrDisk, if it is known to be.
 type Error struct {
 	Kind error // one of the five
@@ -47,14 +47,14 @@ func (e *Error) Hint() string {
 	case ErrUnwritable:
 		return "let this user write the file and its folder, or name another place with --state"
 	case ErrEmptied:
-		return "restore the backup, as assetferry help journal tells. Without one, delete the empty file: a new journal is made, and what is at the destination already is found there and not sent again"
+		return "restore the backup, as assetferry help state tells. Without one, delete the empty file: a new state database is made, and what is at the destination already is found there and not sent again"
 	case ErrDisk:
 		return "look into the system's log for errors of that disk or share; when it works, run the same command again: nothing is lost, and what was in flight is looked up"
 	}
 	if errors.Is(e.Err, ErrOtherPages) || errors.Is(e.Err, ErrBadSums) {
-		return "if you put the backup in its place, or opened it with another program: assetferry state takeover; if not, assetferry help journal tells how to restore the backup; the file was left as it is"
+		return "if you put the backup in its place, or opened it with another program: assetferry state takeover; if not, assetferry help state tells how to restore the backup; the file was left as it is"
 	}
-	return "assetferry help journal tells how to restore the backup; the file was left as it is"
+	return "assetferry help state tells how to restore the backup; the file was left as it is"
 }
 
 // Classify says what kind of trouble an error of the driver or the file system is,
@@ -95,7 +95,7 @@ func KindOf(err error) error {
 	return nil
 }
 
-// OpenError is an error of the file system on the way to a journal.
+// OpenError is an error of the file system on the way to a state database.
 func OpenError(path string, err error) error {
-	return fmt.Errorf("open journal %s: %w", path, Classify(err))
+	return fmt.Errorf("open state database %s: %w", path, Classify(err))
 }

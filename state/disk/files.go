@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// What lies beside a journal has its name and one of these.
+// What lies beside a state database has its name and one of these.
 const (
 	WALSuffix        = "-wal"
 	LockSuffix       = ".lock"
@@ -17,35 +17,35 @@ const (
 	DraftSuffix      = ".draft"
 )
 
-// Files names every file and folder a journal at path may consist of, so that a source
+// Files names every file and folder a state database at path may consist of, so that a source
 // that holds them can leave them out. Where the path is a symbolic link they are where it
 // leads.
 func Files(path string) []string {
 	if file, err := Resolve(path); err == nil && file != path {
 		return append(Files(file), path)
 	}
-	return []string{path, path + WALSuffix, path + "-shm", path + "-journal", path + LockSuffix, path + GenerationSuffix,
-		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-journal"}
+	return []string{path, path + WALSuffix, path + "-shm", path + "-state database", path + LockSuffix, path + GenerationSuffix,
+		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-state database"}
 }
 
-// BackupPath is where the backup of a journal is.
-func BackupPath(journal string) string {
-	if file, err := Resolve(journal); err == nil {
-		journal = file
+// BackupPath is where the backup of a state database is.
+func BackupPath(path string) string {
+	if file, err := Resolve(path); err == nil {
+		path = file
 	}
-	return journal + ".backup"
+	return path + ".backup"
 }
 
 // BackupDraft is where a backup is being written.
-func BackupDraft(journal string) string { return BackupPath(journal) + DraftSuffix }
+func BackupDraft(path string) string { return BackupPath(path) + DraftSuffix }
 
-// Resolve gives the absolute path of a journal. If it is a symbolic link, that is where the
+// Resolve gives the absolute path of a state database. If it is a symbolic link, that is where the
 // link leads: what SQLite keeps beside a database is beside the file itself, and what we
 // keep has to be in the same place.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("open journal: %w", err)
+		return "", fmt.Errorf("open state database: %w", err)
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

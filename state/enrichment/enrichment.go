@@ -235,7 +235,7 @@ func (x *enrichmentRow) enrichment() (Enrichment, error) {
 	return *e, err
 }
 
-// unpack reads what the journal has as JSON. Numbers stay as they are written: they are
+// unpack reads what the state database has as JSON. Numbers stay as they are written: they are
 // somebody else's.
 func unpack(text string, into any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))

@@ -36,7 +36,7 @@ func collect[T any](tb testing.TB, rows iter.Seq2[T, error]) (all []T) {
 
 func newStore(tb testing.TB) *Store {
 	tb.Helper()
-	s, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
+	s, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state database.db"))
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, s.Close()) })
 	return In(s)
@@ -47,7 +47,7 @@ var background = context.Background()
 
 const library = "environment/workspace"
 
-// enriching is a journal with a whole survey of these assets, and a run.
+// enriching is a state database with a whole survey of these assets, and a run.
 func enriching(tb testing.TB, assets ...string) (*Store, Run) {
 	tb.Helper()
 	s := newStore(tb)

@@ -26,7 +26,7 @@ type Run struct {
 	Bytes       int64     // of pictures sent
 }
 
-// noContexts is how the journal says that a run has none.
+// noContexts is how the state database says that a run has none.
 const noContexts = "[]"
 
 // BeginRun begins a run and gives it its number and id.

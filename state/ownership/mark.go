@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// A Mark is what the lock file of a journal says about it: which journal it is, how
+// A Mark is what the lock file of a state database says about it: which state database it is, how
 // far it was written, how often it changed hands, when its owner last lived, and which
 // file it was written into, so that a copy of all the files is not taken for them. It is
 // one short line of fixed length, with a checksum, written at once.
 //
 // Two counters say more than the time of a file could:
 //
-// The number of writes is committed and synced in the journal before it is noted here.
-// So after a kill or a power cut the mark says as much as the journal, or less. If it
-// says more, the journal lost writes or is an older copy.
+// The number of writes is committed and synced in the state database before it is noted here.
+// So after a kill or a power cut the mark says as much as the state database, or less. If it
+// says more, the state database lost writes or is an older copy.
 //
 // The generation counts up with each sign of life, at taking and giving up ownership
 // too. It is synced here before the name of the entry in the generation folder follows,
@@ -60,11 +60,11 @@ func (t Trace) Line() string {
 }
 
 const (
-	markForm   = "assetferry journal %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
-	markLength = len("assetferry journal ") + 26 + 4*(1+19) + len(" 01234567\n")
+	markForm   = "assetferry state database %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
+	markLength = len("assetferry state database ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 
-// NewMark is the mark in the lock file of the journal at path.
+// NewMark is the mark in the lock file of the state database at path.
 func NewMark(path string, lock *os.File) *Mark {
 	return &Mark{File: lock, Folder: path + disk.GenerationSuffix, Born: birthOf(lock)}
 }
@@ -127,7 +127,7 @@ func (m *Mark) entries() (all []int64, err error) {
 	return all, err
 }
 
-// Written notes how far the journal was written. It is not synced. Where it fails, the write
+// Written notes how far the state database was written. It is not synced. Where it fails, the write
 // has been committed all the same, and the mark may say less: catchUp tries again.
 func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.mu.Lock()
@@ -220,10 +220,10 @@ func (m *Mark) follow(generation int64) error {
 	return errors.Join(err, disk.SyncDir(m.Folder))
 }
 
-// Forget empties the mark, where there is no journal that it could tell of.
+// Forget empties the mark, where there is no state database that it could tell of.
 func (m *Mark) Forget() error { return errors.Join(m.File.Truncate(0), m.File.Sync()) }
 
-// ChangeSlack is how much later than its mark says the file of a journal that was closed
+// ChangeSlack is how much later than its mark says the file of a state database that was closed
 // may have been written.
 const ChangeSlack = 10 * time.Second
 

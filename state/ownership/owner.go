@@ -14,12 +14,12 @@ import (
 
 // Errors that callers branch on.
 var (
-	ErrNotOwner = errors.New("another process has taken over the journal")
-	ErrInUse    = errors.New("the journal is in use")
-	ErrDistrust = errors.New("the journal is not as it was left here")
+	ErrNotOwner = errors.New("another process has taken over the state database")
+	ErrInUse    = errors.New("the state database is in use")
+	ErrDistrust = errors.New("the state database is not as it was left here")
 )
 
-// An Owner is the process that holds a journal.
+// An Owner is the process that holds a state database.
 type Owner struct {
 	PID   int
 	Host  string
@@ -31,25 +31,25 @@ func (o Owner) String() string {
 	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
 }
 
-// A Held is what a journal says of itself and of who held it last.
+// A Held is what a state database says of itself and of who held it last.
 type Held struct {
 	Owner
-	Journal string
+	StateID string
 	Seq     int64 // of the last write
 	Open    bool  // whoever held it did not close it
 }
 
-// Read gives what a journal says; sql.ErrNoRows if nobody has had it.
+// Read gives what a state database says; sql.ErrNoRows if nobody has had it.
 func Read(ctx context.Context, db *sql.DB) (h Held, err error) {
 	var since int64
-	err = db.QueryRowContext(ctx, `SELECT journal, seq, epoch <> '', pid, host, since FROM owner`).
-		Scan(&h.Journal, &h.Seq, &h.Open, &h.PID, &h.Host, &since)
+	err = db.QueryRowContext(ctx, `SELECT state database, seq, epoch <> '', pid, host, since FROM owner`).
+		Scan(&h.StateID, &h.Seq, &h.Open, &h.PID, &h.Host, &since)
 	h.Since = time.UnixMilli(since).UTC()
 	return h, err
 }
 
-// Trust reports why the journal at path must not be used as it is. After a power cut the time of
-// the lock file may be later than its content, so it counts only if the journal was closed.
+// Trust reports why the state database at path must not be used as it is. After a power cut the time of
+// the lock file may be later than its content, so it counts only if the state database was closed.
 func (h Held) Trust(path, host string, left Trace, m *Mark) error {
 	if h.Open && h.Host != host {
 		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
@@ -63,15 +63,15 @@ func (h Held) Trust(path, host string, left Trace, m *Mark) error {
 	return nil
 }
 
-// Wrong says in which way a journal is not the one that its mark tells of, or not as
+// Wrong says in which way a state database is not the one that its mark tells of, or not as
 // far; "" if it is.
 func (h Held) Wrong(left Trace, m *Mark) string {
 	switch {
 	case h.Seq == 0 && left.Seq == 0: // nothing was ever written to it
 	case left.ID == "":
 		return "it was not made on this machine, was moved without its lock file, or that is damaged"
-	case left.ID != h.Journal && h.Seq > 0:
-		return "it is another journal than the one that was here"
+	case left.ID != h.StateID && h.Seq > 0:
+		return "it is another state database than the one that was here"
 	case h.Seq < left.Seq:
 		return fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.Seq-h.Seq)
 	case left.Generation < left.Entry:
@@ -83,10 +83,10 @@ func (h Held) Wrong(left Trace, m *Mark) string {
 }
 
 // Enter writes that this process is the owner from now on, by an epoch that names it in every write.
-func Enter(ctx context.Context, tx *sql.Tx, journal, epoch, host string, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, state database, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
-		journal, epoch, os.Getpid(), host, now.UnixMilli())
+		stateID, epoch, os.Getpid(), host, now.UnixMilli())
 	return err
 }
 
@@ -100,13 +100,13 @@ func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error)
 	return seq, err
 }
 
-// Leave writes that nobody owns the journal any more.
+// Leave writes that nobody owns the state database any more.
 func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
 	return err
 }
 
-// An InUseError names the process that owns a journal. It is an ErrInUse.
+// An InUseError names the process that owns a state database. It is an ErrInUse.
 type InUseError struct {
 	Path      string
 	Owner     Owner // zero if it could not be found out
@@ -115,13 +115,13 @@ type InUseError struct {
 
 func (e *InUseError) Error() string {
 	if e.Owner == (Owner{}) {
-		return fmt.Sprintf("the journal %s is in use by another process", e.Path)
+		return fmt.Sprintf("the state database %s is in use by another process", e.Path)
 	}
 	if e.Elsewhere {
-		return fmt.Sprintf("the journal %s was not closed by process %d on %s, which has it since %s",
+		return fmt.Sprintf("the state database %s was not closed by process %d on %s, which has it since %s",
 			e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 	}
-	return fmt.Sprintf("the journal %s is in use by process %d on %s since %s",
+	return fmt.Sprintf("the state database %s is in use by process %d on %s since %s",
 		e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 }
 
@@ -136,7 +136,7 @@ func (e *InUseError) Hint() string {
 	return "wait until the other process is done; two at once would send everything twice"
 }
 
-// A DistrustError says why a journal is not what it was when it was last used here.
+// A DistrustError says why a state database is not what it was when it was last used here.
 // It is an ErrDistrust.
 type DistrustError struct {
 	Path, Reason string
@@ -147,7 +147,7 @@ type DistrustError struct {
 }
 
 func (e *DistrustError) Error() string {
-	return fmt.Sprintf("the journal %s is not as it was left here: %s", e.Path, e.Reason)
+	return fmt.Sprintf("the state database %s is not as it was left here: %s", e.Path, e.Reason)
 }
 
 // Is makes every DistrustError an ErrDistrust.

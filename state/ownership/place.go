@@ -14,7 +14,7 @@ import (
 // stateFlag is how a person names the file.
 const stateFlag = "--state"
 
-// Secure refuses a journal that another account could have written, and closes files of
+// Secure refuses a state database that another account could have written, and closes files of
 // ours that are open to others; it gives those. Open does the same: this is for who has
 // something to say about it.
 func Secure(path string) (repaired []string, err error) {
@@ -32,12 +32,12 @@ func Secure(path string) (repaired []string, err error) {
 	return repaired, nil
 }
 
-// instead names a journal in a folder of its own.
+// instead names a state database in a folder of its own.
 func instead(path string) string {
 	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
 }
 
-// CheckPlace refuses a place where no journal can be written: a network file system, or a
+// CheckPlace refuses a place where no state database can be written: a network file system, or a
 // folder in which another account could replace files.
 func CheckPlace(path string) error {
 	path, err := disk.Resolve(path)
@@ -53,7 +53,7 @@ func CheckPlace(path string) error {
 	return nil
 }
 
-// readable refuses a journal that is read and that another account could have written.
+// readable refuses a state database that is read and that another account could have written.
 func readable(path string) error {
 	if err := private.Readable(path, stateFlag, instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notPrivate(path, err)
@@ -61,7 +61,7 @@ func readable(path string) error {
 	return nil
 }
 
-// SecureRead is Secure for who only reads a journal: root may read that of another account, and
+// SecureRead is Secure for who only reads a state database: root may read that of another account, and
 // changes nothing there. OpenReadOnly does the same.
 func SecureRead(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
@@ -87,10 +87,10 @@ func notPrivate(path string, err error) error {
 	return disk.OpenError(path, err)
 }
 
-// ErrNetwork says that the file of a journal is on a network file system.
+// ErrNetwork says that the file of a state database is on a network file system.
 var ErrNetwork = errors.New("a network file system")
 
-// A NetworkError refuses to write a journal that another machine serves. It is an
+// A NetworkError refuses to write a state database that another machine serves. It is an
 // ErrNetwork.
 type NetworkError struct{ Path, Kind string }
 

@@ -38,7 +38,7 @@ func pageSum(page []byte) uint32 { return max(1, crc32.Checksum(page, castagnoli
 // errNoSums says that there are no page sums that could be used.
 var errNoSums = errors.New("no page sums")
 
-// openSums opens the page sums of the journal at path and gives the size of a page.
+// openSums opens the page sums of the state database at path and gives the size of a page.
 func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	f, err = os.OpenFile(path+disk.SumsSuffix, flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +57,8 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	return f, int(size), nil
 }
 
-// Compare compares the pages of the journal at path with their sums. It gives
-// ErrDamaged if one differs. Nobody may write to the journal meanwhile.
+// Compare compares the pages of the state database at path with their sums. It gives
+// ErrDamaged if one differs. Nobody may write to the state database meanwhile.
 func Compare(path string) error {
 	wrong, first, err := wrongPages(path)
 	switch {
@@ -82,7 +82,7 @@ func otherPages(wrong int, first uint32) error {
 	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, disk.ErrOtherPages)
 }
 
-// OnlyFirstDiffers reports whether a file that does not seem to be a journal is one with a header
+// OnlyFirstDiffers reports whether a file that does not seem to be a state database is one with a header
 // that is damaged: all else is as it was written.
 func OnlyFirstDiffers(path string) bool {
 	wrong, first, err := wrongPages(path)
@@ -236,5 +236,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// Drop removes the page sums, where they do not tell of the journal at path.
+// Drop removes the page sums, where they do not tell of the state database at path.
 func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

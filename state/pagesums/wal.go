@@ -51,7 +51,7 @@ func (w *walSum) is(stored []byte) bool {
 	return w.s0 == binary.BigEndian.Uint32(stored) && w.s1 == binary.BigEndian.Uint32(stored[4:])
 }
 
-// readWAL reads the write-ahead log of the journal at path as SQLite does when it
+// readWAL reads the write-ahead log of the state database at path as SQLite does when it
 // recovers: up to the last commit before the first frame that does not fit.
 func readWAL(path string) (walPages, error) {
 	none := walPages{sums: map[uint32]uint32{}}

@@ -55,8 +55,8 @@ func probed(t *testing.T, o aiservice.Options, permissions ...string) aiprobe.Pr
 	if got.Requests > int64(aiprobe.MostCalls()) || got.Requests == 0 {
 		t.Errorf("%d requests, and at most %d were said", got.Requests, aiprobe.MostCalls())
 	}
-	if stats := s.Stats(t); stats.BilledCalls != 0 || stats.Conversations != 0 {
-		t.Errorf("%d calls were billed, and %d conversations are left", stats.BilledCalls, stats.Conversations)
+	if stats := s.Stats(t); stats.BilledRequests != 0 || stats.Conversations != 0 {
+		t.Errorf("%d calls were billed, and %d conversations are left", stats.BilledRequests, stats.Conversations)
 	}
 	for what := range unmeasured() {
 		if got.Profile.Unknown[what] == "" {
@@ -158,8 +158,8 @@ func TestCleansUp(t *testing.T) {
 			t.Parallel()
 			s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, rule)}})
 			got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
-			if stats := s.Stats(t); stats.Conversations != 0 || stats.BilledCalls != 0 || got.Left != nil {
-				t.Errorf("%d conversations are left (%v), %d calls were billed; %v", stats.Conversations, got.Left, stats.BilledCalls, err)
+			if stats := s.Stats(t); stats.Conversations != 0 || stats.BilledRequests != 0 || got.Left != nil {
+				t.Errorf("%d conversations are left (%v), %d calls were billed; %v", stats.Conversations, got.Left, stats.BilledRequests, err)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func (s *scratch) processed(t *testing.T, id string) assets.Asset {
 func testReplaceExtension(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	_, err := s.replace(t, a.ID, "a.png", picture(t, 2, 2))
-	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status != http.StatusBadRequest || e.InDoubt {
+	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status != http.StatusBadRequest || e.Unconfirmed {
 		t.Errorf("got %v", err)
 	}
 	if content := s.content(t, a.URL); content != "content of a.txt" {
@@ -136,7 +136,7 @@ func testReplaceNothing(t *testing.T, s *scratch) {
 	if err := s.Trash(t.Context(), a.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.replace(t, a.ID, "a.txt", []byte("x")); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, assets.ErrInDoubt) {
+	if _, err := s.replace(t, a.ID, "a.txt", []byte("x")); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, assets.ErrUnconfirmed) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func testExtensionCase(t *testing.T, s *scratch) {
 func testExtensionRefused(t *testing.T, s *scratch) {
 	_, err := s.try(t, assets.Upload{CategoryID: s.category, Filename: "a.exe"}, []byte("x"))
 	e, ok := errors.AsType[*assets.Error](err)
-	if !ok || e.Status != http.StatusBadRequest || e.InDoubt || e.Message == "" {
+	if !ok || e.Status != http.StatusBadRequest || e.Unconfirmed || e.Message == "" {
 		t.Errorf("got %v", err)
 	}
 	if got := s.list(t, assets.ListOptions{CategoryID: s.category}); len(got) != 0 {
@@ -124,7 +124,7 @@ func testNotThere(t *testing.T, s *scratch) {
 		}
 	}
 	_, err := s.try(t, assets.Upload{FolderID: "00000000-0000-4000-8000-000000000000", Filename: "a.txt"}, []byte("x"))
-	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status < 400 || e.Status > 499 || e.InDoubt {
+	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status < 400 || e.Status > 499 || e.Unconfirmed {
 		t.Errorf("upload to nowhere: got %v", err)
 	}
 }

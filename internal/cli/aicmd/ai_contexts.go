@@ -379,11 +379,11 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 	if !ch.DryRun {
 		var err error
 		if v.ID, err = s.Accounts.CreateContext(ctx, v); err != nil {
-			return createdInDoubt(err, "assetferry ai contexts ls --all")
+			return createdUnconfirmed(err, "assetferry ai contexts ls --all")
 		}
 		if parts, err = p.put(ctx, s, v.ID); err != nil {
 			f.Out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
-			return addedInDoubt(err, v.ID)
+			return addedUnconfirmed(err, v.ID)
 		}
 	}
 	v.Prompts, v.Files = parts.Prompts, parts.Files
@@ -392,17 +392,17 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 	return nil
 }
 
-// createdInDoubt says how to find out whether something was made.
-func createdInDoubt(err error, look string) error {
-	if errors.Is(err, ai.ErrInDoubt) {
+// createdUnconfirmed says how to find out whether something was made.
+func createdUnconfirmed(err error, look string) error {
+	if errors.Is(err, ai.ErrUnconfirmed) {
 		return exit.With(exit.CodeItems, err, look+" shows whether it is there; only then run it again")
 	}
 	return err
 }
 
-// addedInDoubt says how to find out what a context holds, and how to complete it.
-func addedInDoubt(err error, id string) error {
-	if errors.Is(err, ai.ErrInDoubt) {
+// addedUnconfirmed says how to find out what a context holds, and how to complete it.
+func addedUnconfirmed(err error, id string) error {
+	if errors.Is(err, ai.ErrUnconfirmed) {
 		return exit.With(exit.CodeItems, err, "assetferry ai contexts show --all "+id+" shows what is in it; assetferry ai contexts add adds what is missing")
 	}
 	return err
@@ -435,7 +435,7 @@ func newContextsAddCommand(f *command.Factory) *cobra.Command {
 			if !ch.DryRun {
 				if parts, err = p.put(ctx, s, v.ID); err != nil {
 					notePut(f, parts)
-					return addedInDoubt(err, v.ID)
+					return addedUnconfirmed(err, v.ID)
 				}
 			}
 			v.Prompts, v.Files = parts.Prompts, parts.Files

@@ -121,10 +121,10 @@ func addingError(err error, c assets.Category) error {
 		return exit.With(exit.CodeError, err, "look at it with assetferry assets categories, then run the same command again")
 	}
 	if used, ok := errors.AsType[*assets.InUseError](err); ok {
-		return exit.With(exit.CodeGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
+		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
 			"add these extensions in the same call")
 	}
-	if errors.Is(err, assets.ErrInDoubt) {
+	if errors.Is(err, assets.ErrUnconfirmed) {
 		return exit.With(exit.CodeItems, err, "run the same command again: it looks first, and adds what is missing")
 	}
 	return err

@@ -33,7 +33,7 @@ touches them.
 
 What becomes of each asset is reported. The service refuses one whose extension
 the category does not take, or whose name is taken there; with --rename that one
-gets another name. Where no answer came, a copy may have been made (in_doubt):
+gets another name. Where no answer came, a copy may have been made (unconfirmed):
 look there before the command is run again, since that makes a second one.
 
 Private content that would become public is copied only after a question, or
@@ -207,10 +207,10 @@ func note(batch []copied, err error) error {
 		}
 	}
 	switch {
-	case errors.Is(failed.Err, assets.ErrInDoubt):
+	case errors.Is(failed.Err, assets.ErrUnconfirmed):
 		for i, one := range batch {
 			if one.err == nil {
-				batch[i].state, batch[i].err = "in_doubt", failed.Err
+				batch[i].state, batch[i].err = "unconfirmed", failed.Err
 			}
 		}
 	case failed.Err != nil:
@@ -257,7 +257,7 @@ func showCopied(f *command.Factory, all []copied, to place, ch command.Change, e
 		switch c.state {
 		case "failed":
 			bad++
-		case "in_doubt":
+		case "unconfirmed":
 			open++
 		default:
 			done++

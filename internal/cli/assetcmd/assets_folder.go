@@ -223,7 +223,7 @@ func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 }
 
 func notEmpty(at place, what string) error {
-	return exit.With(exit.CodeGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
 		cmdline.Line("assets", []string{"--recursive"}, "ls", at.folder.ID))
 }
 

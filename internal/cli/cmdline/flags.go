@@ -104,5 +104,5 @@ func Setting(f *pflag.FlagSet, name, help string) {
 
 // SingleRunFlags are the flags of sync that a person gives for one run: they must not hold
 // again and again.
-var SingleRunFlags = []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
+var SingleRunFlags = []string{"dry-run", "restart", "limit", "retry-exhausted", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
 	"approval-request", "approval-expires"}

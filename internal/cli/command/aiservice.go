@@ -21,7 +21,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/tokens"
@@ -154,7 +154,7 @@ func (f *Factory) aiOptions(acc aiAccess) (ai.Options, error) {
 	return ai.Options{
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + cmdline.Version(),
 		AllowHTTP: f.Settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: f.Settings.AICompatibility, Redactor: f.Redactor,
-		Limiter: pace.New(pace.Options{Max: f.Settings.Concurrency, OnPause: f.pauses()}),
+		Limiter: ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, OnPause: f.pauses()}),
 		Budget:  f.aiBudget(acc.url),
 		OnWait: func(w retry.Wait) {
 			f.Out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)

@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/profile"
@@ -36,8 +36,8 @@ type Destination struct {
 	Dir         string   // of the embedded sandbox
 	secrets     []string // files that hold credentials
 	Client      *assets.Client
-	calls       *pace.Calls // nil if there is no budget of them
-	Limiter     *pace.Limiter
+	calls       *ratelimit.Calls // nil if there is no budget of them
+	Limiter     *ratelimit.Limiter
 	Profile     profile.Profile // what was measured of it; zero: nothing
 	Guarded     bool            // writing to it takes an approval
 	Approver    state.Approver  // who approved what is about to be written; zero if nobody had to
@@ -118,7 +118,7 @@ func (f *Factory) Resolve(ctx context.Context, d config.Destination) (dest *Dest
 
 // Connect makes the client of a destination, with its budget. It sends nothing yet.
 func (f *Factory) Connect(dest *Destination, acc Access, readOnly bool) error {
-	dest.calls = pace.NewCalls(f.Settings.MaxCalls, clock.Now)
+	dest.calls = ratelimit.NewRequests(f.Settings.MaxRequests, clock.Now)
 	dest.Limiter = f.limiter(dest.calls)
 	return f.dial(dest, acc, readOnly)
 }
@@ -129,7 +129,7 @@ func (f *Factory) dial(dest *Destination, acc Access, readOnly bool) (err error)
 		BaseURL: acc.URL, Tokens: acc.Tokens, AdminTokens: acc.AdminTokens, SuperadminTokens: acc.SuperadminTokens, Workspace: acc.Workspace, Transport: acc.Transport,
 		UserAgent: "assetferry/" + cmdline.Version(), ReadOnly: readOnly, AllowHTTP: f.Settings.AllowHTTP, AllowPrivateNetworks: f.Settings.AllowPrivateNetworks,
 		CompensateClock: f.Settings.CompensateClock, Now: clock.Now, Redactor: f.Redactor,
-		Limiter: dest.Limiter, Bandwidth: pace.NewBandwidth(f.Settings.Bandwidth, clock.Now),
+		Limiter: dest.Limiter, Bandwidth: ratelimit.NewBandwidth(f.Settings.Bandwidth, clock.Now),
 		OnWait: func(w retry.Wait) {
 			f.Out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
 		},
@@ -322,18 +322,18 @@ func (f *Factory) OpenRecorded(ctx context.Context) (*Destination, *state.Store,
 	if err := MustExist(path); err != nil {
 		return nil, nil, nil, err
 	}
-	journal, err := f.OpenState(ctx, path)
+	store, err := f.OpenState(ctx, path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f.StartMeter(ctx, d, journal)
-	pairs, err := pairsOf(ctx, journal, d)
-	return d, journal, pairs, err
+	f.StartMeter(ctx, d, store)
+	pairs, err := pairsOf(ctx, store, d)
+	return d, store, pairs, err
 }
 
 // pairsOf lists the pairs of a journal whose destination this is.
-func pairsOf(ctx context.Context, journal *state.Store, d *Destination) ([]state.Pair, error) {
-	all, err := journal.Pairs(ctx)
+func pairsOf(ctx context.Context, store *state.Store, d *Destination) ([]state.Pair, error) {
+	all, err := store.Pairs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +344,7 @@ func pairsOf(ctx context.Context, journal *state.Store, d *Destination) ([]state
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the journal %s knows nothing of %s", journal.Path(), d.Identity()),
+		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the journal %s knows nothing of %s", store.Path(), d.Identity()),
 			"check --to, --workspace and --state; assetferry status shows what the journal holds")
 	}
 	return pairs, nil

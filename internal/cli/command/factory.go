@@ -27,8 +27,8 @@ import (
 	"assetferry/internal/private"
 	"assetferry/internal/redact"
 	"assetferry/internal/runstatus"
-	"assetferry/internal/turns"
 	"assetferry/internal/ui"
+	"assetferry/internal/watchloop"
 	"assetferry/sources/remote"
 )
 
@@ -80,7 +80,7 @@ type Factory struct {
 	abort    context.CancelCauseFunc
 
 	turn atomic.Pointer[Factory] // of a command that takes turns, while there is one
-	Loop *turns.Loop             // that a turn is of
+	Loop *watchloop.Loop         // that a turn is of
 }
 
 // New makes the factory of an invocation. Until the flags are known, mistakes in them are
@@ -274,14 +274,14 @@ func (f *Factory) report(err error) int {
 	line := event.Error{Class: why.Class, Message: err.Error(), Hint: why.Hint}
 	f.Out.Fail(line)
 	if f.Publisher != nil {
-		f.Publisher.Fail(line, why.Code == exit.CodeGuard)
+		f.Publisher.Fail(line, why.Code == exit.CodeSafetyCheck)
 	}
 	return why.Code
 }
 
 // isSuccess reports whether a run that ended so needs nobody to look at it. What a budget
 // or a time window left is brought by the next run, as somebody has wished.
-func isSuccess(code int) bool { return code == exit.CodeDone || code == exit.CodeBudget }
+func isSuccess(code int) bool { return code == exit.CodeDone || code == exit.CodeLimit }
 
 // publishEnd tells others how the run ended.
 func (f *Factory) publishEnd(code int) {

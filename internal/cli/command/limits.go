@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -23,7 +23,7 @@ const countEvery = time.Second
 
 // AddLimitFlags adds what keeps a run within bounds.
 func AddLimitFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "max-calls", "at most so many requests within any hour or day: `5000/h`, 20000/d")
+	cmdline.Setting(f, "max-requests", "at most so many requests within any hour or day: `5000/h`, 20000/d")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
 	cmdline.Setting(f, "bwlimit", "`bytes` a second to send at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
@@ -52,16 +52,16 @@ const (
 )
 
 // limiter keeps all requests to a destination at one pace.
-func (f *Factory) limiter(calls *pace.Calls) *pace.Limiter {
-	return pace.New(pace.Options{Max: f.Settings.Concurrency, Budget: calls, OnPause: f.pauses()})
+func (f *Factory) limiter(calls *ratelimit.Calls) *ratelimit.Limiter {
+	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Budget: calls, OnPause: f.pauses()})
 }
 
 // pauses tells of pauses: the log of all, people of those that they would notice,
 // now and then.
-func (f *Factory) pauses() func(pace.Pause) {
+func (f *Factory) pauses() func(ratelimit.Pause) {
 	var mu sync.Mutex
 	var told time.Time
-	return func(p pace.Pause) {
+	return func(p ratelimit.Pause) {
 		f.Out.Log().Info("pause", "length", p.Length, "refused", p.Refused)
 		mu.Lock()
 		defer mu.Unlock()
@@ -79,7 +79,7 @@ func (f *Factory) pauses() func(pace.Pause) {
 
 // ThrottledText says how long the service slowed a run down; nothing where nobody would have
 // noticed.
-func ThrottledText(t pace.Throttling, took time.Duration) string {
+func ThrottledText(t ratelimit.Throttling, took time.Duration) string {
 	const long, short = 10 * time.Second, time.Second // the one is noticed in any run, the other in none
 	if t.Held < short || t.Held < min(long, took/10) {
 		return ""
@@ -89,8 +89,8 @@ func ThrottledText(t pace.Throttling, took time.Duration) string {
 
 // A meter writes the requests that a budget counts into the journal.
 type meter struct {
-	calls       *pace.Calls
-	journal     *state.Store
+	calls       *ratelimit.Calls
+	store       *state.Store
 	destination string
 }
 
@@ -100,24 +100,24 @@ func (f *Factory) loadBudget(ctx context.Context, d *Destination, path string) e
 	if d.calls == nil {
 		return nil
 	}
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	defer journal.Close()
-	used, err := journal.Calls(ctx, d.Identity(), d.calls.Since())
+	defer store.Close()
+	used, err := store.Calls(ctx, d.Identity(), d.calls.Since())
 	d.calls.Load(used)
 	return err
 }
 
 // StartMeter has the journal know what this run uses of a budget.
-func (f *Factory) StartMeter(ctx context.Context, d *Destination, journal *state.Store) {
+func (f *Factory) StartMeter(ctx context.Context, d *Destination, store *state.Store) {
 	if d.calls == nil {
 		return
 	}
-	m := &meter{d.calls, journal, d.Identity()}
+	m := &meter{d.calls, store, d.Identity()}
 	f.CloseLater(m.start(context.WithoutCancel(ctx)))
 }
 
@@ -147,5 +147,5 @@ func (m *meter) save(ctx context.Context) error {
 	if len(counts) == 0 {
 		return nil
 	}
-	return m.journal.AddCalls(ctx, m.destination, counts)
+	return m.store.AddRequests(ctx, m.destination, counts)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 )
 
 func TestThrottledText(t *testing.T) {
@@ -20,7 +20,7 @@ func TestThrottledText(t *testing.T) {
 		{9 * time.Second, time.Hour, false},
 		{10 * time.Second, time.Hour, true},
 	} {
-		text := ThrottledText(pace.Throttling{Refused: 1, Held: tc.held}, tc.took)
+		text := ThrottledText(ratelimit.Throttling{Refused: 1, Held: tc.held}, tc.took)
 		if (text != "") != tc.told || tc.told && !strings.HasSuffix(text, " because of 1 refusal (429 or 503).") {
 			t.Errorf("%v of %v: %q", tc.held, tc.took, text)
 		}

@@ -120,7 +120,7 @@ func (f *Factory) Refuse(need config.Requirement, format string, args ...any) er
 	if f.Called.Name() == "migrate" { // whose plan can be approved
 		hint = f.Again("plan", f.Called.Flags().Args(), "--output", "plan.jsonl")
 	}
-	return exit.With(exit.CodeGuard, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
 }
 
 // sameCommand is the command that was called, without what is about approvals and answers.
@@ -210,15 +210,15 @@ func ownApproval(signer approvers.Signer, r approval.Request) string {
 // Approvers reads who may approve, from a file that this account cannot change.
 func (f *Factory) Approvers(name string) (*approvers.List, error) {
 	if err := f.OutOfReach(name); err != nil {
-		return nil, exit.With(exit.CodeGuard, err, exit.OrHint(exit.HintOf(err), "check approvers_file in assetferry.yaml"))
+		return nil, exit.With(exit.CodeSafetyCheck, err, exit.OrHint(exit.HintOf(err), "check approvers_file in assetferry.yaml"))
 	}
 	text, err := readSmall(name)
 	if err != nil {
-		return nil, exit.With(exit.CodeGuard, fmt.Errorf("approvers_file: %w", err), "check approvers_file in assetferry.yaml")
+		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("approvers_file: %w", err), "check approvers_file in assetferry.yaml")
 	}
 	list, err := approvers.Parse(name, text)
 	if err != nil {
-		return nil, exit.With(exit.CodeGuard, fmt.Errorf("approvers_file: %w", err), "each line needs a name, the type of a key and the key, as ssh-keygen(1) says under ALLOWED SIGNERS")
+		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("approvers_file: %w", err), "each line needs a name, the type of a key and the key, as ssh-keygen(1) says under ALLOWED SIGNERS")
 	}
 	return list, nil
 }

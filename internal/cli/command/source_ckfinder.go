@@ -78,7 +78,7 @@ func (f *Factory) FollowsCategories(r *migrate.Rules, s sources.Source) {
 
 // FollowCategories is FollowsCategories for a source that has categories.
 func (f *Factory) FollowCategories(r *migrate.Rules) {
-	if f.Settings.Origin("category_by") == config.FromDefault && r.Category == "" {
+	if f.Settings.SourceOf("category_by") == config.FromDefault && r.Category == "" {
 		r.CategoryBy = "folder"
 	}
 }

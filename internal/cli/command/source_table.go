@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/table"
@@ -57,7 +57,7 @@ func (f *Factory) openTable(ctx context.Context, source string) (sources.Source,
 		Connections: migrate.Workers(c.Concurrency)}
 	var err error
 	if o.Columns, err = table.ParseColumns(c.TableColumns); err != nil {
-		return nil, "", exit.Usage(fmt.Errorf("--table-columns: %w", err), "write for example --table-columns 'address=Download URL'")
+		return nil, "", exit.Usage(fmt.Errorf("--table-columns: %w", err), "write for example --table-columns 'url=Download URL'")
 	}
 	if o.TLS, err = Trusting(c.CAFile); err != nil {
 		return nil, "", err
@@ -75,8 +75,8 @@ func (f *Factory) openTable(ctx context.Context, source string) (sources.Source,
 
 // noTable says what kind of trouble it is that a table cannot be opened.
 func noTable(err error) error {
-	_, mistakes := errors.AsType[*rows.Mistakes](err)
-	_, form := errors.AsType[*rows.FormatError](err)
+	_, mistakes := errors.AsType[*tabular.Mistakes](err)
+	_, form := errors.AsType[*tabular.FormatError](err)
 	_, hosts := errors.AsType[*table.HostsError](err)
 	switch {
 	case mistakes || form || hosts:
@@ -89,7 +89,7 @@ func noTable(err error) error {
 
 // AddTableFlags adds how a table is read, and how what it names is reached.
 func AddTableFlags(f *pflag.FlagSet) {
-	f.StringArray("table-columns", nil, "what a column of a table means, as `MEANING=COLUMN`, such as 'address=Download URL' (repeatable)")
+	f.StringArray("table-columns", nil, "what a column of a table means, as `MEANING=COLUMN`, such as 'url=Download URL' (repeatable)")
 	cmdline.Setting(f, "table-root", "the `folder` that paths in a table begin at, if it is not that of the table")
 	f.Bool("table-check", false, "ask for the size and the version of every address of a table, also where the table says a size: one more request for each")
 	f.StringArray("source-host", nil, "the `host` that the headers in ASSETFERRY_SOURCE_HEADERS are sent to (repeatable)")

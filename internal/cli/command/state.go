@@ -109,7 +109,7 @@ func (f *Factory) PrintLoss(path string) {
 	}
 	if _, err := os.Stat(backup); err == nil {
 		f.Out.Notef("There is no journal any more, but a backup of one: %s", ui.Sanitize(backup))
-		f.Out.Notef("A new one is begun, and what is at the destination is taken over; assetferry help journal tells how to restore the backup instead.")
+		f.Out.Notef("A new one is begun, and what is at the destination is taken over; assetferry help state tells how to restore the backup instead.")
 	}
 }
 

@@ -35,7 +35,7 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
-	line := event.Item{Key: string(i.Key), Origin: Origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
+	line := event.Item{Key: string(i.Key), PreviousKey: PreviousKey(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.TakenBack {
 		line.AssetID = i.Asset
 	}
@@ -92,8 +92,8 @@ func (w *watch) Halts(why string, until time.Time) {
 	w.out.Notef("It is tried again until %s, and then the run ends.", until.Local().Format(time.TimeOnly))
 }
 
-// Doubts implements migrate.Observer.
-func (w *watch) Doubts(items int, why string, until time.Time) {
+// Unconfirmed implements migrate.Observer.
+func (w *watch) Unconfirmed(items int, why string, until time.Time) {
 	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
 		ui.Counted(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
 }
@@ -116,11 +116,11 @@ func (w *watch) SayHidden() {
 	}
 }
 
-// Origin is the key that an object had before, of one that is moved or replaced; "" for all
+// PreviousKey is the key that an object had before, of one that is moved or replaced; "" for all
 // others.
-func Origin(i state.Item) string {
-	if i.Action != state.Move && i.Action != state.Replace || i.Origin == i.Key {
+func PreviousKey(i state.Item) string {
+	if i.Action != state.Move && i.Action != state.Replace || i.PreviousKey == i.Key {
 		return ""
 	}
-	return string(i.Origin)
+	return string(i.PreviousKey)
 }

@@ -36,7 +36,7 @@ content service at --ai-url propose better ones. A proposal changes nothing: a
 person accepts, edits or rejects it, and apply then writes what was accepted,
 never over a text that somebody wrote since. In this order:
 
-    assetferry enrich survey              what is missing, and where
+    assetferry enrich audit              what is missing, and where
     assetferry enrich describe            proposals for pictures
     assetferry enrich proposals           to look at them, as a page or a table
     assetferry enrich import FILE         what was decided there
@@ -80,7 +80,7 @@ type enrichSession struct {
 	*enrich.Engine
 	dest    *command.Destination
 	service *command.AIService // nil where it is not needed
-	journal *state.Store
+	store   *state.Store
 }
 
 // rulesOfEnrich are what never leaves for the AI content service.
@@ -118,11 +118,11 @@ func openEnrichmentFor(ctx context.Context, f *command.Factory, readOnly bool, s
 		return nil, err
 	}
 	f.PrintLoss(path)
-	if e.journal, err = f.OpenState(ctx, path); err != nil {
+	if e.store, err = f.OpenState(ctx, path); err != nil {
 		return nil, err
 	}
 	f.Summary.Destination = e.dest.Identity()
-	f.StartMeter(ctx, e.dest, e.journal)
+	f.StartMeter(ctx, e.dest, e.store)
 	f.Out.Notef("Destination  %s", e.dest)
 	f.Out.Notef("Journal      %s", ui.Sanitize(path))
 	e.Engine = enrich.New(enrichDeps(f, e))
@@ -131,7 +131,7 @@ func openEnrichmentFor(ctx context.Context, f *command.Factory, readOnly bool, s
 
 func enrichDeps(f *command.Factory, e *enrichSession) enrich.Deps {
 	d := enrich.Deps{
-		Store: enrichment.In(e.journal), Library: e.dest.Client, Writer: e.dest.Client, Destination: e.dest.Identity(),
+		Store: enrichment.In(e.store), Library: e.dest.Client, Writer: e.dest.Client, Destination: e.dest.Identity(),
 		Concurrency: migrate.Workers(f.Settings.Concurrency), Stop: f.Stop, Observer: &enrichWatch{Factory: f},
 	}
 	if e.service != nil {
@@ -197,8 +197,8 @@ names them. Nothing leaves for the AI content service.
 
 What is only decoration needs no description: enrich decorative marks it.
 `,
-		Example: `  assetferry enrich survey --language en
-  assetferry enrich survey --list junk`,
+		Example: `  assetferry enrich audit --language en
+  assetferry enrich audit --list junk`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichSurvey(ctx, f, o) }),
 	}

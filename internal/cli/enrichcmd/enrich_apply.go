@@ -62,7 +62,7 @@ func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) err
 	if err := e.sameProposals(ctx, approved()); err != nil {
 		return err
 	}
-	accepted := &shownProposals{ctx: ctx, store: enrichment.In(e.journal), dest: e.dest, runs: map[string]enrichment.Run{}, filter: enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}}
+	accepted := &shownProposals{ctx: ctx, store: enrichment.In(e.store), dest: e.dest, runs: map[string]enrichment.Run{}, filter: enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}}
 	if o.dryRun || !o.yes || f.Out.Verbose() {
 		if err := listProposals(f, accepted); err != nil {
 			return err
@@ -85,7 +85,7 @@ func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) err
 }
 
 // UndoEnrichment takes back what a run of enrich apply wrote.
-func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Destination, journal *state.Store, run enrichment.Run, apply, yes bool) error {
+func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Destination, store *state.Store, run enrichment.Run, apply, yes bool) error {
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
@@ -96,7 +96,7 @@ func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Desti
 	if _, err := f.Ping(ctx, dest); err != nil {
 		return err
 	}
-	e := &enrichSession{dest: dest, journal: journal}
+	e := &enrichSession{dest: dest, store: store}
 	e.Engine = enrich.New(enrichDeps(f, e))
 	f.Out.Notef("Destination  %s", dest)
 	f.Out.Notef("Takes back   run %s of enrich apply, begun %s", run.ID, run.StartedAt.Local().Format(time.DateTime))
@@ -160,7 +160,7 @@ func workOn(ctx context.Context, f *command.Factory, began time.Time, command st
 	f.Draining.Store(false)
 	f.Out.Progress().EndPhase()
 	printResult(f, command, result, began)
-	f.BackUp(context.WithoutCancel(ctx), e.journal)
+	f.BackUp(context.WithoutCancel(ctx), e.store)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -193,7 +193,7 @@ func printResult(f *command.Factory, name string, r enrich.Result, began time.Ti
 		return
 	}
 	s := f.Summary
-	s.Run, s.Seconds, s.BilledCalls, s.Credits, s.Bytes = r.Run.ID, event.Seconds(time.Since(began)), r.Run.Calls, r.Run.Credits, r.Run.Bytes
+	s.Run, s.Seconds, s.BilledRequests, s.Credits, s.Bytes = r.Run.ID, event.Seconds(time.Since(began)), r.Run.Calls, r.Run.Credits, r.Run.Bytes
 	f.Out.Printf("\nRun %s of %s, %s:", r.Run.ID, name, ui.Duration(time.Since(began)))
 	all := int64(0)
 	for _, w := range resultWords() {

@@ -80,7 +80,7 @@ the picture; descriptions, tags and folders do not.
 	o.addFlags(flags)
 	flags.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
 	flags.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
-	flags.DurationVar(&o.settle, "settle-time", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
+	flags.DurationVar(&o.settle, "confirm-timeout", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
 	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
 	return c
 }
@@ -199,7 +199,7 @@ func checkAsking(f *command.Factory, o askingOptions, r *enrich.Request) error {
 	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, f.Settings.MaxCredits
 	switch {
 	case r.Kind == enrichment.KindDescribe && o.settle <= 0:
-		return exit.Usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
+		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
 	case o.limit < 0:
 		return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
 	case !o.dryRun && !o.yes && !ui.IsTerminal(f.Stdin):

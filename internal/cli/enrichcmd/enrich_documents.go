@@ -164,7 +164,7 @@ func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, 
 	if o.summaries != "" {
 		err = errors.Join(err, altpages.WriteSummaries(o.summaries, plan, o.Options))
 	}
-	f.Summary.Seconds, f.Summary.BilledCalls = event.Seconds(time.Since(began)), int64(sum.Calls)
+	f.Summary.Seconds, f.Summary.BilledRequests = event.Seconds(time.Since(began)), int64(sum.Calls)
 	for state, n := range map[string]int{"written": sum.Written, "refused": sum.Refused, "waiting": sum.Waiting} {
 		if n > 0 {
 			f.Summary.States[state] = int64(n)

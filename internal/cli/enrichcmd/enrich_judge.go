@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/enrich"
 	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 	"assetferry/internal/ui"
 	"assetferry/state"
 	"assetferry/state/enrichment"
@@ -47,7 +47,7 @@ func importDecisions(ctx context.Context, f *command.Factory, file string, dryRu
 		return err
 	}
 	found, err := proposals.Read(file, func(id string) (proposals.Row, bool, error) { return j.row(ctx, id) })
-	if mistakes, ok := errors.AsType[*rows.Mistakes](err); ok {
+	if mistakes, ok := errors.AsType[*tabular.Mistakes](err); ok {
 		return exit.Usage(mistakes, "mend them and import the file again; nothing of it was taken")
 	} else if err != nil {
 		return err
@@ -226,7 +226,7 @@ func newDecorativeCommand(f *command.Factory) *cobra.Command {
 		Short: "Mark pictures as decoration, which needs no description",
 		Long: `Decorative remembers that these pictures only decorate: nothing is proposed for
 them, and they never leave for the AI content service. ASSET is the ID of an
-asset, as enrich survey --list shows it. It changes only the journal.
+asset, as enrich audit --list shows it. It changes only the journal.
 `,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {

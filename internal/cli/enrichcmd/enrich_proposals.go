@@ -106,11 +106,11 @@ func listProposed(ctx context.Context, f *command.Factory, o proposalsOptions) e
 		return err
 	}
 	f.Summary.Destination = dest.Identity()
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	shown := &shownProposals{ctx: ctx, store: enrichment.In(journal), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutPictures}
+	shown := &shownProposals{ctx: ctx, store: enrichment.In(store), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutPictures}
 	if o.output == "" && (o.format == "text" || f.Out.JSON()) {
 		err = listProposals(f, shown)
 	} else {

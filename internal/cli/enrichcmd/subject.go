@@ -47,12 +47,12 @@ func acceptedProposals(ctx context.Context, f *command.Factory, dest *command.De
 	if err := command.MustExist(path); err != nil {
 		return "", err
 	}
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return "", err
 	}
-	defer journal.Close()
-	return proposalsHash(ctx, journal, dest)
+	defer store.Close()
+	return proposalsHash(ctx, store, dest)
 }
 
 // sameProposals makes sure that what is written is what was held against the approval. No
@@ -61,16 +61,16 @@ func (e *enrichSession) sameProposals(ctx context.Context, approved string) erro
 	if approved == "" {
 		return nil
 	}
-	if now, err := proposalsHash(ctx, e.journal, e.dest); err != nil || now != approved {
+	if now, err := proposalsHash(ctx, e.store, e.dest); err != nil || now != approved {
 		return errors.Join(errors.New("other proposals were accepted while this began; nothing was sent"), err)
 	}
 	return nil
 }
 
-func proposalsHash(ctx context.Context, journal *state.Store, dest *command.Destination) (string, error) {
+func proposalsHash(ctx context.Context, store *state.Store, dest *command.Destination) (string, error) {
 	hash := sha256.New()
 	lines := json.NewEncoder(hash)
-	for e, err := range enrichment.In(journal).Enrichments(ctx, dest.Identity(), enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
+	for e, err := range enrichment.In(store).Enrichments(ctx, dest.Identity(), enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
 		if err != nil {
 			return "", err
 		}

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/enrich"
 	"assetferry/internal/flagname"
 	"assetferry/internal/hint"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/sandbox/datadir"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -29,8 +29,8 @@ const (
 	CodeItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, or a plan says that they would, table rows are wrong, or files could not be rewritten
 	CodeDifference  = 4  // verify found a difference
 	CodeChanges     = 5  // plan --exit-code: there is something to do
-	CodeGuard       = 6  // a guard stopped the run, or it is not approved
-	CodeBudget      = 7  // a budget or a time window ended the run
+	CodeSafetyCheck = 6  // a guard stopped the run, or it is not approved
+	CodeLimit       = 7  // a budget or a time window ended the run
 	CodeNoSuch      = 10 // no such run or state
 	CodeInUse       = 11 // the state is in use
 	CodeAuth        = 12 // authentication
@@ -117,22 +117,22 @@ func FailureOf(err error) Failure {
 	case errors.Is(err, migrate.ErrStopped), errors.Is(err, ErrInterrupted):
 		f.Code, f.Hint = CodeInterrupted, "run the same command again to go on where it stopped"
 	case errors.Is(err, ErrWindow):
-		f.Code, f.Hint = CodeBudget, "run the same command again to go on where it stopped"
-	case isBudget(err, &f.Hint):
-		f.Code = CodeBudget
+		f.Code, f.Hint = CodeLimit, "run the same command again to go on where it stopped"
+	case isLimit(err, &f.Hint):
+		f.Code = CodeLimit
 	case isSpent(err):
-		f.Code = CodeBudget
+		f.Code = CodeLimit
 		f.Hint = OrHint(f.Hint, "what was proposed so far is kept; run it again with more --max-credits to go on")
 	case isAIAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check what opens the AI content service: assetferry help enrich")
 	case errors.Is(err, enrich.ErrNoSurvey):
-		f.Hint = "assetferry enrich survey makes one"
+		f.Hint = "assetferry enrich audit makes one"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
-		f.Code, f.Hint = CodeGuard, sources.EmptyHint+"; if it is meant to be empty, there is nothing to do"
-	case isGuard(err):
-		f.Code = CodeGuard
+		f.Code, f.Hint = CodeSafetyCheck, sources.EmptyHint+"; if it is meant to be empty, there is nothing to do"
+	case isSafetyCheck(err):
+		f.Code = CodeSafetyCheck
 	case isUsage(err):
 		f.Code = CodeUsage
 	case errors.Is(err, ownership.ErrInUse):
@@ -144,7 +144,7 @@ func FailureOf(err error) Failure {
 	case errors.Is(err, state.ErrPruned):
 		f.Code, f.Hint = CodeNoSuch, "keep_runs says how long the items of runs are kept; what it created is listed by urls --run, and can be trashed by hand"
 	case errors.Is(err, state.ErrForeign):
-		f.Hint = "name another file with --state, or if it was one: assetferry help journal tells how to restore the backup; the file was left as it is"
+		f.Hint = "name another file with --state, or if it was one: assetferry help state tells how to restore the backup; the file was left as it is"
 	case errors.Is(err, state.ErrNewer):
 		f.Hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
 	case errors.Is(err, state.ErrOlder):
@@ -158,7 +158,7 @@ func FailureOf(err error) Failure {
 
 // Classes are what programs call the exit codes in the error line of --json.
 var Classes = map[int]string{
-	CodeError: "error", CodeUsage: "usage", CodeGuard: "guard", CodeBudget: "budget", CodeNoSuch: "no-such-run-or-state",
+	CodeError: "error", CodeUsage: "usage", CodeSafetyCheck: "guard", CodeLimit: "budget", CodeNoSuch: "not_found",
 	CodeInUse: "in-use", CodeAuth: "authentication", CodeInterrupted: "interrupted",
 	CodeItems: "items", CodeDifference: "difference", CodeChanges: "changes",
 }
@@ -168,14 +168,14 @@ func isEmptySource(err error) bool {
 	return ok
 }
 
-func isGuard(err error) bool {
-	_, ok := errors.AsType[*migrate.GuardError](err)
+func isSafetyCheck(err error) bool {
+	_, ok := errors.AsType[*migrate.SafetyCheckError](err)
 	return ok
 }
 
-// isBudget reports whether the requests are used up, and until when.
-func isBudget(err error, hint *string) bool {
-	e, ok := errors.AsType[*pace.BudgetError](err)
+// isLimit reports whether the requests are used up, and until when.
+func isLimit(err error, hint *string) bool {
+	e, ok := errors.AsType[*ratelimit.RequestLimitError](err)
 	if ok {
 		*hint = e.Hint()
 	}
@@ -236,7 +236,7 @@ func OrHint(hint, otherwise string) string {
 
 // Worse chooses between two exit codes: what a person has to know first.
 func Worse(a, b int) int {
-	for _, code := range []int{CodeInterrupted, CodeAuth, CodeError, CodeGuard, CodeBudget, CodeItems} {
+	for _, code := range []int{CodeInterrupted, CodeAuth, CodeError, CodeSafetyCheck, CodeLimit, CodeItems} {
 		if a == code || b == code {
 			return code
 		}

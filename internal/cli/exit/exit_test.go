@@ -13,7 +13,7 @@ import (
 )
 
 func TestWorse(t *testing.T) {
-	order := []int{CodeInterrupted, CodeAuth, CodeError, CodeGuard, CodeItems, CodeDone}
+	order := []int{CodeInterrupted, CodeAuth, CodeError, CodeSafetyCheck, CodeItems, CodeDone}
 	for i, a := range order {
 		for _, b := range order[i:] {
 			if Worse(a, b) != a || Worse(b, a) != a {
@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", state.ErrNewer), CodeError},
 		{fmt.Errorf("x: %w", state.ErrOlder), CodeError},
 		{errors.Join(errors.New("x"), migrate.ErrStopped), CodeInterrupted},
-		{&Error{Code: CodeGuard, err: errors.New("x")}, CodeGuard},
+		{&Error{Code: CodeSafetyCheck, err: errors.New("x")}, CodeSafetyCheck},
 	} {
 		f := FailureOf(test.err)
 		if f.Code != test.code || f.Class == "" {

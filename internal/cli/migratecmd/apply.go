@@ -81,7 +81,7 @@ finished, the same command tries again what failed.
 	flags.StringVar(&by, "approved-by", "", "record this `name` as the approver, as stated by the account that runs this (default: no approver is recorded)")
 	addApplyFlags(flags, &o)
 	command.AddApprovalFlags(flags)
-	flags.BoolVar(&o.retryParked, "retry-parked", false, retryParkedHelp)
+	flags.BoolVar(&o.retryExhausted, "retry-exhausted", false, retryExhaustedHelp)
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
 	addSendingFlags(flags, &o)
@@ -98,9 +98,9 @@ func openApproved(f *command.Factory, name string) (*approvedPlan, error) {
 	}
 	f.CloseLater(file.Close)
 	f.PlanFile = name
-	if file.Unmatched > 0 {
-		return nil, exit.With(exit.CodeGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", ui.Counted(file.Unmatched, "object")),
-			"plan again with --unmatched skip or create, or after the extensions are allowed in a category of the service")
+	if file.Unsupported > 0 {
+		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", ui.Counted(file.Unsupported, "object")),
+			"plan again with --unsupported skip or create, or after the extensions are allowed in a category of the service")
 	}
 	return &approvedPlan{File: file, name: name}, nil
 }
@@ -118,7 +118,7 @@ func (p *approvedPlan) describesBy(now migrate.Rules) error {
 	if was := p.Head.Rules; now.Mapping == was.Mapping && now.Places == was.Places {
 		return nil
 	}
-	return exit.With(exit.CodeGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
 		"give apply the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again")
 }
 
@@ -127,7 +127,7 @@ func (p *approvedPlan) hasTable(checksum string) error {
 	if p == nil || p.Head.Metadata == checksum {
 		return nil
 	}
-	return exit.With(exit.CodeGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
 		"give apply the --metadata of the plan, or plan again")
 }
 

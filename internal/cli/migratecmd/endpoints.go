@@ -28,7 +28,7 @@ type endpoints struct {
 	source  sources.Source
 	address string // of the source, whatever its name in the journal
 	dest    *command.Destination
-	journal *state.Store
+	store   *state.Store
 	pair    state.Pair
 	rules   migrate.Rules
 	asked   outcome.Asked
@@ -78,13 +78,13 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return nil, err
 	}
 	f.PrintLoss(path)
-	if s.journal, err = f.OpenState(ctx, path); err != nil {
+	if s.store, err = f.OpenState(ctx, path); err != nil {
 		return nil, err
 	}
-	if s.pair, err = s.journal.Pair(ctx, cmp.Or(f.Settings.SourceName, s.address), s.dest.Identity(), s.dest.URL); err != nil {
+	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.address), s.dest.Identity(), s.dest.URL); err != nil {
 		return nil, err
 	}
-	f.StartMeter(ctx, s.dest, s.journal)
+	f.StartMeter(ctx, s.dest, s.store)
 	if err := s.notePurpose(ctx); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 	}
 	trusts(f, source)
 	f.FollowsCategories(rules, source)
-	rules.Mapping, rules.Places = mappingDigests(f)
+	rules.Mapping, rules.Places = mappingChecksums(f)
 	return source, nil
 }
 
@@ -169,7 +169,7 @@ func (s *endpoints) notePurpose(ctx context.Context) error {
 		return nil
 	}
 	s.pair.Purpose = purpose
-	return s.journal.SavePurpose(ctx, s.pair.ID, purpose)
+	return s.store.SavePurpose(ctx, s.pair.ID, purpose)
 }
 
 // command is the one that carries out what the rules ask for.
@@ -192,19 +192,19 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 	if err != nil {
 		return state.Run{}, err
 	}
-	run, err := s.journal.Begin(ctx, s.pair, command, rules)
+	run, err := s.store.Begin(ctx, s.pair, command, rules)
 	if err != nil || command != "apply" {
 		return run, err
 	}
-	if err := s.journal.SetApprovedPlan(ctx, run.Num, s.approved.Hash); err != nil {
+	if err := s.store.SetApprovedPlan(ctx, run.Num, s.approved.Hash); err != nil {
 		return run, err
 	}
-	return s.journal.Run(ctx, run.ID)
+	return s.store.Run(ctx, run.ID)
 }
 
 func (s *endpoints) deps(f *command.Factory, w migrate.Observer) migrate.Deps {
 	d := migrate.Deps{
-		Source: s.source, Dest: s.dest.Client, State: s.journal, Watch: w, Log: f.Out.Log(),
+		Source: s.source, Dest: s.dest.Client, State: s.store, Watch: w, Log: f.Out.Log(),
 		Now: s.dest.Now, Mapping: f.Settings.NewMapping(),
 	}
 	if s.metadata != nil {
@@ -213,10 +213,10 @@ func (s *endpoints) deps(f *command.Factory, w migrate.Observer) migrate.Deps {
 	return d
 }
 
-// mappingDigests are those of the mapping, and of what in it says where objects go.
-func mappingDigests(f *command.Factory) (all, places string) {
+// mappingChecksums are those of the mapping, and of what in it says where objects go.
+func mappingChecksums(f *command.Factory) (all, places string) {
 	m := f.Settings.NewMapping()
-	return m.Digest(), m.PlaceDigest()
+	return m.Checksum(), m.PlaceChecksum()
 }
 
 // PlanRules puts together what shapes the plan.
@@ -224,13 +224,13 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 	c := f.Settings
 	r := migrate.Rules{
 		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
-		CategoryBy: c.CategoryBy, Category: c.Category, Unmatched: c.Unmatched,
+		CategoryBy: c.CategoryBy, Category: c.Category, Unsupported: c.Unsupported,
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
 	}
 	if err := fallbackRule(f, &r); err != nil {
 		return r, err
 	}
-	r.Mapping, r.Places = mappingDigests(f)
+	r.Mapping, r.Places = mappingChecksums(f)
 	if c.Duplicates != "keep" { // which is no rule, so that runs of earlier versions have the same ones
 		r.Duplicates = c.Duplicates
 	}
@@ -257,7 +257,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 // oneCategoryRule lets one of two rules that contradict each other have its way:
 // the one that was given more immediately.
 func oneCategoryRule(f *command.Factory, r *migrate.Rules) error {
-	named, by := f.Settings.Origin("category"), f.Settings.Origin("category_by")
+	named, by := f.Settings.SourceOf("category"), f.Settings.SourceOf("category_by")
 	switch {
 	case named == config.FromDefault || by == config.FromDefault:
 	case named > by:
@@ -305,10 +305,10 @@ func fallbackRule(f *command.Factory, r *migrate.Rules) error {
 	switch c := f.Settings; {
 	case c.FallbackCategory != "" && !migrate.IsCategoryName(c.FallbackCategory):
 		return exit.Usage(errors.New("--fallback-category: not the name of a category"), "name one with 1 to 256 characters, not all of them spaces")
-	case c.Unmatched == "create":
+	case c.Unsupported == "create":
 		r.FallbackCategory = c.FallbackCategory
-	case c.Origin("fallback_category") == config.FromFlag:
-		return exit.Usage(fmt.Errorf("--fallback-category needs --unmatched create; it is %s", c.Unmatched), "add --unmatched create")
+	case c.SourceOf("fallback_category") == config.FromFlag:
+		return exit.Usage(fmt.Errorf("--fallback-category needs --unsupported create; it is %s", c.Unsupported), "add --unsupported create")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/export"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -92,7 +92,7 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Out.Notef("Source       %s", dest)
 	f.Out.Notef("Destination  %s", ui.Sanitize(place))
 	told := &exportTold{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
-	limit := pace.NewBandwidth(f.Settings.Bandwidth, clock.Now)
+	limit := ratelimit.NewBandwidth(f.Settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
 		Stop: f.Stop, Outcome: told.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },

@@ -22,7 +22,7 @@ func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	case probed:
 		more, err = probeObjects(ctx, f, s, plan)
 	case s.source.Traits().ContentTags:
-		more, err = preflight.EqualTags(ctx, s.journal, plan.Run.Num)
+		more, err = preflight.EqualTags(ctx, s.store, plan.Run.Num)
 	}
 	found = append(found, preflight.Doubled(plan.Doubled)...)
 	return preflight.Sorted(append(found, more...)), err
@@ -30,7 +30,7 @@ func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 
 // survey looks through the items of a plan.
 func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
-	categories, err := s.journal.Categories(ctx, s.pair.Destination)
+	categories, err := s.store.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.
 	survey := preflight.NewSurvey(preflight.Options{
 		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
 	})
-	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
+	for i, err := range s.store.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.
 
 // probeObjects looks into the objects of a plan, and says before how much that is to read.
 func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
-	p := preflight.NewProbe(s.source, s.journal, plan.Limits.MaxMegapixels)
+	p := preflight.NewProbe(s.source, s.store, plan.Limits.MaxMegapixels)
 	p.Concurrency, p.Progress = f.Settings.Concurrency, f.Out.Progress().Add
 	objects, bytes, err := p.Begin(ctx, plan.Run.Num)
 	if err != nil {

@@ -80,8 +80,8 @@ func openMetadata(f *command.Factory) (*metadata.Table, error) {
 // trusts has nothing looked for in contents where their source tells all there is to tell,
 // unless somebody says where to look: what people or rules left out would be found again.
 func trusts(f *command.Factory, s sources.Source) {
-	if s.Traits().Complete && f.Settings.Origin("precedence") == config.FromDefault && f.Settings.Origin("ignore_metadata") == config.FromDefault {
-		f.Settings.Ignored = []metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+	if s.Traits().Complete && f.Settings.SourceOf("precedence") == config.FromDefault && f.Settings.SourceOf("ignore_metadata") == config.FromDefault {
+		f.Settings.Ignored = []metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 	}
 }
 
@@ -108,7 +108,7 @@ func printTable(ctx context.Context, f *command.Factory, s *endpoints, run state
 		return false, nil
 	}
 	lost := 0
-	if applied || !t.AsksForDigests() {
+	if applied || !t.AsksForChecksums() {
 		if lost, err = printLost(ctx, f, s, run); err != nil {
 			return false, err
 		}
@@ -151,7 +151,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 		_, _, err := s.metadata.Describe(o)
 		return err
 	}
-	for i, err := range s.journal.Items(ctx, run.Num) {
+	for i, err := range s.store.Items(ctx, run.Num) {
 		if err == nil {
 			err = meet(metadata.Identity{Key: string(i.Key)})
 		}
@@ -159,15 +159,15 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 			return err
 		}
 	}
-	for r, err := range s.journal.Receipts(ctx, s.pair.ID, "") {
+	for r, err := range s.store.Receipts(ctx, s.pair.ID, "") {
 		if err == nil {
-			err = meet(metadata.Identity{Key: string(r.Key), Digest: r.Digest})
+			err = meet(metadata.Identity{Key: string(r.Key), Checksum: r.Checksum})
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for d, err := range s.journal.Described(ctx, s.pair.ID, "") {
+	for d, err := range s.store.Described(ctx, s.pair.ID, "") {
 		var given metadata.Found
 		if err == nil {
 			given, err = metadata.DecodeFound(d.Given)

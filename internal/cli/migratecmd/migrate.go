@@ -26,13 +26,13 @@ import (
 
 // MigrateOptions are the flags of the commands that plan and carry it out.
 type MigrateOptions struct {
-	command                      string // migrate, adopt or sync
-	dryRun, restart, retryParked bool
-	output                       string
-	approved                     *approvedPlan  // by apply
-	approver                     state.Approver // zero: none is known
-	settle                       time.Duration
-	sync                         SyncOptions
+	command                         string // migrate, adopt or sync
+	dryRun, restart, retryExhausted bool
+	output                          string
+	approved                        *approvedPlan  // by apply
+	approver                        state.Approver // zero: none is known
+	settle                          time.Duration
+	sync                            SyncOptions
 }
 
 // NewMigrateCommand makes assetferry migrate.
@@ -58,7 +58,7 @@ The first interrupt finishes what has begun, the second aborts it.
 	addApplyFlags(flags, &o)
 	addOutputFlag(flags, &o.output)
 	addSelectionFlags(flags)
-	addCreateFlags(flags, &o.retryParked)
+	addCreateFlags(flags, &o.retryExhausted)
 	addSendingFlags(flags, &o)
 	return c
 }
@@ -101,14 +101,14 @@ func addApplyFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addRunStatusFlags(f)
 }
 
-const retryParkedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
+const retryExhaustedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
 
 // addCreateFlags adds what decides which assets a plan creates.
-func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
+func addCreateFlags(f *pflag.FlagSet, retryExhausted *bool) {
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
-	cmdline.Setting(f, "unmatched", "`policy` for extensions that no category allows")
-	cmdline.Setting(f, "fallback-category", "with --unmatched create: category of this `name` for what no category allows; names without an extension get .bin")
-	f.BoolVar(retryParked, "retry-parked", false, retryParkedHelp)
+	cmdline.Setting(f, "unsupported", "`policy` for extensions that no category allows")
+	cmdline.Setting(f, "fallback-category", "with --unsupported create: category of this `name` for what no category allows; names without an extension get .bin")
+	f.BoolVar(retryExhausted, "retry-exhausted", false, retryExhaustedHelp)
 }
 
 // addSendingFlags adds how assets are sent.
@@ -116,19 +116,19 @@ func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	cmdline.Setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
 	addDescribingFlags(f)
 	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
-	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
+	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
 
 func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o MigrateOptions) error {
-	if cmd.Flags().Changed("settle-time") && o.settle <= 0 {
-		return exit.Usage(errors.New("--settle-time must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
+	if cmd.Flags().Changed("confirm-timeout") && o.settle <= 0 {
+		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
 	}
 	if err := cmdline.Together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
 		return err
 	}
 	if o.dryRun {
-		return runPlan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
+		return runPlan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryExhausted: o.retryExhausted, output: o.output, approved: o.approved, sync: o.sync})
 	}
 	if o.output != "" {
 		return exit.Usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
@@ -166,10 +166,10 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if s.dest.Approver.Name != "" {
 		o.approver = s.dest.Approver
 	}
-	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, o.approver); err != nil {
+	if run, err = outcome.NoteApprover(ctx, f, s.store, run, o.approver); err != nil {
 		return err
 	}
-	planner := planner(f, s, o.settle, o.retryParked)
+	planner := planner(f, s, o.settle, o.retryExhausted)
 	guard(f, planner, o.sync)
 	planner.Describes = applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
@@ -194,7 +194,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if o.approved == nil { // else they were looked at before it was approved
 		printLosses(f, s, plan.Tallies, source)
 	}
-	printDoubts(f, plan.Tallies, applier)
+	printUnconfirmed(f, plan.Tallies, applier)
 	failure := carryOut(ctx, f, applier.Apply, plan.Run)
 	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
 }
@@ -202,10 +202,10 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 // refused shows why a plan must not be carried out, and is nil for one that may be.
 func refused(f *command.Factory, s *endpoints, plan migrate.Plan) error {
 	if plan.Blocked(s.rules) {
-		showUnmatched(f, plan)
+		showUnsupported(f, plan)
 		return unmatched(plan)
 	}
-	return showGuards(f, plan)
+	return showSafetyChecks(f, plan)
 }
 
 // carryOut has a plan carried out, which a first interrupt ends in good order, and gives
@@ -228,7 +228,7 @@ func carryOut(ctx context.Context, f *command.Factory, apply func(context.Contex
 func applier(f *command.Factory, s *endpoints, o MigrateOptions) *apply.Applier {
 	applier := apply.New(s.deps(f, f.Watch()), s.dest.Client)
 	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
-	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.journal.FormerAlive()
+	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.store.FormerAlive()
 	applier.ConfirmTimeout, applier.ResponseTimeout = settleTimes(o.settle, s.dest.Profile.ListingDelay)
 	return applier
 }
@@ -245,11 +245,11 @@ func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duratio
 
 // conclude tells what became of a run, from the journal alone.
 func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, began time.Time, failure error) error {
-	run, err := s.journal.Run(ctx, id)
+	run, err := s.store.Run(ctx, id)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	tallies, err := s.journal.Tallies(ctx, run.Num)
+	tallies, err := s.store.Tallies(ctx, run.Num)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
@@ -258,20 +258,20 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 		return errors.Join(failure, err)
 	}
 	if failure == nil && !run.Open() {
-		f.Prune(ctx, s.journal)
+		f.Prune(ctx, s.store)
 	}
 	if failure == nil || failure == exit.ErrWindow { // else it is gone on with, or looked into, at once
-		f.BackUp(ctx, s.journal)
+		f.BackUp(ctx, s.store)
 	}
 	switch {
 	case failure != nil:
 		return failure
 	case run.Stopped != "":
-		return exit.With(exit.CodeGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
+		return exit.With(exit.CodeSafetyCheck, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
 	case outcome.ExitOf(tallies) == exit.CodeDone && !wrong:
 		return nil
 	}
-	steps, err := outcome.StepsAfter(ctx, s.journal, run, tallies)
+	steps, err := outcome.StepsAfter(ctx, s.store, run, tallies)
 	if err != nil {
 		return err
 	}
@@ -283,8 +283,8 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 
 // printEnd shows what became of a run, and reports whether rows of the metadata table are wrong.
 func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (wrong bool, err error) {
-	if err := showProblems(ctx, f, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
-		state.ItemParked, state.ItemConflict); err != nil {
+	if err := showProblems(ctx, f, s, run.Num, state.ItemUnconfirmed, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged,
+		state.ItemRetriesExhausted, state.ItemConflict); err != nil {
 		return false, err
 	}
 	took := time.Since(began)
@@ -299,13 +299,13 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 		if wrong, err = printTable(ctx, f, s, run, !run.Open()); err != nil {
 			return wrong, err
 		}
-		if names, err = countNames(ctx, f, s.journal, run); err != nil {
+		if names, err = countNames(ctx, f, s.store, run); err != nil {
 			return wrong, err
 		}
 		sent = fmt.Sprintf("; %s sent", ui.Bytes(outcome.BytesSent(tallies)))
 	}
 	items := outcome.Describe(tallies)
-	skips, err := outcome.SkippedText(ctx, s.journal, run, tallies)
+	skips, err := outcome.SkippedText(ctx, s.store, run, tallies)
 	if err != nil {
 		return wrong, err
 	}
@@ -332,8 +332,8 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 
 // countNames counts the assets whose names differ from the source, by whichever runs, and says
 // so with one of them; "" if there are none.
-func countNames(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (line string, err error) {
-	for r, err := range migrate.RenamedAssets(ctx, journal, run.Pair.ID) {
+func countNames(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (line string, err error) {
+	for r, err := range migrate.RenamedAssets(ctx, store, run.Pair.ID) {
 		if err != nil {
 			return "", err
 		}
@@ -355,12 +355,12 @@ func countNames(ctx context.Context, f *command.Factory, journal *state.Store, r
 func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int64, worstFirst ...state.ItemState) error {
 	shown, more := 0, 0
 	for _, worst := range worstFirst {
-		for i, err := range s.journal.Items(ctx, run, worst) {
+		for i, err := range s.store.Items(ctx, run, worst) {
 			if err != nil {
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				f.Out.Event("item", event.Item{Key: string(i.Key), Origin: command.Origin(i), Action: string(i.Action), State: string(i.State), Error: exit.OrHint(i.Error, i.Reason)})
+				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Error: exit.OrHint(i.Error, i.Reason)})
 			}
 			if shown == outcome.ShownProblems && !f.Out.Verbose() {
 				more++
@@ -379,14 +379,14 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 // resumeOrBegin gets the run to work with: the unfinished one, or a new one.
 func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, o MigrateOptions) (state.Run, error) {
 	now := clock.Now()
-	run, decided, err := command.DecideRun(ctx, s.journal, s.pair,
+	run, decided, err := command.DecideRun(ctx, s.store, s.pair,
 		migrate.RunSituation{Command: o.command, Rules: s.rules, PlanHash: o.approved.hash(), Restart: o.restart, Now: now})
 	if err != nil {
 		return run, err
 	}
 	switch decided.Step {
 	case migrate.StepRefuse:
-		return run, refuseRun(ctx, f, s.journal, run, decided)
+		return run, refuseRun(ctx, f, s.store, run, decided)
 	case migrate.StepSupersede:
 		if err := giveUp(ctx, f, s, applier, run, decided); err != nil {
 			return run, err
@@ -416,7 +416,7 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 }
 
 // refuseRun is the error of a command that has to leave the unfinished run alone.
-func refuseRun(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, decided migrate.RunDecision) error {
+func refuseRun(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, decided migrate.RunDecision) error {
 	switch decided.Why {
 	case migrate.WhyOtherPlan:
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), finishOrGiveUp(f, run))
@@ -424,7 +424,7 @@ func refuseRun(ctx context.Context, f *command.Factory, journal *state.Store, ru
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
 			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run)))
 	}
-	waits, err := inTheWay(ctx, f, journal, run)
+	waits, err := inTheWay(ctx, f, store, run)
 	if err != nil {
 		return err
 	}
@@ -434,12 +434,12 @@ func refuseRun(ctx context.Context, f *command.Factory, journal *state.Store, ru
 	return waits
 }
 
-// printDoubts says what the end of the former process left open, and why that may
+// printUnconfirmed says what the end of the former process left open, and why that may
 // keep a run from ending for a while. What is moved or trashed does not.
-func printDoubts(f *command.Factory, tallies []state.Tally, applier *apply.Applier) {
+func printUnconfirmed(f *command.Factory, tallies []state.Tally, applier *apply.Applier) {
 	var open int64
 	for _, t := range tallies {
-		if (t.State == state.ItemSending || t.State == state.ItemInDoubt) && t.Action != state.Move && t.Action != state.Trash {
+		if (t.State == state.ItemSending || t.State == state.ItemUnconfirmed) && t.Action != state.Move && t.Action != state.Trash {
 			open += t.Objects
 		}
 	}
@@ -453,10 +453,10 @@ func printDoubts(f *command.Factory, tallies []state.Tally, applier *apply.Appli
 // before anything was sent, and what stopped it may have been set right at the
 // destination.
 func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (state.Run, error) {
-	if err := s.journal.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
+	if err := s.store.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
 		return run, err
 	}
-	return s.journal.Run(ctx, run.ID)
+	return s.store.Run(ctx, run.ID)
 }
 
 // giveUp ends a run that is not finished, after finding out what became of its items.
@@ -467,34 +467,34 @@ func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *appl
 	if run.State == state.Applying && decided.Why == migrate.WhyOtherRules {
 		f.Out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(decided.Differences, "; "))
 	}
-	if err := settleDoubts(ctx, applier, run); err != nil {
+	if err := confirmUploads(ctx, applier, run); err != nil {
 		return err
 	}
-	if err := s.journal.Supersede(ctx, run.Num); err != nil {
-		return stillInDoubt(run, err)
+	if err := s.store.Supersede(ctx, run.Num); err != nil {
+		return stillUnconfirmed(run, err)
 	}
 	f.Out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
 	return nil
 }
 
 func relist(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, run state.Run) (state.Run, error) {
-	if err := settleDoubts(ctx, applier, run); err != nil {
+	if err := confirmUploads(ctx, applier, run); err != nil {
 		return run, err
 	}
-	if err := s.journal.Relist(ctx, run.Num); err != nil {
-		return run, stillInDoubt(run, err)
+	if err := s.store.Relist(ctx, run.Num); err != nil {
+		return run, stillUnconfirmed(run, err)
 	}
-	return s.journal.Run(ctx, run.ID)
+	return s.store.Run(ctx, run.ID)
 }
 
-func settleDoubts(ctx context.Context, applier *apply.Applier, run state.Run) error {
+func confirmUploads(ctx context.Context, applier *apply.Applier, run state.Run) error {
 	if run.State != state.Applying {
 		return nil
 	}
-	return applier.SettleDoubts(ctx, run)
+	return applier.ConfirmUploads(ctx, run)
 }
 
-func stillInDoubt(run state.Run, err error) error {
+func stillUnconfirmed(run state.Run, err error) error {
 	if !errors.Is(err, state.ErrConflict) {
 		return err
 	}

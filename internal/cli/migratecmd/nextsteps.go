@@ -17,9 +17,9 @@ func printNothingMatches(f *command.Factory, p migrate.Plan, r migrate.Rules) {
 	for _, t := range p.Tallies {
 		all += t.Objects
 		switch migrate.Reason(t.Reason) {
-		case migrate.ReasonFiltered:
+		case migrate.ReasonExcluded:
 			filtered += t.Objects
-		case migrate.ReasonJunk:
+		case migrate.ReasonSystemFile:
 			junk += t.Objects
 		}
 	}
@@ -43,7 +43,7 @@ func printNewCategory(ctx context.Context, f *command.Factory, s *endpoints, p m
 	if !slices.ContainsFunc(p.Categories, isIt) {
 		return nil
 	}
-	known, err := s.journal.Categories(ctx, s.pair.Destination)
+	known, err := s.store.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return err
 	}

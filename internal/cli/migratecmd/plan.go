@@ -65,7 +65,7 @@ kind is in the plan, and there is something to do.
 	flags.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(flags)
-	addCreateFlags(flags, &o.retryParked)
+	addCreateFlags(flags, &o.retryExhausted)
 	addDescribingFlags(flags)
 	command.AddLimitFlags(flags)
 	flags.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
@@ -74,12 +74,12 @@ kind is in the plan, and there is something to do.
 }
 
 type planOptions struct {
-	exitCode, adoptOnly, retryParked bool
-	probe                            bool
-	explain                          string // the key of the object whose mapping is explained
-	output                           string // a file to write the plan into
-	sync                             SyncOptions
-	approved                         *approvedPlan
+	exitCode, adoptOnly, retryExhausted bool
+	probe                               bool
+	explain                             string // the key of the object whose mapping is explained
+	output                              string // a file to write the plan into
+	sync                                SyncOptions
+	approved                            *approvedPlan
 }
 
 func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o planOptions) error {
@@ -110,7 +110,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if err != nil {
 		return err
 	}
-	planner := planner(f, s, 0, o.retryParked)
+	planner := planner(f, s, 0, o.retryExhausted)
 	guard(f, planner, o.sync)
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
@@ -128,7 +128,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	f.Out.Printf("%s Nothing was sent.", planned(plan))
-	if err := printForecast(ctx, f, s, plan, source); err != nil {
+	if err := printEstimate(ctx, f, s, plan, source); err != nil {
 		return err
 	}
 	if err := showDrift(ctx, f, s, plan); err != nil {
@@ -156,13 +156,13 @@ func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 		return err
 	}
 	showFindings(f, findings)
-	showUnmatched(f, plan)
+	showUnsupported(f, plan)
 	return nil
 }
 
 // noteUnfinished says that a run is not finished, which its command would carry on first.
 func noteUnfinished(ctx context.Context, f *command.Factory, s *endpoints) error {
-	open, decided, err := command.DecideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
+	open, decided, err := command.DecideRun(ctx, s.store, s.pair, migrate.RunSituation{Command: "plan"})
 	if err == nil && decided.Why == migrate.WhyOtherRun {
 		f.Out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
 	}
@@ -183,7 +183,7 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
 	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
-		return showGuards(f, plan)
+		return showSafetyChecks(f, plan)
 	case outcome.ExitOf(plan.Tallies) != exit.CodeDone: // as the run that carries it out would
 		return exit.Said(exit.CodeItems)
 	case o.exitCode && hasChanges(plan.Tallies):
@@ -194,10 +194,10 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 
 // introduce says where from, where to and where the journal is.
 func introduce(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.journal.Path())
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.store.Path())
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
-	f.Out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
+	f.Out.Notef("Journal      %s", ui.Sanitize(s.store.Path()))
 	introduceMetadata(f, s.metadata)
 	s.approved.introduce(f)
 }
@@ -207,12 +207,12 @@ func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 	if !f.Out.JSON() && !f.Out.Verbose() {
 		return nil
 	}
-	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
+	for i, err := range s.store.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return err
 		}
 		showDecision(f, event.Plan{
-			Key: string(i.Key), Origin: command.Origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
 	}
@@ -231,7 +231,7 @@ func wrongWith(i state.Item) string {
 func showUnchanged(f *command.Factory, r state.Receipt) {
 	dir, _ := r.Key.Split()
 	showDecision(f, event.Plan{
-		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
+		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonUnchanged),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }
@@ -239,8 +239,8 @@ func showUnchanged(f *command.Factory, r state.Receipt) {
 func showDecision(f *command.Factory, l event.Plan) {
 	f.Out.Event("plan", l)
 	key := ui.Sanitize(l.Key)
-	if l.Origin != "" {
-		key = ui.Sanitize(l.Origin) + " -> " + key
+	if l.PreviousKey != "" {
+		key = ui.Sanitize(l.PreviousKey) + " -> " + key
 	}
 	why := l.Reason
 	if l.Error != "" {
@@ -250,9 +250,9 @@ func showDecision(f *command.Factory, l event.Plan) {
 }
 
 // planner makes what makes a plan; settle is as for settleTimes.
-func planner(f *command.Factory, s *endpoints, settle time.Duration, retryParked bool) *plan.Planner {
+func planner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
-	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, f.Settings.Concurrency, s.journal.FormerAlive()
+	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
 	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	_, p.ResponseTimeout = settleTimes(settle, s.dest.Profile.ListingDelay)
 	return p
@@ -292,8 +292,8 @@ func showPlan(f *command.Factory, p migrate.Plan) {
 		}
 		f.Out.Printf("New %s %q for %s", kind, ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
-	if p.Gone > 0 && !keepsInStep(p.Run) {
-		f.Out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", ui.Counted(p.Gone, "object"))
+	if p.Deleted > 0 && !keepsInStep(p.Run) {
+		f.Out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", ui.Counted(p.Deleted, "object"))
 	}
 	if p.Hidden > 0 {
 		f.Out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
@@ -318,16 +318,16 @@ func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, 
 // shownExtensions is how many extensions a person is shown that no category allows.
 const shownExtensions = 20
 
-// showUnmatched tells which extensions no category allows, on stderr: it is a
+// showUnsupported tells which extensions no category allows, on stderr: it is a
 // diagnosis.
-func showUnmatched(f *command.Factory, p migrate.Plan) {
-	if len(p.Unmatched) == 0 {
+func showUnsupported(f *command.Factory, p migrate.Plan) {
+	if len(p.Unsupported) == 0 {
 		return
 	}
 	var rows [][]string
-	for n, u := range p.Unmatched {
+	for n, u := range p.Unsupported {
 		if n == shownExtensions && !f.Out.Verbose() {
-			rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(int64(len(p.Unmatched)-n)))})
+			rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(int64(len(p.Unsupported)-n)))})
 			break
 		}
 		name := u.Extension
@@ -342,7 +342,7 @@ func showUnmatched(f *command.Factory, p migrate.Plan) {
 func hasChanges(tallies []state.Tally) bool {
 	for _, t := range tallies {
 		switch t.Action {
-		case state.Create, state.Replace, state.Describe, state.Move, state.Trash:
+		case state.Create, state.Replace, state.UpdateMetadata, state.Move, state.Trash:
 			return true
 		}
 	}
@@ -360,13 +360,13 @@ func planned(p migrate.Plan) string {
 			drifted += t.Objects
 		case t.Action == state.Create:
 			created, bytes = created+t.Objects, bytes+t.Bytes
-		case t.Action == state.Adopt && t.Reason == string(migrate.ReasonJoined):
+		case t.Action == state.Adopt && t.Reason == string(migrate.ReasonIdenticalObject):
 			shared += t.Objects
 		case t.Action == state.Adopt:
 			adopted += t.Objects
 		case t.Action == state.Replace:
 			replaced, rewritten = replaced+t.Objects, rewritten+t.Bytes
-		case t.Action == state.Describe:
+		case t.Action == state.UpdateMetadata:
 			described += t.Objects
 		case t.Action == state.Move:
 			moved += t.Objects
@@ -394,19 +394,19 @@ func planned(p migrate.Plan) string {
 // unmatched stops a command before anything is sent.
 func unmatched(plan migrate.Plan) error {
 	var n int64
-	for _, u := range plan.Unmatched {
+	for _, u := range plan.Unsupported {
 		n += u.Objects
 	}
-	return exit.With(exit.CodeGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", ui.Counted(n, "object")),
-		unmatchedHint(plan))
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s with an extension that no category allows; nothing was sent", ui.Counted(n, "object")),
+		unsupportedHint(plan))
 }
 
-// unmatchedHint says what helps. A category is a list of extensions, so that files without
+// unsupportedHint says what helps. A category is a list of extensions, so that files without
 // one need the fallback category.
-func unmatchedHint(plan migrate.Plan) string {
-	create := "have a category made with --unmatched create"
-	if slices.ContainsFunc(plan.Unmatched, func(u migrate.ExtensionTally) bool { return !migrate.ValidExtension(u.Extension) }) {
+func unsupportedHint(plan migrate.Plan) string {
+	create := "have a category made with --unsupported create"
+	if slices.ContainsFunc(plan.Unsupported, func(u migrate.ExtensionTally) bool { return !migrate.ValidExtension(u.Extension) }) {
 		create += " --fallback-category NAME (which adds .bin to names without an extension)"
 	}
-	return "leave them out with --unmatched skip, " + create + ", or allow the extensions in a category of the service"
+	return "leave them out with --unsupported skip, " + create + ", or allow the extensions in a category of the service"
 }

@@ -48,7 +48,7 @@ func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *p
 	if name == "" {
 		return nil
 	}
-	known, err := s.journal.Categories(ctx, s.pair.Destination)
+	known, err := s.store.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *p
 	err = command.WriteNew(name, true, func(w io.Writer) error {
 		return approval.Write(w, approval.Plan{
 			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
-			Items: s.journal.Items(ctx, plan.Run.Num),
+			Items: s.store.Items(ctx, plan.Run.Num),
 			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: ownership.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.URL, CategoryNames: names},
 		})
 	})

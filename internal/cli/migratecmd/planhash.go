@@ -53,7 +53,7 @@ func (p *approvedPlan) bind(hash, which string) error {
 	if p.bound = strings.EqualFold(hash, p.Hash); p.bound {
 		return nil
 	}
-	return exit.With(exit.CodeGuard, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
 		"get the file and the hash of the approved plan from its approver")
 }
 

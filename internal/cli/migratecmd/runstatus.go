@@ -61,7 +61,7 @@ func publishStart(ctx context.Context, f *command.Factory, s *endpoints) {
 	}
 	p.Start(ctx, s.pair)
 	f.CloseLater(func() error {
-		if err := p.Load(context.WithoutCancel(ctx), s.journal, s.pair.ID, f.Summary.Run); err != nil {
+		if err := p.Load(context.WithoutCancel(ctx), s.store, s.pair.ID, f.Summary.Run); err != nil {
 			f.Out.Log().Warn("the metrics are not complete", "error", err)
 		}
 		return nil

@@ -30,14 +30,14 @@ func TestSettleTimes(t *testing.T) {
 
 // A run and a plan reckon with the profile of their destination.
 func TestSettleTimesOfAProfile(t *testing.T) {
-	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer journal.Close()
+	defer store.Close()
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
 	d := &command.Destination{Profile: profile.Profile{ListingDelay: 15 * time.Second}}
-	s := &endpoints{dest: d, journal: journal}
+	s := &endpoints{dest: d, store: store}
 	applier := applier(f, s, MigrateOptions{})
 	if want := apply.DefaultConfirmTimeout + 30*time.Second; applier.ConfirmTimeout != want {
 		t.Errorf("it waits %v, want %v", applier.ConfirmTimeout, want)

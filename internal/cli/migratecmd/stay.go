@@ -17,8 +17,8 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/sandbox/datadir"
-	"assetferry/internal/turns"
 	"assetferry/internal/ui"
+	"assetferry/internal/watchloop"
 )
 
 // defaultRescan is how long a command that watches relies on being told of changes.
@@ -47,13 +47,13 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	o.rescan = cmp.Or(o.rescan, defaultRescan)
 	f.Loop = newLoop(f, source, o)
 	var last error // of a turn that ends it
-	f.Loop.Run(ctx, func(ctx context.Context) turns.Verdict {
+	f.Loop.Run(ctx, func(ctx context.Context) watchloop.Verdict {
 		code, interrupted := f.TakeTurn(ctx, do)
 		verdict := verdictOf(code)
 		if interrupted {
-			verdict = turns.Ends
+			verdict = watchloop.Ends
 		}
-		if verdict == turns.Ends {
+		if verdict == watchloop.Ends {
 			last = exit.Said(code)
 		} else if ctx.Err() == nil {
 			printNextRun(f, o, verdict)
@@ -87,15 +87,15 @@ func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
 	return nil
 }
 
-func newLoop(f *command.Factory, source string, o StayOptions) *turns.Loop {
-	options := turns.Options{
+func newLoop(f *command.Factory, source string, o StayOptions) *watchloop.Loop {
+	options := watchloop.Options{
 		Marker: datadir.MarkerFile, Rescan: o.rescan, Log: f.Out.Log(),
 		Tell: func(text string) { f.Out.Log().Warn(text) },
 	}
 	if o.watch {
 		options.Root = source
 	}
-	l := turns.New(options)
+	l := watchloop.New(options)
 	for _, own := range []string{f.Settings.LogFile, f.Settings.Metrics} { // the others as soon as they are known
 		if own != "" {
 			l.Ignore([]string{own})
@@ -106,23 +106,23 @@ func newLoop(f *command.Factory, source string, o StayOptions) *turns.Loop {
 
 // verdictOf says how it goes on after a run. What another run at once would not better is
 // left until the time has come, and what a person has to do something about ends it.
-func verdictOf(code int) turns.Verdict {
+func verdictOf(code int) watchloop.Verdict {
 	switch code {
 	case exit.CodeDone, exit.CodeItems:
-		return turns.Goes
+		return watchloop.Goes
 	case exit.CodeUsage, exit.CodeAuth, exit.CodeInterrupted:
-		return turns.Ends
+		return watchloop.Ends
 	}
-	return turns.Pauses
+	return watchloop.Pauses
 }
 
 // printNextRun says what is waited for.
-func printNextRun(f *command.Factory, o StayOptions, v turns.Verdict) {
+func printNextRun(f *command.Factory, o StayOptions, v watchloop.Verdict) {
 	at := clock.Now().Add(o.rescan).Local().Format(time.DateTime)
 	switch {
 	case !o.watch:
 		f.Out.Notef("The next run is at %s.", at)
-	case v == turns.Pauses:
+	case v == watchloop.Pauses:
 		f.Out.Notef("The next run is at %s, whatever changes until then.", at)
 	default:
 		f.Out.Notef("The next run is when something changes, or at %s.", at)

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"assetferry/internal/cli/exit"
-	"assetferry/internal/turns"
+	"assetferry/internal/watchloop"
 )
 
 func TestVerdicts(t *testing.T) {
-	for code, want := range map[int]turns.Verdict{
-		exit.CodeDone: turns.Goes, exit.CodeItems: turns.Goes, exit.CodeError: turns.Pauses, exit.CodeGuard: turns.Pauses, exit.CodeBudget: turns.Pauses,
-		exit.CodeInUse: turns.Pauses, exit.CodeUsage: turns.Ends, exit.CodeAuth: turns.Ends, exit.CodeInterrupted: turns.Ends,
+	for code, want := range map[int]watchloop.Verdict{
+		exit.CodeDone: watchloop.Goes, exit.CodeItems: watchloop.Goes, exit.CodeError: watchloop.Pauses, exit.CodeSafetyCheck: watchloop.Pauses, exit.CodeLimit: watchloop.Pauses,
+		exit.CodeInUse: watchloop.Pauses, exit.CodeUsage: watchloop.Ends, exit.CodeAuth: watchloop.Ends, exit.CodeInterrupted: watchloop.Ends,
 	} {
 		if got := verdictOf(code); got != want {
 			t.Errorf("after exit code %d: %v, want %v", code, got, want)

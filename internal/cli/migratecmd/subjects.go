@@ -67,7 +67,7 @@ func syncSubject(f *command.Factory, source, address string, ruled func() (migra
 			return nil, err
 		}
 		hash, err := rules.Hash()
-		g := guards(f, o)
+		g := safetyChecks(f, o)
 		return &approval.SyncRequest{
 			RulesHash: hash, Rules: slices.Concat(rules.Lines(), describingLines(f), reachingLines(f, address)), Mapping: f.Settings.Mapping.Lines(),
 			Limits: approval.Limits{

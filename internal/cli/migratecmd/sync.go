@@ -53,9 +53,9 @@ names its rules and limits: assetferry help security.
 A source in trouble must not harm the destination, so there are limits beyond
 which nothing is done (exit code 6) until somebody consents to what would be.
 `,
-		Example: `  assetferry sync ./photos --unmatched skip --dry-run
-  assetferry sync ./photos --unmatched skip --delete trash
-  assetferry sync ./photos --unmatched skip --only failed`,
+		Example: `  assetferry sync ./photos --unsupported skip --dry-run
+  assetferry sync ./photos --unsupported skip --delete trash
+  assetferry sync ./photos --unsupported skip --only failed`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -74,7 +74,7 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addApplyFlags(f, o)
 	addSelectionFlags(f)
-	addCreateFlags(f, &o.retryParked)
+	addCreateFlags(f, &o.retryExhausted)
 	addSendingFlags(f, o)
 	addSyncFlags(f, &o.sync)
 	command.AddApprovalFlags(f)
@@ -86,7 +86,7 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
 	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
-	cmdline.Setting(f, "quarantine", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
+	cmdline.Setting(f, "grace_period", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
 	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
 	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
 	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
@@ -96,7 +96,7 @@ func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	cmdline.Setting(f, "on-destination-change", "`policy` where people changed an asset")
 	cmdline.Setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
 	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
-	f.BoolVar(&o.again, "describe-again", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
+	f.BoolVar(&o.again, "refresh-metadata", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
 	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
 	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
 	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
@@ -105,8 +105,8 @@ func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 // SettingsOfSync are the rules of a sync, but for which objects failed before.
 func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	c, r := f.Settings, migrate.DefaultSyncRules()
-	r.DescribeAgain = o.again
-	r.Checksum, r.Repair, r.Delete, r.GracePeriod = o.checksum, o.repair, c.Delete, c.Quarantine
+	r.RefreshMetadata = o.again
+	r.Checksum, r.Repair, r.Delete, r.GracePeriod = o.checksum, o.repair, c.Delete, c.GracePeriod
 	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
 	return r
 }
@@ -130,7 +130,7 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 // takeFailed limits a sync to what did not arrive before. A run that is being applied has more
 // to do than what failed in it: it comes first, unless it is given up.
 func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrate.SyncRules, restart bool) error {
-	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
+	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrat
 			return err
 		}
 		if rules.Sync == nil || rules.Sync.Failed == nil {
-			return refuseRun(ctx, f, s.journal, open, migrate.RunDecision{Step: migrate.StepRefuse, Why: migrate.WhyOtherRun})
+			return refuseRun(ctx, f, s.store, open, migrate.RunDecision{Step: migrate.StepRefuse, Why: migrate.WhyOtherRun})
 		}
 	}
 	keys, err := s.failedKeys(ctx)
@@ -153,24 +153,24 @@ func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrat
 		return exit.Said(exit.CodeDone)
 	}
 	r.Failed = migrate.NewKeyList(keys)
-	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
+	r.Failed.Checksum = "failed" // of which there may be fewer when a run is gone on with
 	return nil
 }
 
 // failedKeys are the keys of objects that did not arrive when they were tried last, in the last
 // run that had all of the source or all that had failed, or since.
 func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
-	for f, err := range s.journal.Failures(ctx, s.pair.ID, "") {
+	for f, err := range s.store.Failures(ctx, s.pair.ID, "") {
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, f.Key)
 	}
-	_, retried, err := migrate.LastWhole(ctx, s.journal, s.pair.ID)
+	_, retried, err := migrate.LastWhole(ctx, s.store, s.pair.ID)
 	if err != nil {
 		return nil, err
 	}
-	unarrived, err := s.journal.Unarrived(ctx, s.pair.ID, retried)
+	unarrived, err := s.store.Unarrived(ctx, s.pair.ID, retried)
 	return append(keys, unarrived...), err
 }
 
@@ -187,22 +187,22 @@ func printOvertaken(f *command.Factory, plan migrate.Plan) {
 
 // guard gives a planner the limits of a sync.
 func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
-	p.DriftShare, p.Guards = f.Settings.DriftShare, guards(f, o)
+	p.DriftShare, p.SafetyChecks = f.Settings.DriftShare, safetyChecks(f, o)
 }
 
 // guards are the limits of a sync.
-func guards(f *command.Factory, o SyncOptions) safety.Guards {
+func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	c := f.Settings
-	return safety.Guards{
+	return safety.SafetyChecks{
 		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
 		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
 		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,
 	}
 }
 
-// showGuards tells what keeps a plan, or a part of it, from being carried out. Its error
+// showSafetyChecks tells what keeps a plan, or a part of it, from being carried out. Its error
 // ends the command where that is all of it.
-func showGuards(f *command.Factory, plan migrate.Plan) error {
+func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
 	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
 		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
 		return nil
@@ -211,7 +211,7 @@ func showGuards(f *command.Factory, plan migrate.Plan) error {
 		if n == len(plan.Guarded)-1 {
 			return e
 		}
-		f.Out.Fail(event.Error{Class: exit.Classes[exit.CodeGuard], Message: e.Error(), Hint: exit.HintOf(e)})
+		f.Out.Fail(event.Error{Class: exit.Classes[exit.CodeSafetyCheck], Message: e.Error(), Hint: exit.HintOf(e)})
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // agreeToRepair asks before anything is created again that somebody deleted.
 func agreeToRepair(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, o SyncOptions) error {
-	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonRepair))
+	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonAssetDeletedCreated))
 	if deleted == 0 || o.yes {
 		return nil
 	}

@@ -18,7 +18,7 @@ const shownFields = 20
 // printFound says at the end of a run what was found of its objects and did not go into
 // assets, or not in the way that people may think. Its report says the same later.
 func printFound(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) error {
-	found, err := report.ReadFound(ctx, s.journal, run.Num)
+	found, err := report.ReadFound(ctx, s.store, run.Num)
 	if err != nil {
 		return err
 	}

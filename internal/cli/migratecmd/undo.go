@@ -107,8 +107,8 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	if run, err := enrichment.In(s.journal).Run(ctx, o.run); err == nil {
-		return enrichcmd.UndoEnrichment(ctx, f, s.dest, s.journal, run, o.apply, o.yes)
+	if run, err := enrichment.In(s.store).Run(ctx, o.run); err == nil {
+		return enrichcmd.UndoEnrichment(ctx, f, s.dest, s.store, run, o.apply, o.yes)
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
@@ -123,7 +123,7 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil || run.Num == 0 {
 		return err
 	}
-	if run, err = outcome.NoteApprover(ctx, f, s.journal, run, s.dest.Approver); err != nil {
+	if run, err = outcome.NoteApprover(ctx, f, s.store, run, s.dest.Approver); err != nil {
 		return err
 	}
 	planner := undo.NewPlanner(s.deps(f, f.Watch()))
@@ -164,17 +164,17 @@ func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoi
 	if err := command.MustExist(path); err != nil {
 		return nil, err
 	}
-	s.journal, err = f.OpenState(ctx, path)
+	s.store, err = f.OpenState(ctx, path)
 	return s, err
 }
 
 // findUndone finds the run to be undone: whether there is anything to undo is known before
 // the first request.
 func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions) (state.Run, error) {
-	undone, err := s.journal.Run(ctx, o.run)
+	undone, err := s.store.Run(ctx, o.run)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return undone, command.NoSuchRun(s.journal, o.run)
+		return undone, command.NoSuchRun(s.store, o.run)
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
@@ -187,7 +187,7 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	if _, err := f.Ping(ctx, s.dest); err != nil {
 		return undone, err
 	}
-	f.StartMeter(ctx, s.dest, s.journal)
+	f.StartMeter(ctx, s.dest, s.store)
 	return undone, nil
 }
 
@@ -200,28 +200,28 @@ func undoer(f *command.Factory, s *endpoints) *undo.Undoer {
 // beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
 // nothing to do.
 func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
-	open, err := command.UnfinishedRun(ctx, s.journal, s.pair)
+	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
 		return run, err
 	}
-	made, err := s.journal.Undoable(ctx, undone)
+	made, err := s.store.Undoable(ctx, undone)
 	if err != nil {
 		return run, err
 	}
-	tallies, err := s.journal.Tallies(ctx, undone.Num)
+	tallies, err := s.store.Tallies(ctx, undone.Num)
 	if err != nil {
 		return run, err
 	}
 	decided := migrate.DecideUndoRun(migrate.UndoRunSituation{Undone: undone, Unfinished: open, Undoable: made.Objects, Apply: apply,
-		InDoubt: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemInDoubt) > 0})
+		Unconfirmed: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemUnconfirmed) > 0})
 	switch decided.Step {
 	case migrate.StepRelist:
 		return goOnUndoing(ctx, f, s, undoer, open)
 	case migrate.StepNothing:
-		return run, printNothingToUndo(ctx, f, s.journal, undone)
+		return run, printNothingToUndo(ctx, f, s.store, undone)
 	}
 	if decided.Why != "" {
-		waits, err := undoWaits(ctx, f, s.journal, undone, open, decided.Why)
+		waits, err := undoWaits(ctx, f, s.store, undone, open, decided.Why)
 		if err != nil {
 			return run, err
 		}
@@ -231,21 +231,21 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		f.Out.Notef("%s: --apply has to wait for that.", waits.Error())
 	}
 	if !apply {
-		return s.journal.PlanUndo(ctx, undone)
+		return s.store.PlanUndo(ctx, undone)
 	}
-	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
+	if run, err = s.store.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
 		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
 	return run, err
 }
 
 // undoWaits is why a run has to be finished before another one can be undone, or itself.
-func undoWaits(ctx context.Context, f *command.Factory, journal *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
-	if why == migrate.WhyInDoubt {
+func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
+	if why == migrate.WhyUnconfirmed {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
 			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", outcome.FinishIt(f, undone))), nil
 	}
-	return inTheWay(ctx, f, journal, open)
+	return inTheWay(ctx, f, store, open)
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
@@ -255,21 +255,21 @@ func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *
 	if err := undoer.Settle(ctx, open); err != nil {
 		return open, err
 	}
-	if err := s.journal.Relist(ctx, open.Num); err != nil {
+	if err := s.store.Relist(ctx, open.Num); err != nil {
 		return open, err
 	}
-	return s.journal.Run(ctx, open.ID)
+	return s.store.Run(ctx, open.ID)
 }
 
 // printNothingToUndo says why there is nothing to take back.
-func printNothingToUndo(ctx context.Context, f *command.Factory, journal *state.Store, undone state.Run) error {
-	back, err := journal.TakenBack(ctx, undone.Num)
+func printNothingToUndo(ctx context.Context, f *command.Factory, store *state.Store, undone state.Run) error {
+	back, err := store.TakenBack(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
 	f.Summary.Run, f.Summary.Source, f.Summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
 	did, nothing := "created", "created no asset"
-	if changed, err := changedSome(ctx, journal, undone); err != nil {
+	if changed, err := changedSome(ctx, store, undone); err != nil {
 		return err
 	} else if changed {
 		did, nothing = "did", "changed no asset"
@@ -284,20 +284,20 @@ func printNothingToUndo(ctx context.Context, f *command.Factory, journal *state.
 
 // changedSome reports whether a run was to do more than to create assets: each sync is, and
 // one that moved an asset which held the name of an object.
-func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool, error) {
+func changedSome(ctx context.Context, store *state.Store, run state.Run) (bool, error) {
 	if sync, err := runstatus.IsSync(run); sync || err != nil {
 		return sync, err
 	}
-	tallies, err := journal.Tallies(ctx, run.Num)
+	tallies, err := store.Tallies(ctx, run.Num)
 	return slices.ContainsFunc(tallies, func(t state.Tally) bool { return t.Action == state.Move && t.State == state.ItemDone }), err
 }
 
 // inTheWay is why a run has to be finished first.
-func inTheWay(ctx context.Context, f *command.Factory, journal *state.Store, open state.Run) (*exit.Error, error) {
+func inTheWay(ctx context.Context, f *command.Factory, store *state.Store, open state.Run) (*exit.Error, error) {
 	if open.Undoes == 0 {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), finishOrGiveUp(f, open)), nil
 	}
-	undone, err := journal.UndoneRun(ctx, open)
+	undone, err := store.UndoneRun(ctx, open)
 	if err != nil {
 		return nil, err
 	}
@@ -317,7 +317,7 @@ func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo stat
 	if err := undoer(f, s).Settle(ctx, undo); err != nil {
 		return err
 	}
-	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
+	if err := s.store.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
 	f.Out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
@@ -325,8 +325,8 @@ func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo stat
 }
 
 // printUndo says that an undo is not finished.
-func printUndo(ctx context.Context, f *command.Factory, journal *state.Store, undo state.Run) error {
-	undone, err := journal.UndoneRun(ctx, undo)
+func printUndo(ctx context.Context, f *command.Factory, store *state.Store, undo state.Run) error {
+	undone, err := store.UndoneRun(ctx, undo)
 	if err == nil {
 		f.Out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
 		f.Out.Notef("Try: %s", finishUndo(f, undone))
@@ -340,7 +340,7 @@ func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 		return err
 	}
 	did := "created by run "
-	if changed, err := changedSome(ctx, s.journal, undone); err != nil {
+	if changed, err := changedSome(ctx, s.store, undone); err != nil {
 		return err
 	} else if changed {
 		did = "done by run "
@@ -357,7 +357,7 @@ func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
 		words  string
 	}{
 		{state.Trash, "trash %s"}, {state.Move, "move %s back"}, {state.Create, "restore %s"},
-		{state.Replace, "bring back the content of %s"}, {state.Describe, "bring back what was said of %s"},
+		{state.Replace, "bring back the content of %s"}, {state.UpdateMetadata, "bring back what was said of %s"},
 	} {
 		var n int64
 		for _, t := range tallies {
@@ -401,7 +401,7 @@ func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan mig
 	if begin || err != nil {
 		return err
 	}
-	if err := s.journal.Supersede(ctx, plan.Run.Num); err != nil {
+	if err := s.store.Supersede(ctx, plan.Run.Num); err != nil {
 		return err
 	}
 	nothing := "trashed"

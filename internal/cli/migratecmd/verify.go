@@ -66,15 +66,15 @@ lists. status and report show how many assets are not verified yet.
 
 func runVerify(ctx context.Context, f *command.Factory, level string, sample int) error {
 	f.Summary = &event.Summary{Command: "verify"}
-	dest, journal, pairs, err := f.OpenRecorded(ctx)
+	dest, store, pairs, err := f.OpenRecorded(ctx)
 	if err != nil {
 		return err
 	}
-	v := verify.New(migrate.Deps{Dest: dest.Client, State: journal, Log: f.Out.Log(), Now: dest.Now}, level, sample)
+	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, sample)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	verified, code := 0, exit.CodeDone
 	for _, p := range pairs {
-		run, err := journal.LastApplied(ctx, p.ID)
+		run, err := store.LastApplied(ctx, p.ID)
 		if errors.Is(err, state.ErrNotFound) {
 			continue // only planned
 		} else if err != nil {
@@ -88,7 +88,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 		if err != nil {
 			return err
 		}
-		arrived, err := notArrived(ctx, f, journal, run)
+		arrived, err := notArrived(ctx, f, store, run)
 		if err != nil {
 			return err
 		}
@@ -106,19 +106,19 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 
 // notArrived tells what the last run of a pair did not bring to the destination,
 // and gives the exit code for that: there are no receipts of it that could differ.
-func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (code int, err error) {
-	tallies, err := journal.Tallies(ctx, run.Num)
+func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (code int, err error) {
+	tallies, err := store.Tallies(ctx, run.Num)
 	if err != nil {
 		return 0, err
 	}
 	items := outcome.Describe(tallies)
 	switch {
 	case run.Undoes != 0 && run.Open():
-		return exit.CodeItems, printUndo(ctx, f, journal, run)
+		return exit.CodeItems, printUndo(ctx, f, store, run)
 	case run.Undoes != 0 && outcome.CountState(tallies, state.ItemDone) > 0: // what it left is verified as everything else
-		return leftBehind(ctx, f, journal, run, "is an undo", ", and what was undone")
+		return leftBehind(ctx, f, store, run, "is an undo", ", and what was undone")
 	case run.Undoes != 0:
-		return leftBehind(ctx, f, journal, run, "is an undo", "")
+		return leftBehind(ctx, f, store, run, "is an undo", "")
 	case run.Open():
 		f.Out.Printf("Run %s is not finished: %s.", run.ID, items)
 		f.Out.Notef("Try: go on with it: %s", outcome.FinishIt(f, run))
@@ -128,14 +128,14 @@ func notArrived(ctx context.Context, f *command.Factory, journal *state.Store, r
 		f.Out.Notef("Try: %s tries again what failed, and tells what needs a decision", outcome.FinishIt(f, run))
 		return exit.CodeItems, nil
 	case run.State == state.Superseded:
-		return leftBehind(ctx, f, journal, run, "was given up", "")
+		return leftBehind(ctx, f, store, run, "was given up", "")
 	}
-	return leftBehind(ctx, f, journal, run, "had only a part of the source", "")
+	return leftBehind(ctx, f, store, run, "had only a part of the source", "")
 }
 
 // leftBehind tells what runs before the last one did not bring, which it does not say itself.
-func leftBehind(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, why, more string) (code int, err error) {
-	behind, err := migrate.LeftBehind(ctx, journal, run.Pair.ID)
+func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, more string) (code int, err error) {
+	behind, err := migrate.LeftBehind(ctx, store, run.Pair.ID)
 	if err != nil || behind == 0 {
 		return exit.CodeDone, err
 	}

@@ -29,18 +29,18 @@ func StatedApprover(cmd *cobra.Command, name string) (state.Approver, error) {
 }
 
 // NoteApprover records who approved what a run does, if that is known.
-func NoteApprover(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run, by state.Approver) (state.Run, error) {
+func NoteApprover(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, by state.Approver) (state.Run, error) {
 	if by.Name == "" {
 		return run, nil
 	}
-	noted, err := journal.Approve(ctx, run.Num, by)
+	noted, err := store.Approve(ctx, run.Num, by)
 	if err != nil {
 		return run, err
 	}
 	if !noted && run.Approver != by {
 		f.Out.Notef("The approver of run %s stays %s.", run.ID, ui.Sanitize(run.Approver.Name))
 	}
-	return journal.Run(ctx, run.ID)
+	return store.Run(ctx, run.ID)
 }
 
 // ApproverText says who approved what a run does, and how that is known; "" if no approver

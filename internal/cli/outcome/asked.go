@@ -106,16 +106,16 @@ func FinishIt(f *command.Factory, run state.Run) string {
 
 // OfRules are the switches that ask for rules of a run.
 var OfRules = []string{
-	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unmatched",
+	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
 	"--fallback-category",
-	"--on-collision", "--on-existing", "--duplicates", "--delete", "--quarantine", "--on-replace-refused", "--on-destination-change",
-	"--only", "--checksum", "--repair", "--describe-again",
+	"--on-collision", "--on-existing", "--duplicates", "--delete", "--grace-period", "--on-replace-refused", "--on-destination-change",
+	"--only", "--checksum", "--repair", "--refresh-metadata",
 }
 
 // differing is the switch for a setting that was something else than it is where nothing is
 // said.
 func differing(f *command.Factory, name, was, is string) []string {
-	if was == is && f.Settings.Origin(strings.ReplaceAll(name, "-", "_")) != config.FromFlag {
+	if was == is && f.Settings.SourceOf(strings.ReplaceAll(name, "-", "_")) != config.FromFlag {
 		return nil
 	}
 	return cmdline.WithValue(name, was)
@@ -126,7 +126,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	c := f.Settings
 	say := func(name, was, is string) { switches = append(switches, differing(f, name, was, is)...) }
 	sayAll := func(name string, was, is []string) {
-		if !slices.Equal(was, is) || f.Settings.Origin(name) == config.FromFlag {
+		if !slices.Equal(was, is) || f.Settings.SourceOf(name) == config.FromFlag {
 			for _, value := range was {
 				switches = append(switches, cmdline.WithValue(name, value)...)
 			}
@@ -150,8 +150,8 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	default:
 		say("category-by", r.CategoryBy, c.CategoryBy)
 	}
-	say("unmatched", r.Unmatched, c.Unmatched)
-	if r.Unmatched == "create" && r.FallbackCategory != "" {
+	say("unsupported", r.Unsupported, c.Unsupported)
+	if r.Unsupported == "create" && r.FallbackCategory != "" {
 		say("fallback-category", r.FallbackCategory, c.FallbackCategory)
 	}
 	say("on-collision", r.OnCollision, c.OnCollision)
@@ -161,7 +161,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 		return switches
 	}
 	say("delete", r.Sync.Delete, c.Delete)
-	say("quarantine", r.Sync.GracePeriod.String(), c.Quarantine.String())
+	say("grace_period", r.Sync.GracePeriod.String(), c.GracePeriod.String())
 	say("on-replace-refused", r.Sync.OnReplaceRefused, c.OnReplaceRefused)
 	say("on-destination-change", r.Sync.OnDestinationChange, c.OnDestinationChange)
 	if r.Sync.Failed != nil {
@@ -170,7 +170,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	for _, s := range []struct {
 		name string
 		on   bool
-	}{{"checksum", r.Sync.Checksum}, {"repair", r.Sync.Repair}, {"describe-again", r.Sync.DescribeAgain}} {
+	}{{"checksum", r.Sync.Checksum}, {"repair", r.Sync.Repair}, {"refresh-metadata", r.Sync.RefreshMetadata}} {
 		if s.on {
 			switches = append(switches, "--"+s.name)
 		}

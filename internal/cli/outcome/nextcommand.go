@@ -75,13 +75,13 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 			return NextStep{"Check that the source is complete. Then:", CommandOf(f, run, nil)}
 		}
 		return NextStep{"Check the source and the plan (--dry-run). To accept it once:", CommandOf(f, run, nil, acceptance(accept)...)}
-	case run.Open() && run.State != state.Applying && rules.StopsAtUnmatched() && tallied(tallies, migrate.ReasonUnmatched) > 0:
-		return NextStep{"No category allows some extensions. To skip those objects:", CommandOf(f, run, skipUnmatched)}
+	case run.Open() && run.State != state.Applying && rules.StopsAtUnsupported() && tallied(tallies, migrate.ReasonUnsupportedType) > 0:
+		return NextStep{"No category allows some extensions. To skip those objects:", CommandOf(f, run, skipUnsupported)}
 	case run.Open():
 		return NextStep{"Stopped. To resume:", FinishIt(f, run)}
-	case CountState(tallies, state.ItemParked) > 0:
-		return NextStep{"To try again what failed in many runs:", CommandOf(f, run, nil, "--retry-parked")}
-	case CountState(tallies, state.ItemFailed, state.ItemWaiting, state.ItemChanged, state.ItemInDoubt) > 0:
+	case CountState(tallies, state.ItemRetriesExhausted) > 0:
+		return NextStep{"To try again what failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
+	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > 0:
 		return NextStep{"To try again what did not arrive:", CommandOf(f, run, nil)}
 	case CountState(tallies, state.ItemConflict) > 0:
 		return NextStep{"Conflicts need a decision. To list them, and what decides each:", f.Again("report", nil, "--run", run.ID)}
@@ -89,7 +89,7 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 	return NextStep{}
 }
 
-func skipUnmatched(_ *string, r *migrate.Rules) { r.Unmatched = "skip" }
+func skipUnsupported(_ *string, r *migrate.Rules) { r.Unsupported = "skip" }
 
 func tallied(tallies []state.Tally, reason migrate.Reason) (n int64) {
 	for _, t := range tallies {
@@ -128,10 +128,10 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 	switch i.State {
 	case state.ItemDone:
 		return NextStep{}
-	case state.ItemParked:
-		return NextStep{"See the error.", CommandOf(f, run, nil, "--retry-parked")}
-	case state.ItemWaiting:
-		if wait := i.DueAt.Sub(now).Round(time.Second) + time.Second; wait > time.Second {
+	case state.ItemRetriesExhausted:
+		return NextStep{"See the error.", CommandOf(f, run, nil, "--retry-exhausted")}
+	case state.ItemRetryScheduled:
+		if wait := i.RetryAt.Sub(now).Round(time.Second) + time.Second; wait > time.Second {
 			return NextStep{"", CommandOf(f, run, nil, "--wait", wait.String())}
 		}
 		return NextStep{"", CommandOf(f, run, nil)}
@@ -143,7 +143,7 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 			return NextStep{flagname.InText(remedy), ""}
 		}
 		return NextStep{}
-	case state.ItemFailed, state.ItemChanged, state.ItemInDoubt:
+	case state.ItemFailed, state.ItemChanged, state.ItemUnconfirmed:
 		_, todo := report.RemedyFor(i)
 		return NextStep{todo, CommandOf(f, run, nil)}
 	}
@@ -156,9 +156,9 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 // acceptFor are the flags that a run needs once for what other rules make it do.
 func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 	switch reason {
-	case migrate.ReasonTooMany:
+	case migrate.ReasonTooManyDeletes:
 		return []string{"--accept-deletes", strconv.FormatInt(tallied(tallies, reason), 10)}
-	case migrate.ReasonDeleted:
+	case migrate.ReasonAssetDeleted:
 		return []string{"--repair"}
 	}
 	return nil
@@ -169,23 +169,23 @@ func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 func otherRules(reason migrate.Reason, key string) func(command *string, r *migrate.Rules) {
 	_, extension := splitKey(key)
 	set := map[migrate.Reason]func(command *string, r *migrate.Rules){
-		migrate.ReasonFiltered:    func(_ *string, r *migrate.Rules) { r.Include, r.Exclude = letIn(r.Include, r.Exclude, key) },
-		migrate.ReasonNotListed:   func(_ *string, r *migrate.Rules) { r.FilesFrom = nil },
-		migrate.ReasonTooYoung:    func(_ *string, r *migrate.Rules) { r.MinAge = 0 },
-		migrate.ReasonLimit:       func(_ *string, r *migrate.Rules) { r.Limit = 0 },
-		migrate.ReasonSymlink:     func(_ *string, r *migrate.Rules) { r.Symlinks = "follow" },
-		migrate.ReasonNotFailed:   func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
-		migrate.ReasonUnmatched:   func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
-		migrate.ReasonNoCategory:  func(_ *string, r *migrate.Rules) { createUnmatched(r, extension) },
-		migrate.ReasonExists:      func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
-		migrate.ReasonCollision:   func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
-		migrate.ReasonAbsent:      func(*string, *migrate.Rules) {},
-		migrate.ReasonUseSync:     UseSync,
-		migrate.ReasonOrphaned:    func(_ *string, r *migrate.Rules) { r.Sync.Delete = "trash" },
-		migrate.ReasonGracePeriod: func(_ *string, r *migrate.Rules) { r.Sync.GracePeriod = 0 },
-		migrate.ReasonTooMany:     func(*string, *migrate.Rules) {},
-		migrate.ReasonDeleted:     func(*string, *migrate.Rules) {},
-		migrate.ReasonMovedThere:  overwrite, migrate.ReasonOtherwise: overwrite, migrate.ReasonEditedThere: overwrite,
+		migrate.ReasonExcluded:           func(_ *string, r *migrate.Rules) { r.Include, r.Exclude = letIn(r.Include, r.Exclude, key) },
+		migrate.ReasonNotInList:          func(_ *string, r *migrate.Rules) { r.FilesFrom = nil },
+		migrate.ReasonTooYoung:           func(_ *string, r *migrate.Rules) { r.MinAge = 0 },
+		migrate.ReasonLimit:              func(_ *string, r *migrate.Rules) { r.Limit = 0 },
+		migrate.ReasonSymlink:            func(_ *string, r *migrate.Rules) { r.Symlinks = "follow" },
+		migrate.ReasonNotFailedBefore:    func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
+		migrate.ReasonUnsupportedType:    func(_ *string, r *migrate.Rules) { createUnsupported(r, extension) },
+		migrate.ReasonNoCategoryPossible: func(_ *string, r *migrate.Rules) { createUnsupported(r, extension) },
+		migrate.ReasonNameExists:         func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
+		migrate.ReasonNameCollision:      func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
+		migrate.ReasonNotAtDestination:   func(*string, *migrate.Rules) {},
+		migrate.ReasonNeedsSync:          UseSync,
+		migrate.ReasonDeletedAtSource:    func(_ *string, r *migrate.Rules) { r.Sync.Delete = "trash" },
+		migrate.ReasonGracePeriod:        func(_ *string, r *migrate.Rules) { r.Sync.GracePeriod = 0 },
+		migrate.ReasonTooManyDeletes:     func(*string, *migrate.Rules) {},
+		migrate.ReasonAssetDeleted:       func(*string, *migrate.Rules) {},
+		migrate.ReasonAssetMoved:         overwrite, migrate.ReasonAssetMetadataEdited: overwrite, migrate.ReasonAssetEdited: overwrite,
 	}
 	return set[reason]
 }
@@ -195,9 +195,9 @@ func UseSync(command *string, _ *migrate.Rules) { *command = "sync" }
 
 func overwrite(_ *string, r *migrate.Rules) { r.Sync.OnDestinationChange = "overwrite" }
 
-// createUnmatched has a category made for an extension, or for files without one.
-func createUnmatched(r *migrate.Rules, extension string) {
-	r.Unmatched = "create"
+// createUnsupported has a category made for an extension, or for files without one.
+func createUnsupported(r *migrate.Rules, extension string) {
+	r.Unsupported = "create"
 	if !migrate.ValidExtension(strings.ToLower(extension)) {
 		r.FallbackCategory = cmp.Or(r.FallbackCategory, "Other files")
 	}
@@ -235,11 +235,11 @@ func ApplyUndo(f *command.Factory, undone state.Run) string {
 }
 
 // ToGoOn is the command that finishes a run, of undo as well.
-func ToGoOn(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) (string, error) {
+func ToGoOn(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (string, error) {
 	if run.Undoes == 0 {
 		return FinishIt(f, run), nil
 	}
-	undone, err := journal.UndoneRun(ctx, run)
+	undone, err := store.UndoneRun(ctx, run)
 	if err != nil {
 		return "", err
 	}

@@ -22,8 +22,8 @@ func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 	for _, t := range tallies {
 		remedy := flagname.InText(migrate.Reason(t.Reason).Remedy())
 		switch {
-		case t.State == state.ItemParked:
-			remedies[cmp.Or(remedy, flagname.InText(migrate.ReasonParked.Remedy()))] += t.Objects
+		case t.State == state.ItemRetriesExhausted:
+			remedies[cmp.Or(remedy, flagname.InText(migrate.ReasonRetriesExhausted.Remedy()))] += t.Objects
 		case t.State == state.ItemConflict, (t.State == state.ItemFailed || t.State == state.ItemChanged) && remedy != "":
 			remedies[remedy] += t.Objects
 		default:
@@ -38,7 +38,7 @@ func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 		state state.ItemState
 		word  string
 	}{
-		{state.ItemFailed, "failed"}, {state.ItemWaiting, "waits"}, {state.ItemChanged, "changed"}, {state.ItemInDoubt, "is in doubt"},
+		{state.ItemFailed, "failed"}, {state.ItemRetryScheduled, "waits"}, {state.ItemChanged, "changed"}, {state.ItemUnconfirmed, "is in doubt"},
 	} {
 		if n := counts[s.state]; n > 0 {
 			again = append(again, fmt.Sprintf("%s (%s)", s.word, ui.Count(n)))
@@ -55,9 +55,9 @@ func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 }
 
 // StepsAfter gives the next steps after a run.
-func StepsAfter(ctx context.Context, journal *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
+func StepsAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
 	var tooLong int64
-	for i, err := range journal.Items(ctx, run.Num, state.ItemFailed) {
+	for i, err := range store.Items(ctx, run.Num, state.ItemFailed) {
 		if err != nil {
 			return nil, err
 		}

@@ -21,20 +21,20 @@ func TestNextSteps(t *testing.T) {
 		tooLong int64
 		want    []string
 	}{
-		{"all is well", []state.Tally{tally(state.ItemDone, migrate.ReasonNew, 9), tally(state.ItemSkipped, migrate.ReasonJunk, 1)}, 0, nil},
+		{"all is well", []state.Tally{tally(state.ItemDone, migrate.ReasonNew, 9), tally(state.ItemSkipped, migrate.ReasonSystemFile, 1)}, 0, nil},
 		{"to run again", []state.Tally{
-			tally(state.ItemFailed, migrate.ReasonNew, 1), tally(state.ItemWaiting, migrate.ReasonNew, 1000), tally(state.ItemWaiting, migrate.ReasonRenamed, 1),
-			tally(state.ItemChanged, migrate.ReasonNew, 2), tally(state.ItemInDoubt, migrate.ReasonNew, 3),
+			tally(state.ItemFailed, migrate.ReasonNew, 1), tally(state.ItemRetryScheduled, migrate.ReasonNew, 1000), tally(state.ItemRetryScheduled, migrate.ReasonRenamed, 1),
+			tally(state.ItemChanged, migrate.ReasonNew, 2), tally(state.ItemUnconfirmed, migrate.ReasonNew, 3),
 		}, 0, []string{"run it again for what failed (1), waits (1,001), changed (2), is in doubt (3)"}},
-		{"conflicts", []state.Tally{tally(state.ItemConflict, migrate.ReasonExists, 1), tally(state.ItemConflict, migrate.ReasonCollision, 2)}, 0, []string{
-			"for 1 object: " + remedy(migrate.ReasonExists), "for 2 objects: " + remedy(migrate.ReasonCollision),
+		{"conflicts", []state.Tally{tally(state.ItemConflict, migrate.ReasonNameExists, 1), tally(state.ItemConflict, migrate.ReasonNameCollision, 2)}, 0, []string{
+			"for 1 object: " + remedy(migrate.ReasonNameExists), "for 2 objects: " + remedy(migrate.ReasonNameCollision),
 		}},
 		{"what cannot arrive as it is", []state.Tally{tally(state.ItemFailed, migrate.ReasonTooLarge, 1)}, 0,
 			[]string{"for 1 object: " + remedy(migrate.ReasonTooLarge)}},
-		{"drifted", []state.Tally{tally(state.ItemChanged, migrate.ReasonDrifted, 2)}, 0,
-			[]string{"for 2 objects: " + remedy(migrate.ReasonDrifted)}},
-		{"parked", []state.Tally{tally(state.ItemParked, migrate.ReasonNew, 1), tally(state.ItemParked, migrate.ReasonParked, 1), tally(state.ItemParked, migrate.ReasonUnclear, 1)}, 0, []string{
-			"for 1 object: " + remedy(migrate.ReasonUnclear), "for 2 objects: " + remedy(migrate.ReasonParked),
+		{"drifted", []state.Tally{tally(state.ItemChanged, migrate.ReasonChangedSinceApproval, 2)}, 0,
+			[]string{"for 2 objects: " + remedy(migrate.ReasonChangedSinceApproval)}},
+		{"parked", []state.Tally{tally(state.ItemRetriesExhausted, migrate.ReasonNew, 1), tally(state.ItemRetriesExhausted, migrate.ReasonRetriesExhausted, 1), tally(state.ItemRetriesExhausted, migrate.ReasonUnconfirmed, 1)}, 0, []string{
+			"for 1 object: " + remedy(migrate.ReasonUnconfirmed), "for 2 objects: " + remedy(migrate.ReasonRetriesExhausted),
 		}},
 		{"texts that are too long", []state.Tally{tally(state.ItemFailed, migrate.ReasonNew, 3)}, 2, []string{
 			"for 2 objects: " + flagname.InText(migrate.TooLongRemedy()), "run it again for what failed (1)",

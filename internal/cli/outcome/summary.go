@@ -54,7 +54,7 @@ func SummaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 func ExitOf(tallies []state.Tally) int {
 	for _, t := range tallies {
 		switch t.State {
-		case state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged, state.ItemWaiting, state.ItemParked:
+		case state.ItemFailed, state.ItemConflict, state.ItemUnconfirmed, state.ItemChanged, state.ItemRetryScheduled, state.ItemRetriesExhausted:
 			return exit.CodeItems
 		}
 	}
@@ -92,8 +92,8 @@ const (
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
 	state.ItemDone, adopted, sharing, wasReplaced, wasDescribed, wasMoved, trashed, movedBack, restored, putBack,
-	state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
-	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
+	state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled,
+	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemRetriesExhausted, state.ItemStaged,
 }
 
 // Describe says in a line what became of a run's items.
@@ -128,7 +128,7 @@ func Describe(tallies []state.Tally) string {
 
 // SkippedText says what a run skipped and why, nothing if that is nothing. What rules of the
 // user's own skip, as an earlier run did, is only counted.
-func SkippedText(ctx context.Context, journal *state.Store, run state.Run, tallies []state.Tally) (string, error) {
+func SkippedText(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (string, error) {
 	skipped := map[string]int64{} // by reason
 	var all, seen int64
 	for _, t := range tallies {
@@ -141,7 +141,7 @@ func SkippedText(ctx context.Context, journal *state.Store, run state.Run, talli
 		return "", nil
 	}
 	fresh := map[string]int64{}
-	for s, err := range migrate.NewSkips(ctx, journal, run) {
+	for s, err := range migrate.NewSkips(ctx, store, run) {
 		if err != nil {
 			return "", err
 		}
@@ -170,13 +170,13 @@ func SkippedText(ctx context.Context, journal *state.Store, run state.Run, talli
 // wordOf is what people are told of items that are done.
 func wordOf(t state.Tally) state.ItemState {
 	switch migrate.Reason(t.Reason) {
-	case migrate.ReasonMovedOn:
+	case migrate.ReasonUndoMoved:
 		return movedBack
-	case migrate.ReasonJoined:
+	case migrate.ReasonIdenticalObject:
 		return sharing
-	case migrate.ReasonTrashed:
+	case migrate.ReasonUndoTrashed:
 		return restored
-	case migrate.ReasonReplaced, migrate.ReasonDescribed:
+	case migrate.ReasonUndoReplaced, migrate.ReasonUndoMetadataUpdated:
 		return putBack
 	}
 	switch t.Action {
@@ -184,7 +184,7 @@ func wordOf(t state.Tally) state.ItemState {
 		return adopted
 	case state.Replace:
 		return wasReplaced
-	case state.Describe:
+	case state.UpdateMetadata:
 		return wasDescribed
 	case state.Move:
 		return wasMoved

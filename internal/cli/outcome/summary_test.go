@@ -28,12 +28,12 @@ func TestWrapped(t *testing.T) {
 func TestBytesSent(t *testing.T) {
 	tallies := []state.Tally{
 		{Action: state.Create, State: state.ItemDone, Bytes: 1},
-		{Action: state.Replace, State: state.ItemDone, Bytes: 2, Reason: string(migrate.ReasonContent)},
+		{Action: state.Replace, State: state.ItemDone, Bytes: 2, Reason: string(migrate.ReasonContentChanged)},
 		{Action: state.Create, State: state.ItemFailed, Bytes: 4},
 		{Action: state.Move, State: state.ItemDone, Bytes: 8},
 		{Action: state.Adopt, State: state.ItemDone, Bytes: 16},
-		{Action: state.Create, State: state.ItemDone, Bytes: 32, Reason: string(migrate.ReasonTrashed)},
-		{Action: state.Replace, State: state.ItemDone, Bytes: 64, Reason: string(migrate.ReasonReplaced)},
+		{Action: state.Create, State: state.ItemDone, Bytes: 32, Reason: string(migrate.ReasonUndoTrashed)},
+		{Action: state.Replace, State: state.ItemDone, Bytes: 64, Reason: string(migrate.ReasonUndoReplaced)},
 	}
 	if got := BytesSent(tallies); got != 1+2 {
 		t.Errorf("bytesSent = %d, want what was created and replaced: 3", got)

@@ -69,7 +69,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
 		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
-	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, ownFiles(made.Library))
+	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
 }
 
 // ownFiles is a folder to rehearse with that exists.

@@ -57,9 +57,9 @@ written into the unit and listed.
 The name of a unit ends in a short hash of the source, the destination, the job
 and the state database. Schedule never replaces a unit of another configuration.
 `,
-		Example: `  assetferry schedule ./photos --unmatched skip --at 04:30
-  assetferry schedule ./photos --unmatched skip --user-unit --output units
-  assetferry schedule ./photos --unmatched skip --format cron`,
+		Example: `  assetferry schedule ./photos --unsupported skip --at 04:30
+  assetferry schedule ./photos --unsupported skip --user-unit --output units
+  assetferry schedule ./photos --unsupported skip --format cron`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -110,7 +110,7 @@ func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		err = printUnits(f, job, o.output)
 	}
 	if e, ok := errors.AsType[*schedule.UnwritableError](err); ok {
-		return exit.Usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help nightly)")
+		return exit.Usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help schedule)")
 	}
 	return err
 }

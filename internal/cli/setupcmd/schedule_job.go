@@ -77,13 +77,13 @@ func wholeSource(ctx context.Context, f *command.Factory, source string) (string
 // carriedFlags are the flags of this call that are no settings and that the sync takes as
 // well, and the files that they name.
 func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
-	for _, name := range []string{"checksum", "describe-again"} {
+	for _, name := range []string{"checksum", "refresh-metadata"} {
 		if on, _ := cmd.Flags().GetBool(name); on {
 			flags = append(flags, "--"+name)
 		}
 	}
-	if d, _ := cmd.Flags().GetDuration("settle-time"); cmd.Flags().Changed("settle-time") {
-		flags = append(flags, "--settle-time="+d.String())
+	if d, _ := cmd.Flags().GetDuration("confirm-timeout"); cmd.Flags().Changed("confirm-timeout") {
+		flags = append(flags, "--confirm-timeout="+d.String())
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name != "" {
 		if name, err = filepath.Abs(name); err != nil {

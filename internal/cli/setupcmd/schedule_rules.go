@@ -61,7 +61,7 @@ func changedSettings(f *command.Factory, cmd *cobra.Command, last state.Run) (ch
 		if !known { // that command does not take it
 			before = now[key]
 		}
-		flag, said := flagname.Of(key), f.Settings.Origin(key) == config.FromFlag
+		flag, said := flagname.Of(key), f.Settings.SourceOf(key) == config.FromFlag
 		if !slices.Equal(before, now[key]) {
 			changed = append(changed, fmt.Sprintf("--%s was %s, is %s", flag, settingText(before), settingText(now[key])))
 		} else if !said {
@@ -100,22 +100,22 @@ func flagNames(keys []string) (flags []string) {
 // Rules that are meant are run once by hand, where somebody sees what they do. first is the
 // command for that where there was no run yet.
 func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string) (first string, err error) {
-	journal, pair, err := recordedPair(ctx, f, source)
+	store, pair, err := recordedPair(ctx, f, source)
 	if err != nil {
 		return "", err
 	}
 	first = f.Again("sync", f.SourceArgument(source))
-	if journal == nil {
+	if store == nil {
 		return first, nil
 	}
-	open, decided, err := command.DecideRun(ctx, journal, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
+	open, decided, err := command.DecideRun(ctx, store, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
 	if err != nil {
 		return "", err
 	}
 	if decided.Step == migrate.StepRefuse {
 		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    "+outcome.FinishIt(f, open))
 	}
-	last, err := schedule.LastRun(ctx, journal, pair)
+	last, err := schedule.LastRun(ctx, store, pair)
 	if err != nil || last.Num == 0 {
 		return first, err
 	}
@@ -144,12 +144,12 @@ func recordedPair(ctx context.Context, f *command.Factory, source string) (*stat
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
-	f.CloseLater(journal.Close)
-	pairs, err := journal.Pairs(ctx)
+	f.CloseLater(store.Close)
+	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return nil, state.Pair{}, err
 	}
@@ -157,7 +157,7 @@ func recordedPair(ctx context.Context, f *command.Factory, source string) (*stat
 	if at < 0 {
 		return nil, state.Pair{}, nil
 	}
-	return journal, pairs[at], nil
+	return store, pairs[at], nil
 }
 
 func isNoSuch(err error) bool {
@@ -209,7 +209,7 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 // mapping is, and none empties a list that the configuration file has.
 func flagsCanSay(f *command.Factory, was, now migrate.Rules) bool {
 	emptied := func(key string, was, now []string) bool {
-		return len(was) == 0 && len(now) > 0 && f.Settings.Origin(key) != config.FromFlag
+		return len(was) == 0 && len(now) > 0 && f.Settings.SourceOf(key) != config.FromFlag
 	}
 	return was.Mapping == now.Mapping && was.Places == now.Places &&
 		!emptied("include", was.Include, now.Include) && !emptied("exclude", was.Exclude, now.Exclude)

@@ -47,7 +47,7 @@ It reads the journal and nothing else.
 			return cmdline.One("KEY")(cmd, args)
 		},
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			journal, err := f.ReadState(ctx)
+			store, err := f.ReadState(ctx)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ It reads the journal and nothing else.
 			if err != nil {
 				return err
 			}
-			e := &explain.Explainer{Store: journal, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.Addresses) > 0, Advice: advice{f}}
+			e := &explain.Explainer{Store: store, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.Addresses) > 0, Advice: advice{f}}
 			if conflicts {
 				return showDisagreements(ctx, f, e)
 			}

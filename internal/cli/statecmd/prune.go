@@ -54,16 +54,16 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 	if dryRun {
 		return showPrunable(ctx, f, path, before)
 	}
-	journal, err := f.OpenState(ctx, path)
+	store, err := f.OpenState(ctx, path)
 	if err != nil {
 		return err
 	}
-	pruned, err := journal.Prune(ctx, before)
+	pruned, err := store.Prune(ctx, before)
 	if err != nil {
 		return err
 	}
 	f.Out.Printf("Pruned what ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
-	unused, err := journal.Unused(ctx)
+	unused, err := store.Unused(ctx)
 	if err == nil && !pruned.IsEmpty() {
 		f.Out.Notef("%s of the journal are unused, and used again by later runs. To give them back to the disk: assetferry state compact", ui.Bytes(unused))
 	}
@@ -71,12 +71,12 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 }
 
 func showPrunable(ctx context.Context, f *command.Factory, path string, before time.Time) error {
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return err
 	}
-	f.CloseLater(journal.Close)
-	p, err := journal.Prunable(ctx, before)
+	f.CloseLater(store.Close)
+	p, err := store.Prunable(ctx, before)
 	if err != nil {
 		return err
 	}

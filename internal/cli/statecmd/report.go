@@ -113,11 +113,11 @@ func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o re
 	if err != nil {
 		return err
 	}
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	run, err := f.SelectRun(ctx, cmd, journal)
+	run, err := f.SelectRun(ctx, cmd, store)
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o re
 	if o.isList() || o.splitBy != "" && o.format == "csv" {
 		read = report.ReadForList
 	}
-	r, err := read(ctx, journal, run)
+	r, err := read(ctx, store, run)
 	if err != nil {
 		return err
 	}
 	r.Tool = cmdline.Version()
-	if err := sumUpReport(ctx, f, journal, run); err != nil {
+	if err := sumUpReport(ctx, f, store, run); err != nil {
 		return err
 	}
 	if f.Out.JSON() && o.output == "" {
@@ -171,11 +171,11 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 }
 
 // sumUpReport has the summary of the run told as status tells it.
-func sumUpReport(ctx context.Context, f *command.Factory, journal *state.Store, run state.Run) error {
+func sumUpReport(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) error {
 	if !f.Out.JSON() {
 		return nil // and nothing is summed up for nobody
 	}
-	tallies, err := journal.Tallies(ctx, run.Num)
+	tallies, err := store.Tallies(ctx, run.Num)
 	if err == nil {
 		f.Out.Event("summary", recorded(run, tallies))
 	}

@@ -43,36 +43,36 @@ It reads the journal and nothing else.
 			if limit < 1 {
 				return exit.Usage(errors.New("--limit must be at least 1"), "")
 			}
-			journal, err := f.ReadState(ctx)
+			store, err := f.ReadState(ctx)
 			if err != nil {
 				return err
 			}
-			h, err := journal.Holder(ctx)
+			h, err := store.Holder(ctx)
 			if err != nil {
 				return err
 			}
-			err = eachPair(ctx, f, journal, limit, func(p state.Pair, runs []state.Run) error {
-				return listRuns(ctx, f, journal, p, runs, h.Alive)
+			err = eachPair(ctx, f, store, limit, func(p state.Pair, runs []state.Run) error {
+				return listRuns(ctx, f, store, p, runs, h.Alive)
 			})
 			if err != nil {
 				return err
 			}
-			return listEnrichmentRuns(ctx, f, journal, limit)
+			return listEnrichmentRuns(ctx, f, store, limit)
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")
 	return c
 }
 
-func listRuns(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair, runs []state.Run, atWork bool) error {
+func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, runs []state.Run, atWork bool) error {
 	var rows [][]string
 	for _, r := range slices.Backward(runs) {
-		tallies, err := journal.Tallies(ctx, r.Num)
+		tallies, err := store.Tallies(ctx, r.Num)
 		if err != nil {
 			return err
 		}
 		all, done, left := account(tallies)
-		back, err := journal.TakenBack(ctx, r.Num)
+		back, err := store.TakenBack(ctx, r.Num)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func listRuns(ctx context.Context, f *command.Factory, journal *state.Store, p s
 		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
 		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
 	}, rows))
-	trends, err := runstatus.Trends(ctx, journal, runs)
+	trends, err := runstatus.Trends(ctx, store, runs)
 	if err == nil && trends != "" {
 		f.Out.Printf("%s", trends)
 	}

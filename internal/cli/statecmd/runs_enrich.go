@@ -13,8 +13,8 @@ import (
 )
 
 // listEnrichmentRuns lists the runs of enrich, the newest last.
-func listEnrichmentRuns(ctx context.Context, f *command.Factory, journal *state.Store, limit int) error {
-	runs, err := enrichment.In(journal).Runs(ctx, "", limit)
+func listEnrichmentRuns(ctx context.Context, f *command.Factory, store *state.Store, limit int) error {
+	runs, err := enrichment.In(store).Runs(ctx, "", limit)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -23,7 +23,7 @@ func listEnrichmentRuns(ctx context.Context, f *command.Factory, journal *state.
 		how, took := "stopped", ""
 		line := event.Summary{
 			Run: r.ID, Command: enrichCommandName(r), Destination: r.Destination, RunState: "applying", Began: ui.UTC(r.StartedAt), Finished: ui.UTC(r.FinishedAt),
-			Actions: event.Counts{}, States: event.Counts{}, BilledCalls: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
+			Actions: event.Counts{}, States: event.Counts{}, BilledRequests: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
 		}
 		if !r.FinishedAt.IsZero() {
 			how, took, line.RunState = "finished", ui.Duration(r.FinishedAt.Sub(r.StartedAt)), "finished"

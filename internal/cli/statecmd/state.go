@@ -22,7 +22,7 @@ func NewStateCommand(f *command.Factory) *cobra.Command {
 		Short: "Look after the journal: check it, back it up, make it smaller",
 		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks
 after itself; these commands are for the day when a disk or a machine did not.
-assetferry help journal tells the whole story, with a drill for restoring it.
+assetferry help state tells the whole story, with a drill for restoring it.
 `,
 	}
 	c.AddCommand(
@@ -95,7 +95,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 	}
 	if len(problems) > 0 {
 		f.Out.Notef("The journal is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
-		f.Out.Notef("Try: assetferry help journal tells how to restore the backup, or take the journal over; the file was left as it is")
+		f.Out.Notef("Try: assetferry help state tells how to restore the backup, or take the journal over; the file was left as it is")
 		return exit.Said(exit.CodeDifference)
 	}
 	f.Out.Printf("The journal is whole.")
@@ -103,20 +103,20 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 }
 
 func findDamage(ctx context.Context, f *command.Factory, path string) ([]string, error) {
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	f.CloseLater(journal.Close)
-	return journal.Check(ctx)
+	f.CloseLater(store.Close)
+	return store.Check(ctx)
 }
 
 func stateBackup(ctx context.Context, f *command.Factory, path string) error {
-	journal, err := f.OpenState(ctx, path)
+	store, err := f.OpenState(ctx, path)
 	if err != nil {
 		return err
 	}
-	backup, err := journal.Backup(ctx)
+	backup, err := store.Backup(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,11 +125,11 @@ func stateBackup(ctx context.Context, f *command.Factory, path string) error {
 }
 
 func stateCompact(ctx context.Context, f *command.Factory, path string) error {
-	journal, err := f.OpenState(ctx, path)
+	store, err := f.OpenState(ctx, path)
 	if err != nil {
 		return err
 	}
-	before, after, err := journal.Compact(ctx)
+	before, after, err := store.Compact(ctx)
 	if err != nil {
 		return err
 	}

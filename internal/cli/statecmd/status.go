@@ -52,23 +52,23 @@ behind, or if nobody works on it any more. Interrupting it leaves the run alone.
 }
 
 func status(ctx context.Context, f *command.Factory) error {
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	atWork, err := showHolder(ctx, f, journal)
+	atWork, err := showHolder(ctx, f, store)
 	if err != nil {
 		return err
 	}
-	return eachPair(ctx, f, journal, shownRuns, func(p state.Pair, runs []state.Run) error {
-		if err := showPair(ctx, f, journal, p); err != nil {
+	return eachPair(ctx, f, store, shownRuns, func(p state.Pair, runs []state.Run) error {
+		if err := showPair(ctx, f, store, p); err != nil {
 			return err
 		}
-		if err := showSync(ctx, f, journal, p, runs); err != nil {
+		if err := showSync(ctx, f, store, p, runs); err != nil {
 			return err
 		}
 		for n, r := range slices.Backward(runs) {
-			if err := showRun(ctx, f, journal, r, atWork, n == 0); err != nil {
+			if err := showRun(ctx, f, store, r, atWork, n == 0); err != nil {
 				return err
 			}
 		}
@@ -78,14 +78,14 @@ func status(ctx context.Context, f *command.Factory) error {
 
 // eachPair passes on the pairs for which anything was ever done, each with its newest
 // runs, newest first.
-func eachPair(ctx context.Context, f *command.Factory, journal *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
-	pairs, err := journal.Pairs(ctx)
+func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
+	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return err
 	}
 	shown := 0
 	for _, p := range pairs {
-		runs, err := journal.RunsOf(ctx, p.ID, limit)
+		runs, err := store.RunsOf(ctx, p.ID, limit)
 		if err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func eachPair(ctx context.Context, f *command.Factory, journal *state.Store, lim
 
 // showHolder tells who is at work, or was when it was killed, and reports whether
 // somebody is.
-func showHolder(ctx context.Context, f *command.Factory, journal *state.Store) (atWork bool, err error) {
-	h, err := journal.Holder(ctx)
+func showHolder(ctx context.Context, f *command.Factory, store *state.Store) (atWork bool, err error) {
+	h, err := store.Holder(ctx)
 	switch {
 	case err != nil || !h.Open:
 		return false, err
@@ -120,12 +120,12 @@ func showHolder(ctx context.Context, f *command.Factory, journal *state.Store) (
 	return h.Alive, nil
 }
 
-func showPair(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair) error {
-	sum, err := journal.SumReceipts(ctx, p.ID)
+func showPair(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair) error {
+	sum, err := store.SumReceipts(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	proof, err := howVerified(ctx, journal, p)
+	proof, err := howVerified(ctx, store, p)
 	if err != nil {
 		return err
 	}
@@ -135,14 +135,14 @@ func showPair(ctx context.Context, f *command.Factory, journal *state.Store, p s
 }
 
 // howVerified says when the assets of a pair were verified, and how many were not yet.
-func howVerified(ctx context.Context, journal *state.Store, p state.Pair) (string, error) {
-	v, err := journal.LastVerification(ctx, p.ID)
+func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string, error) {
+	v, err := store.LastVerification(ctx, p.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return "never verified", nil
 	} else if err != nil {
 		return "", err
 	}
-	sum, err := journal.SumVerified(ctx, p.ID)
+	sum, err := store.SumVerified(ctx, p.ID)
 	if err != nil {
 		return "", err
 	}
@@ -179,13 +179,13 @@ func standing(r state.Run, atWork bool) string {
 
 // showRun tells of one run in a few lines, or as an event. Of the newest one it shows the
 // command that helps.
-func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r state.Run, atWork, newest bool) error {
-	tallies, err := journal.Tallies(ctx, r.Num)
+func showRun(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, atWork, newest bool) error {
+	tallies, err := store.Tallies(ctx, r.Num)
 	if err != nil {
 		return err
 	}
 	items := outcome.Describe(tallies)
-	skips, err := outcome.SkippedText(ctx, journal, r, tallies)
+	skips, err := outcome.SkippedText(ctx, store, r, tallies)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r st
 		took = ", took " + ui.Duration(runstatus.Took(r))
 	}
 	items = accountable(r) + items
-	back, err := journal.TakenBack(ctx, r.Num)
+	back, err := store.TakenBack(ctx, r.Num)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func showRun(ctx context.Context, f *command.Factory, journal *state.Store, r st
 		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
 	}
 	if newest && !atWork {
-		next, err := afterNewest(ctx, f, journal, r, tallies)
+		next, err := afterNewest(ctx, f, store, r, tallies)
 		if err != nil {
 			return err
 		}
@@ -239,11 +239,11 @@ func accountable(r state.Run) (lines string) {
 }
 
 // afterNewest says what helps with the newest run of a pair.
-func afterNewest(ctx context.Context, f *command.Factory, journal *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
+func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
 	if r.Undoes == 0 || !isStopped(r, false) {
 		return outcome.AfterRun(f, r, tallies), nil
 	}
-	command, err := outcome.ToGoOn(ctx, f, journal, r)
+	command, err := outcome.ToGoOn(ctx, f, store, r)
 	return outcome.NextStep{Why: "Stopped. To resume:", Command: command}, err
 }
 
@@ -259,9 +259,9 @@ func recorded(r state.Run, tallies []state.Tally) event.Summary {
 }
 
 // showSync tells in a few lines what syncs leave to be looked after.
-func showSync(ctx context.Context, f *command.Factory, journal *state.Store, p state.Pair, runs []state.Run) error {
-	lines, err := runstatus.SyncLines(ctx, journal, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
-		return outcome.StepsAfter(ctx, journal, last, tallies)
+func showSync(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, runs []state.Run) error {
+	lines, err := runstatus.SyncLines(ctx, store, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
+		return outcome.StepsAfter(ctx, store, last, tallies)
 	})
 	for _, line := range lines {
 		f.Out.Printf("  %s", line)

@@ -14,12 +14,12 @@ import (
 )
 
 // follow shows the newest run of the journal until it is over or nobody works on it.
-func follow(ctx context.Context, f *command.Factory, journal *state.Store) error {
-	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, journal, "") }
+func follow(ctx context.Context, f *command.Factory, store *state.Store) error {
+	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, store, "") }
 	w := &runstatus.Follower{
 		Out: f.Out, Now: clock.Now,
 		Look: func(ctx context.Context) (runstatus.Observation, error) {
-			return runstatus.Observe(ctx, journal, newest)
+			return runstatus.Observe(ctx, store, newest)
 		},
 		Pause: func(ctx context.Context, d time.Duration) error {
 			select {
@@ -34,17 +34,17 @@ func follow(ctx context.Context, f *command.Factory, journal *state.Store) error
 	if err != nil {
 		return command.Because(ctx, err)
 	}
-	return endOfWatch(ctx, f, journal, last)
+	return endOfWatch(ctx, f, store, last)
 }
 
 // endOfWatch tells how it came out, and does not let what is missing look like success.
-func endOfWatch(ctx context.Context, f *command.Factory, journal *state.Store, o runstatus.Observation) error {
+func endOfWatch(ctx context.Context, f *command.Factory, store *state.Store, o runstatus.Observation) error {
 	if o.Run.ID == "" {
 		f.Out.Printf("No run has begun yet.")
 		return nil
 	}
 	items := outcome.Describe(o.Tallies)
-	skips, err := outcome.SkippedText(ctx, journal, o.Run, o.Tallies)
+	skips, err := outcome.SkippedText(ctx, store, o.Run, o.Tallies)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func endOfWatch(ctx context.Context, f *command.Factory, journal *state.Store, o
 	}
 	f.Out.Event("summary", recorded(o.Run, o.Tallies))
 	if o.Run.Open() {
-		command, err := outcome.ToGoOn(ctx, f, journal, o.Run)
+		command, err := outcome.ToGoOn(ctx, f, store, o.Run)
 		if err != nil {
 			return err
 		}
@@ -70,14 +70,14 @@ func endOfWatch(ctx context.Context, f *command.Factory, journal *state.Store, o
 }
 
 func watchStatus(ctx context.Context, f *command.Factory) error {
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := showHolder(ctx, f, journal); err != nil {
+	if _, err := showHolder(ctx, f, store); err != nil {
 		return err
 	}
-	err = follow(ctx, f, journal)
+	err = follow(ctx, f, store)
 	if errors.Is(err, exit.ErrInterrupted) {
 		f.Out.Notef("Nobody watches any more; the run is left alone.")
 		return exit.Said(exit.CodeInterrupted)

@@ -15,15 +15,15 @@ import (
 
 // An interrupt while the journal is looked into is one, and no error of the journal.
 func TestInterruptLook(t *testing.T) {
-	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer journal.Close()
+	defer store.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(exit.ErrInterrupted)
 	f := &command.Factory{Out: ui.New(ui.Options{Stdout: io.Discard, Stderr: io.Discard, Progress: "none"})}
-	if err := follow(ctx, f, journal); !errors.Is(err, exit.ErrInterrupted) {
+	if err := follow(ctx, f, store); !errors.Is(err, exit.ErrInterrupted) {
 		t.Errorf("the interrupt ended it with %v", err)
 	}
 }

@@ -174,15 +174,15 @@ func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := journal.Pairs(ctx)
+	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := openRedirects(ctx, f, cmd, journal, pairs)
+	m, err := openRedirects(ctx, f, cmd, store, pairs)
 	if err != nil {
 		return nil, err
 	}

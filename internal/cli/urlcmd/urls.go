@@ -46,7 +46,7 @@ a source and a destination, whichever run brought it there. The old address is
 --old-prefix and the key of the object, encoded as browsers do it: harbour 1.jpg
 is harbour%201.jpg. Templates in the configuration build others, also of images
 in other sizes, and keys that an object went by before have theirs: assetferry
-help addresses.
+help redirects.
 
   tsv     old address, tab, new address; no head
   csv     with key, asset, size, widths of images, whether it was verified, and
@@ -131,15 +131,15 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	journal, err := f.ReadState(ctx)
+	store, err := f.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	pairs, err := journal.Pairs(ctx)
+	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := openRedirects(ctx, f, cmd, journal, pairs)
+	m, err := openRedirects(ctx, f, cmd, store, pairs)
 	if err != nil {
 		return err
 	}
@@ -249,20 +249,20 @@ func tellUnlisted(f *command.Factory, rules []*oldurl.Template) {
 }
 
 // openRedirects opens the redirect map that the command is about, among pairs.
-func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (*redirect.Map, error) {
-	pair, run, err := choosePair(ctx, f, cmd, journal, pairs)
+func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, store *state.Store, pairs []state.Pair) (*redirect.Map, error) {
+	pair, run, err := choosePair(ctx, f, cmd, store, pairs)
 	if err != nil {
 		return nil, err
 	}
 	f.Summary.Run, f.Summary.Source, f.Summary.Destination = run.ID, pair.Source, pair.Destination
-	return redirect.Open(ctx, journal, pair, run.Num)
+	return redirect.Open(ctx, store, pair, run.Num)
 }
 
 // choosePair finds the source and destination that the command is about, of those given,
 // and the run if one was named.
-func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
+func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, store *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
 	if cmd.Flags().Changed("run") {
-		run, err := f.SelectRun(ctx, cmd, journal)
+		run, err := f.SelectRun(ctx, cmd, store)
 		if err == nil && !slices.ContainsFunc(pairs, func(p state.Pair) bool { return p.ID == run.Pair.ID }) {
 			err = exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
 		}
@@ -271,7 +271,7 @@ func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, jou
 	source, _ := cmd.Flags().GetString("source")
 	var found []state.Pair
 	for _, p := range pairs {
-		sum, err := journal.SumReceipts(ctx, p.ID)
+		sum, err := store.SumReceipts(ctx, p.ID)
 		if err != nil {
 			return p, state.Run{}, err
 		}

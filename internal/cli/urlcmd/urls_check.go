@@ -16,11 +16,11 @@ import (
 func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "urls"}
-	dest, journal, pairs, err := f.OpenRecorded(ctx)
+	dest, store, pairs, err := f.OpenRecorded(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := openRedirects(ctx, f, cmd, journal, pairs)
+	m, err := openRedirects(ctx, f, cmd, store, pairs)
 	if err != nil {
 		return err
 	}

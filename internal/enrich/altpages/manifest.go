@@ -53,20 +53,20 @@ func readManifest(path, suffix string) (*manifest, error) {
 	return &m, nil
 }
 
-func digest(content []byte) string {
+func checksum(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
-// digestOf is empty if there is no such file.
-func digestOf(path string, most int64) (string, error) {
+// checksumOf is empty if there is no such file.
+func checksumOf(path string, most int64) (string, error) {
 	content, _, err := read(path, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
-	return digest(content), nil
+	return checksum(content), nil
 }
 
 // write writes a file that is there as a whole or not at all, also after a crash.

@@ -28,7 +28,7 @@ type Page struct {
 	Bytes    int64      // that are sent; none if the answer is known already
 	Embedded []Embedded // pictures in what is sent
 
-	digest   string    // of the page
+	checksum string    // of the page
 	replaces string    // digest of the result that is there; empty if there is none
 	known    *manifest // what was said of the page as it is now; nil: it is to be sent
 }
@@ -88,7 +88,7 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 		return Page{}, false, err
 	}
 	d, err := parse(string(content))
-	page = Page{Path: path, Result: resultOf(path, o.Suffix), Images: d.lacking(), digest: digest(content)}
+	page = Page{Path: path, Result: resultOf(path, o.Suffix), Images: d.lacking(), checksum: checksum(content)}
 	if err != nil || page.Images == 0 {
 		return page, false, err
 	}
@@ -96,7 +96,7 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 	if err != nil {
 		return page, false, err
 	}
-	if page.replaces, err = digestOf(page.Result, 2*o.Most); err != nil { // texts make it longer
+	if page.replaces, err = checksumOf(page.Result, 2*o.Most); err != nil { // texts make it longer
 		return page, false, err
 	}
 	switch isThere := page.replaces != ""; {
@@ -104,7 +104,7 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 		return page, false, fmt.Errorf("%s is there and is not known to be a result: move it away", page.Result)
 	case m == nil:
 		return page, false, nil
-	case m.OriginalSHA256 == page.digest && !o.Again:
+	case m.OriginalSHA256 == page.checksum && !o.Again:
 		isOld := !isThere || page.replaces == m.ReplacesSHA256 && page.replaces != m.ResultSHA256 // a crash came between manifest and result
 		page.known = m
 		return page, !isOld, nil
@@ -118,7 +118,7 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 type prepared struct {
 	document
 	sent     string
-	digest   string
+	checksum string
 	mode     fs.FileMode
 	embedded []Embedded
 }
@@ -132,7 +132,7 @@ func prepare(ctx context.Context, path string, o Options) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	p := prepared{document: d, digest: digest(content), mode: mode}
+	p := prepared{document: d, checksum: checksum(content), mode: mode}
 	var sources map[int]string
 	if o.Embed {
 		sources, p.embedded, err = embed(ctx, filepath.Dir(path), d, o.Most-int64(len(content)))

@@ -92,7 +92,7 @@ func (r *run) tell(result Result) {
 func (r *run) again(page Page) Result {
 	result := Result{Page: page, Added: page.known.Added, Left: page.known.Left, Summary: page.known.Summary}
 	content, mode, err := read(page.Path, r.options.Most)
-	if err == nil && digest(content) != page.digest {
+	if err == nil && checksum(content) != page.checksum {
 		err = errChanged
 	}
 	var d document
@@ -119,7 +119,7 @@ func (d document) known(m *manifest) (string, error) {
 		before = a.Image
 	}
 	filled := d.fill(m.Added)
-	if digest([]byte(filled)) != m.ResultSHA256 {
+	if checksum([]byte(filled)) != m.ResultSHA256 {
 		return "", errors.New("its manifest does not give the result that it tells of")
 	}
 	return filled, nil
@@ -136,7 +136,7 @@ func (r *run) carryOut(ctx context.Context, batch []Page) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err == nil && p.digest != page.digest {
+		if err == nil && p.checksum != page.checksum {
 			err = errChanged
 		}
 		if err != nil {
@@ -225,14 +225,14 @@ func (r *run) take(page Page, p prepared, answer Processed) Result {
 func (r *run) keep(page Page, p prepared, result Result) error {
 	filled := []byte(p.fill(result.Added))
 	m := manifest{
-		Version: manifestVersion, Original: filepath.Base(page.Path), OriginalSHA256: page.digest, Result: filepath.Base(page.Result), ResultSHA256: digest(filled),
+		Version: manifestVersion, Original: filepath.Base(page.Path), OriginalSHA256: page.checksum, Result: filepath.Base(page.Result), ResultSHA256: checksum(filled),
 		ReplacesSHA256: page.replaces, Contexts: r.options.Contexts, Summary: result.Summary, Added: result.Added, Left: result.Left,
 	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	now, err := digestOf(page.Result, 2*r.options.Most)
+	now, err := checksumOf(page.Result, 2*r.options.Most)
 	if err == nil && now != page.replaces {
 		err = fmt.Errorf("somebody wrote to %s meanwhile: move it away", page.Result)
 	}

@@ -55,7 +55,7 @@ func TestRunWithTheClientOfTheService(t *testing.T) {
 			t.Errorf("%s: %.200q", name, d.text)
 		}
 	}
-	if billed := s.Stats(t).BilledCalls; billed != 3 {
+	if billed := s.Stats(t).BilledRequests; billed != 3 {
 		t.Errorf("%d calls were billed", billed)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -160,7 +160,7 @@ func TestRoundTrip(t *testing.T) {
 // readText reads a table of decisions on proposals.
 func readText(t testing.TB, name, table string, all []Row) (Decisions, error) {
 	t.Helper()
-	file, err := rows.New(name, use(), strings.NewReader(table), int64(len(table)))
+	file, err := tabular.New(name, use(), strings.NewReader(table), int64(len(table)))
 	if err != nil {
 		return Decisions{}, err
 	}
@@ -243,7 +243,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{"a.jsonl", "{\"id\": \"p-1\"}\n{\"id\": \"p-1\"}", `a.jsonl:2:1: the proposal "p-1" has a row already, in line 1`},
 	} {
 		got, err := readText(t, test.name, test.table, samples())
-		wrong, ok := errors.AsType[*rows.Mistakes](err)
+		wrong, ok := errors.AsType[*tabular.Mistakes](err)
 		if !ok || !strings.Contains(err.Error(), "\n"+test.want) || !strings.Contains(wrong.Hint(), "assetferry help enrich") || len(got.All) > 0 {
 			t.Errorf("%q: got %v, want %s", test.table, err, test.want)
 		}
@@ -272,7 +272,7 @@ func FuzzRead(f *testing.F) {
 			name = "a.jsonl"
 		}
 		got, err := readText(t, name, table, all)
-		if _, ok := errors.AsType[*rows.Mistakes](err); err != nil && !ok {
+		if _, ok := errors.AsType[*tabular.Mistakes](err); err != nil && !ok {
 			t.Fatal(err)
 		}
 		for _, d := range got.All {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"assetferry/internal/metadata"
-	"assetferry/internal/rows"
+	"assetferry/internal/tabular"
 )
 
 // A Choice is what a person decides on a proposal; empty if nothing.
@@ -42,8 +42,8 @@ type Decisions struct {
 const maxRemarks = 20
 
 // use is what a table is for.
-func use() rows.Use {
-	return rows.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`, Lines: true}
+func use() tabular.Use {
+	return tabular.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`, Lines: true}
 }
 
 // Read reads the decisions in a file: a CSV table with commas, semicolons or tabs, or JSON
@@ -52,7 +52,7 @@ func use() rows.Use {
 //
 // What is wrong with a table is a *rows.Mistakes, and then nothing of it is taken.
 func Read(name string, find func(id string) (Row, bool, error)) (Decisions, error) {
-	file, err := rows.Open(name, use())
+	file, err := tabular.Open(name, use())
 	if err != nil {
 		return Decisions{}, err
 	}
@@ -60,7 +60,7 @@ func Read(name string, find func(id string) (Row, bool, error)) (Decisions, erro
 	return decisions, errors.Join(err, file.Close())
 }
 
-func read(file *rows.File, find func(id string) (Row, bool, error)) (Decisions, error) {
+func read(file *tabular.File, find func(id string) (Row, bool, error)) (Decisions, error) {
 	r := &reader{file: file, find: find, wrong: file.Mistakes(), lines: map[string]int{}}
 	decode := decodeJSON
 	if file.Columns() != nil {
@@ -73,7 +73,7 @@ func read(file *rows.File, find func(id string) (Row, bool, error)) (Decisions, 
 			return Decisions{}, err
 		}
 	}
-	err := file.Each(r.wrong, func(_ int64, from rows.Row) error {
+	err := file.Each(r.wrong, func(_ int64, from tabular.Row) error {
 		s, err := decode(r, from)
 		if err != nil {
 			return err
@@ -91,9 +91,9 @@ func read(file *rows.File, find func(id string) (Row, bool, error)) (Decisions, 
 
 // A reader reads one table.
 type reader struct {
-	file      *rows.File
+	file      *tabular.File
 	find      func(id string) (Row, bool, error)
-	wrong     *rows.Mistakes
+	wrong     *tabular.Mistakes
 	lines     map[string]int // by ID
 	decisions Decisions
 }
@@ -140,13 +140,13 @@ func (r *reader) unknown(column string) {
 	r.remark("the column %q means nothing here and was not read", column)
 }
 
-func (h header) decode(_ *reader, from rows.Row) (said, error) {
+func (h header) decode(_ *reader, from tabular.Row) (said, error) {
 	cell := func(column string) (string, bool) {
 		n, ok := h[column]
 		if !ok {
 			return "", false
 		}
-		return rows.Unguard(from.Cells[n]), true
+		return tabular.UnescapeFormula(from.Cells[n]), true
 	}
 	s := said{at: h}
 	s.id, _ = cell(columnID)
@@ -161,7 +161,7 @@ func (h header) decode(_ *reader, from rows.Row) (said, error) {
 	return s, nil
 }
 
-func decodeJSON(r *reader, from rows.Row) (said, error) {
+func decodeJSON(r *reader, from tabular.Row) (said, error) {
 	var fields map[string]json.RawMessage
 	if err := from.Decode(&fields); err != nil {
 		return said{}, err
@@ -191,7 +191,7 @@ func decodeJSON(r *reader, from rows.Row) (said, error) {
 }
 
 // take takes what a row says.
-func (r *reader) take(from rows.Row, s said) error {
+func (r *reader) take(from tabular.Row, s said) error {
 	mistake := func(column, format string, args ...any) error {
 		return from.Mistake(s.at[column], fmt.Sprintf(format, args...))
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	tables "assetferry/internal/rows"
+	tables "assetferry/internal/tabular"
 )
 
 // Columns that are read back; all others only help to decide.

@@ -81,7 +81,7 @@ func (v *Stats) readBilling(tx *sql.Tx) error {
 		var thousandths int64
 		err := s(&of.Environment, &of.User, &of.Calls, &thousandths)
 		of.Credits = credits(thousandths)
-		v.BilledCalls += of.Calls
+		v.BilledRequests += of.Calls
 		v.Credits = append(v.Credits, of)
 		return err
 	})

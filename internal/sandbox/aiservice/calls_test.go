@@ -44,8 +44,8 @@ func TestActions(t *testing.T) {
 			t.Errorf("%q: %v, %v", format, names(all), err)
 		}
 	}
-	if s := c.Stats(t); s.BilledCalls != 15 {
-		t.Errorf("%d calls were billed, want 15", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 15 {
+		t.Errorf("%d calls were billed, want 15", s.BilledRequests)
 	}
 }
 
@@ -110,8 +110,8 @@ func TestProcessing(t *testing.T) {
 	if joined[0] != first["document"] || joined[1] != second["document"] {
 		t.Errorf("in pieces it is %q", joined)
 	}
-	if s := c.Stats(t); s.BilledCalls != 2 {
-		t.Errorf("%d calls were billed, want 2", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 2 {
+		t.Errorf("%d calls were billed, want 2", s.BilledRequests)
 	}
 }
 
@@ -160,8 +160,8 @@ func TestCallsThatAreRefused(t *testing.T) {
 	} {
 		limited.refused("POST", path, body, 403, "missing-permissions")
 	}
-	if s := c.Stats(t); s.BilledCalls != 0 {
-		t.Errorf("%d calls were billed", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 0 {
+		t.Errorf("%d calls were billed", s.BilledRequests)
 	}
 }
 

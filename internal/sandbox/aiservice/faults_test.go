@@ -72,8 +72,8 @@ func TestSpoiledStreams(t *testing.T) {
 			if len(messages) != test.kept {
 				t.Fatalf("kept are %v", messages)
 			}
-			if s := c.Stats(t); s.BilledCalls != 1 {
-				t.Errorf("%d calls were billed", s.BilledCalls)
+			if s := c.Stats(t); s.BilledRequests != 1 {
+				t.Errorf("%d calls were billed", s.BilledRequests)
 			}
 			if test.kept == 2 {
 				kept := messages[1].(map[string]any)["content"].([]any)[0].(map[string]any)["content"].(string)
@@ -175,8 +175,8 @@ func TestRateLimits(t *testing.T) {
 	if kept := len(c.items(path + "/messages")); kept != 6 {
 		t.Errorf("%d messages were kept, want 6", kept)
 	}
-	if s := c.Stats(t); s.BilledCalls != 4 {
-		t.Errorf("%d calls were billed, want 4", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 4 {
+		t.Errorf("%d calls were billed, want 4", s.BilledRequests)
 	}
 }
 

@@ -62,8 +62,8 @@ func TestOneReplyAtATime(t *testing.T) {
 	defer other()
 	leave()
 	c.refused("POST", path+"/messages", message, 409, "conversation-in-use") // it goes on
-	if s := c.Stats(t); s.BilledCalls != 2 {
-		t.Errorf("%d calls were billed", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 2 {
+		t.Errorf("%d calls were billed", s.BilledRequests)
 	}
 	c.must("DELETE", path, nil)
 	c.conversation("one")
@@ -85,7 +85,7 @@ func TestReplyGoesOnWithoutListener(t *testing.T) {
 	if roles := column(messages, "role"); !slices.Equal(roles, []string{"user", "assistant"}) {
 		t.Errorf("kept: %v", roles)
 	}
-	if s := c.Stats(t); s.BilledCalls != 1 || s.Conversations != 1 {
+	if s := c.Stats(t); s.BilledRequests != 1 || s.Conversations != 1 {
 		t.Errorf("statistics %+v", s)
 	}
 	id := column(c.items("/v1/conversations/one/files"), "id")[0]
@@ -221,8 +221,8 @@ func TestKilled(t *testing.T) {
 	if len(told) > 0 {
 		t.Errorf("not kept: %v", told)
 	}
-	if s := again.Stats(t); s.BilledCalls != asked {
-		t.Errorf("%d calls were billed, and %d were asked", s.BilledCalls, asked)
+	if s := again.Stats(t); s.BilledRequests != asked {
+		t.Errorf("%d calls were billed, and %d were asked", s.BilledRequests, asked)
 	}
 	again.say("/v1/conversations/life-0-0", map[string]any{"prompt": "Are you there?"})
 }
@@ -295,7 +295,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	users.Wait()
-	if s := c.Stats(t); s.BilledCalls != 18 || s.Conversations != 0 || s.Limits[0].Organisation.Most != 18 || s.Limits[0].User.Most != 6 {
+	if s := c.Stats(t); s.BilledRequests != 18 || s.Conversations != 0 || s.Limits[0].Organisation.Most != 18 || s.Limits[0].User.Most != 6 {
 		t.Errorf("statistics %+v", s)
 	}
 }

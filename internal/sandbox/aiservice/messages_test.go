@@ -38,12 +38,12 @@ func TestDescribeAPicture(t *testing.T) {
 	if part["content"] != reply || part["type"] != "text" {
 		t.Errorf("what was kept is %v, and what was sent %s", part, reply)
 	}
-	if s := c.Stats(t); s.BilledCalls != 1 || s.Conversations != 1 || s.Credits[0].Credits < 1 {
+	if s := c.Stats(t); s.BilledRequests != 1 || s.Conversations != 1 || s.Credits[0].Credits < 1 {
 		t.Errorf("statistics %+v", s)
 	}
 	c.must("DELETE", path, nil)
 	c.refused("GET", path, nil, 404, "conversation-not-found")
-	if s := c.Stats(t); s.BilledCalls != 1 || s.Conversations != 0 {
+	if s := c.Stats(t); s.BilledRequests != 1 || s.Conversations != 0 {
 		t.Errorf("statistics %+v", s)
 	}
 }
@@ -168,8 +168,8 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		})
 	}
 	c.refused("POST", "/v1/conversations/none/messages", message(func(map[string]any) {}), 404, "conversation-not-found")
-	if s := c.Stats(t); s.BilledCalls != 0 {
-		t.Errorf("%d calls were billed", s.BilledCalls)
+	if s := c.Stats(t); s.BilledRequests != 0 {
+		t.Errorf("%d calls were billed", s.BilledRequests)
 	}
 	if all := c.items(path + "/messages"); len(all) != 0 {
 		t.Errorf("kept: %v", all)

@@ -16,11 +16,11 @@ func (s *Server) getHealth(c *call) error {
 // Stats say what was asked of a stand-in. Those of requests and limits begin with its
 // start; the others are kept over restarts.
 type Stats struct {
-	Requests      []standin.Count `json:"requests"`
-	BilledCalls   int             `json:"billedCalls"`
-	Credits       []CreditsOf     `json:"credits"`
-	Limits        []LimitStats    `json:"limits"`
-	Conversations int             `json:"conversations"` // that exist
+	Requests       []standin.Count `json:"requests"`
+	BilledRequests int             `json:"billedCalls"`
+	Credits        []CreditsOf     `json:"credits"`
+	Limits         []LimitStats    `json:"limits"`
+	Conversations  int             `json:"conversations"` // that exist
 }
 
 // CreditsOf are those that a user has used up.

@@ -68,7 +68,7 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	}
 	head, _ := standin.DecodePart(parts[0])
 	alg, _ := head.Text("alg")
-	digest, ok := map[string]func() hash.Hash{"HS256": sha256.New, "HS384": sha512.New384, "HS512": sha512.New}[alg]
+	checksum, ok := map[string]func() hash.Hash{"HS256": sha256.New, "HS384": sha512.New384, "HS512": sha512.New}[alg]
 	if _, critical := head["crit"]; !ok || critical {
 		return nil, "", invalidToken("signature", "alg must be HS256, HS384 or HS512, without crit")
 	}
@@ -86,7 +86,7 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 			explanation: "The aud of the token names no environment of this service.", action: "Check the environment ID and the address of the service.",
 		}
 	}
-	m := hmac.New(digest, []byte(key))
+	m := hmac.New(checksum, []byte(key))
 	m.Write([]byte(parts[0] + "." + parts[1]))
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
 	if err != nil || !hmac.Equal(signature, m.Sum(nil)) {

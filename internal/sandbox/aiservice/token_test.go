@@ -19,14 +19,14 @@ import (
 )
 
 // signAs makes a token with an algorithm.
-func signAs(t testing.TB, alg string, digest func() hash.Hash, claims map[string]any) string {
+func signAs(t testing.TB, alg string, checksum func() hash.Hash, claims map[string]any) string {
 	t.Helper()
 	b, err := json.Marshal(claims)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"`+alg+`"}`)) + "." + base64.RawURLEncoding.EncodeToString(b)
-	m := hmac.New(digest, []byte(aiservicetest.Environment().AccessKey))
+	m := hmac.New(checksum, []byte(aiservicetest.Environment().AccessKey))
 	m.Write([]byte(text))
 	return text + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }

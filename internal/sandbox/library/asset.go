@@ -75,7 +75,7 @@ func markOf(a Details) mark {
 			continue
 		}
 		if parts := strings.Split(attribute.Value, "."); len(parts) == 4 && parts[0] == "1" {
-			return mark{Source: parts[1], Content: parts[2], Copied: parts[3] != a.ID, Replaced: !strings.HasPrefix(a.Digest, parts[2])}
+			return mark{Source: parts[1], Content: parts[2], Copied: parts[3] != a.ID, Replaced: !strings.HasPrefix(a.Checksum, parts[2])}
 		}
 	}
 	return mark{}

@@ -143,7 +143,7 @@ type Details struct {
 	Around     []Ref // the folders that it lies in, the outermost first
 	Tags       []string
 	Attributes []Attribute
-	Digest     string // SHA-256 in hex
+	Checksum   string // SHA-256 in hex
 	BlurHash   string
 	Analysis   string // empty: nobody asked for one
 	Address    string // at the service, without the host

@@ -46,8 +46,8 @@ func TestMarkOfAsset(t *testing.T) {
 	copied, replaced := found, found
 	copied.Copied, replaced.Replaced = true, true
 	for name, c := range map[string]struct {
-		id, digest, attribute, value string
-		want                         mark
+		id, checksum, attribute, value string
+		want                           mark
 	}{
 		"its own":         {"asset", "00ff00ff00ff00ff1234", "assetferry", value, found},
 		"of another":      {"copy", "00ff00ff00ff00ff1234", "assetferry", value, copied},
@@ -56,7 +56,7 @@ func TestMarkOfAsset(t *testing.T) {
 		"something else":  {"asset", "00ff00ff00ff00ff1234", "assetferry", "hello", mark{}},
 		"a later version": {"asset", "00ff00ff00ff00ff1234", "assetferry", "2" + value[1:], mark{}},
 	} {
-		got := markOf(Details{Asset: Asset{ID: c.id}, Digest: c.digest, Attributes: []Attribute{{c.attribute, c.value}}})
+		got := markOf(Details{Asset: Asset{ID: c.id}, Checksum: c.checksum, Attributes: []Attribute{{c.attribute, c.value}}})
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}

@@ -38,7 +38,7 @@ func InsertAsset(s *store.Session, a Asset) error {
 			attributes, revision, number, made_at, made_by)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.Workspace, a.Category, store.OrNull(a.Folder), a.Name, naming.Normal(a.Name), a.Extension, naming.Fold(a.Extension),
-		a.Size, a.Digest, a.Content, store.Millis(a.Uploaded), store.Millis(a.Modified), a.Picture.State, store.Millis(a.Processed),
+		a.Size, a.Checksum, a.Content, store.Millis(a.Uploaded), store.Millis(a.Modified), a.Picture.State, store.Millis(a.Processed),
 		a.Picture.Width, a.Picture.Height, a.Description, string(a.Tags), string(a.Attributes),
 		a.Revision, a.Number, store.Millis(a.Made), store.OrNull(a.By))
 	return err

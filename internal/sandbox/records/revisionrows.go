@@ -14,7 +14,7 @@ func scanStored(scan func(...any) error, before ...any) (Stored, error) {
 	var st Stored
 	var made int64
 	var by sql.Null[string]
-	err := scan(append(before, &st.Revision, &st.Number, &st.Content, &st.Size, &st.Digest,
+	err := scan(append(before, &st.Revision, &st.Number, &st.Content, &st.Size, &st.Checksum,
 		&st.Picture.State, &st.Picture.Width, &st.Picture.Height, &made, &by)...)
 	st.Made, st.By = store.FromMillis(made), by.V
 	return st, err
@@ -23,7 +23,7 @@ func scanStored(scan func(...any) error, before ...any) (Stored, error) {
 // InsertRevision keeps what an asset held.
 func InsertRevision(s *store.Session, assetID string, st Stored) error {
 	_, err := s.Exec("INSERT INTO revisions (asset_id, "+storedColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		assetID, st.Revision, st.Number, st.Content, st.Size, st.Digest,
+		assetID, st.Revision, st.Number, st.Content, st.Size, st.Checksum,
 		st.Picture.State, st.Picture.Width, st.Picture.Height, store.Millis(st.Made), store.OrNull(st.By))
 	return err
 }
@@ -32,7 +32,7 @@ func InsertRevision(s *store.Session, assetID string, st Stored) error {
 func UpdateStored(s *store.Session, a Asset) error {
 	_, err := s.Exec(`UPDATE assets SET revision = ?, number = ?, content = ?, size = ?, digest = ?, image = ?, width = ?, height = ?,
 			made_at = ?, made_by = ?, modified_at = ?, processed_at = ? WHERE id = ?`,
-		a.Revision, a.Number, a.Content, a.Size, a.Digest, a.Picture.State, a.Picture.Width, a.Picture.Height,
+		a.Revision, a.Number, a.Content, a.Size, a.Checksum, a.Picture.State, a.Picture.Width, a.Picture.Height,
 		store.Millis(a.Made), store.OrNull(a.By), store.Millis(a.Modified), store.Millis(a.Processed), a.ID)
 	return err
 }

@@ -28,7 +28,7 @@ type Stored struct {
 	Number   int // among the revisions of the asset
 	Content  string
 	Size     int64
-	Digest   string
+	Checksum string
 	Picture  Picture
 	Made     time.Time
 	By       string // empty: not known

@@ -229,7 +229,7 @@ func (sh Shelves) Asset(id string) (shown library.Details, err error) {
 		if err != nil {
 			return err
 		}
-		shown = library.Details{Asset: few[0], Digest: a.Digest, BlurHash: a.BlurHash, Analysis: a.Analysis}
+		shown = library.Details{Asset: few[0], Checksum: a.Checksum, BlurHash: a.BlurHash, Analysis: a.Analysis}
 		shown.Workspace = sh.workspaceRef(a.Workspace)
 		if a.Folder != "" {
 			around, err := records.SelectAncestors(ses, a.Folder)
@@ -318,6 +318,6 @@ func (sh Shelves) File(id, revision string) (library.Content, error) {
 	}
 	return library.Content{
 		ReadSeekCloser: file, Name: strings.TrimSuffix(a.Name+"."+a.Extension, "."), Type: naming.MimeType(naming.Fold(a.Extension)),
-		Tag: a.Digest, Modified: a.Modified,
+		Tag: a.Checksum, Modified: a.Modified,
 	}, nil
 }

@@ -25,7 +25,7 @@ const MaxToken = 16 << 10
 type Role int
 
 const (
-	Nobody Role = iota
+	Anonymous Role = iota
 	User
 	Admin
 	Superadmin
@@ -39,7 +39,7 @@ func parseRole(s string) (Role, bool) {
 			return r, true
 		}
 	}
-	return Nobody, false
+	return Anonymous, false
 }
 
 // An Identity is whom a valid token names.

@@ -39,7 +39,7 @@ func FuzzToken(f *testing.F) {
 		if signature != base64.RawURLEncoding.EncodeToString(sign("key", signed)) {
 			t.Errorf("accepted %q", token)
 		}
-		if who.Environment != "env" || who.User == "" || who.Role == Nobody || !slices.Equal(who.Workspaces, []string{"env"}) {
+		if who.Environment != "env" || who.User == "" || who.Role == Anonymous || !slices.Equal(who.Workspaces, []string{"env"}) {
 			t.Errorf("%q gives %+v", token, who)
 		}
 	})

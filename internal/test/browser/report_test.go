@@ -39,7 +39,7 @@ func TestReportOfTroubles(t *testing.T) {
 	}
 	w := newWorld(t, library, true, "POST /assets status=400 nth=7")
 	const finishedWithTrouble = 3
-	w.run(finishedWithTrouble, "migrate", w.library, "--unmatched", "skip", "--on-collision", "conflict")
+	w.run(finishedWithTrouble, "migrate", w.library, "--unsupported", "skip", "--on-collision", "conflict")
 	p := w.checkReport(t, "Not everything arrived", "rehearsal")
 
 	var hostile bool
@@ -68,8 +68,8 @@ func TestReportOfNothing(t *testing.T) {
 	w.checkReport(t, "Nothing to take over", "rehearsal")
 }
 
-// The morning after a night in which everything happened that a guard lets happen, and more.
-func TestReportOfNight(t *testing.T) {
+// The morning after a night in which everything happened that a safety check lets happen, and more.
+func TestReportOfRun(t *testing.T) {
 	library := map[string]string{"stays.jpg": "stays", "changes.jpg": "before", "moves.jpg": "what is moved", "goes.jpg": "gone soon"}
 	for n := range 40 {
 		library[fmt.Sprintf("folder %d/%s.png", n%3, strings.Repeat("long", n+1))] = strings.Repeat("x", n*n)
@@ -88,7 +88,7 @@ func TestReportOfNight(t *testing.T) {
 	if err := os.Rename(filepath.Join(w.library, "moves.jpg"), filepath.Join(w.library, "new", "moved.jpg")); err != nil {
 		t.Fatal(err)
 	}
-	w.run(0, "sync", w.library, "--delete", "trash", "--quarantine", "0s", "--accept-rules")
+	w.run(0, "sync", w.library, "--delete", "trash", "--grace-period", "0s", "--accept-rules")
 	p := w.checkReport(t, "Complete, not proved yet", "rehearsal")
 	var said string
 	p.eval(`document.querySelector("#night").innerText`, &said)
@@ -103,9 +103,9 @@ func TestReportOfNight(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}
 	}
-	const stoppedByGuard = 6
-	w.run(stoppedByGuard, "sync", w.library, "--delete", "trash", "--quarantine", "0s")
-	w.checkReport(t, "Stopped by a guard", "rehearsal")
+	const stoppedBySafetyCheck = 6
+	w.run(stoppedBySafetyCheck, "sync", w.library, "--delete", "trash", "--grace-period", "0s")
+	w.checkReport(t, "Stopped by a safety check", "rehearsal")
 }
 
 // A world has the program, a library and a sandbox that the program knows.

@@ -1,7 +1,7 @@
 //go:build crashimage && linux
 
-// Package crash takes the power from the disk that has the journal, at random instants
-// of a migration, a sync and an undo. The journal is on an ext4 file system of a loop
+// Package crash takes the power from the disk that has the state database, at random instants
+// of a migration, a sync and an undo. The state database is on an ext4 file system of a loop
 // device, whose image is copied while the built program is at work: that has what was
 // written to the disk, and not what is still in memory. The file system of the copy is
 // mounted in the place of the first, and the same command goes on. It needs root, and loop
@@ -69,7 +69,7 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// What the journal takes beside it is said before it begins, where that is more than there
+// What the state database takes beside it is said before it begins, where that is more than there
 // is, and a disk that is then full is named.
 func TestSmallDisk(t *testing.T) {
 	w := newWorld(t, build(t), seedtest.Rand(t))
@@ -112,7 +112,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// A world has a source, a destination, and a disk for the journal.
+// A world has a source, a destination, and a disk for the state database.
 type world struct {
 	*testing.T
 	dice    *rand.Rand
@@ -156,7 +156,7 @@ func must(t *testing.T, err error) {
 
 // round makes ten cuts.
 func (w *world) round() {
-	w.suffer(migrateCuts, migrateRequests, "migrate", "src", "--settle-time", "100ms")
+	w.suffer(migrateCuts, migrateRequests, "migrate", "src", "--confirm-timeout", "100ms")
 	w.compare("migrate")
 	before := maps.Clone(w.files)
 	for n := range 120 {
@@ -165,7 +165,7 @@ func (w *world) round() {
 	for _, key := range slices.Sorted(maps.Keys(before))[:120] {
 		w.write(key, before[key]+", changed")
 	}
-	id := w.suffer(syncCuts, syncRequests, "sync", "src", "--settle-time", "100ms", "--max-changes-percent", "100")
+	id := w.suffer(syncCuts, syncRequests, "sync", "src", "--confirm-timeout", "100ms", "--max-changes-percent", "100")
 	w.compare("sync")
 	w.files = before
 	w.suffer(undoCuts, undoRequests, "undo", "--run", id, "--apply", "--yes")
@@ -204,16 +204,16 @@ func (w *world) suffer(cuts, requests int, args ...string) (id string) {
 	return summary.Run
 }
 
-// accepted expects that a command took the journal for what it was.
+// accepted expects that a command took the state database for what it was.
 func (w *world) accepted(c *exec.Cmd) {
 	w.Helper()
 	if said := fmt.Sprint(c.Stderr); strings.Contains(said, "changed by something else") || strings.Contains(said, "takeover") {
-		w.Fatalf("the journal was not accepted: %s", said)
+		w.Fatalf("the state database was not accepted: %s", said)
 	}
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	c := exec.Command(w.binary, append(args, "--json", "-j", "3", "--state", filepath.Join(w.disk.mount, "state", "journal.db"))...)
+	c := exec.Command(w.binary, append(args, "--json", "-j", "3", "--state", filepath.Join(w.disk.mount, "state", "state database.db"))...)
 	c.Dir, c.Env, c.Stdout, c.Stderr = w.dir, w.env, &bytes.Buffer{}, &bytes.Buffer{}
 	return c
 }
@@ -349,7 +349,7 @@ func (d *disk) down() {
 }
 
 // cut kills a process and takes the power from the disk at the same instant: from then on
-// there is what was on it, and its file system comes up again with its journal. The
+// there is what was on it, and its file system comes up again with its state database. The
 // process stands still until the image is copied, so that the copy is of one instant;
 // where the kernel wrote something to the disk meanwhile it is made once more.
 func (d *disk) cut(p *os.Process, ended <-chan error) {

@@ -20,7 +20,7 @@ func TestAdoptOnly(t *testing.T) {
 	w.upload(w.images, w.folder(w.images, "", "dir"), "d.jpg", "d")
 	r := migrate.DefaultRules()
 	r.AdoptOnly = true
-	r.Unmatched = "create" // whatever else is wanted
+	r.Unsupported = "create" // whatever else is wanted
 	r.OnExisting = "duplicate"
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.migrate(r) })
@@ -32,7 +32,7 @@ func TestAdoptOnly(t *testing.T) {
 	}
 	w.wantStates(plan, map[string]int64{"adopt done": 2, "conflict conflict": 1, "skip skipped": 2})
 
-	next := w.migrate(func() migrate.Rules { r := migrate.DefaultRules(); r.Unmatched = "skip"; return r }())
+	next := w.migrate(func() migrate.Rules { r := migrate.DefaultRules(); r.Unsupported = "skip"; return r }())
 	w.wantStates(next, map[string]int64{"create done": 1, "conflict conflict": 1, "skip skipped": 1, "unchanged skipped": 2})
 }
 
@@ -49,7 +49,7 @@ func TestProvenance(t *testing.T) {
 	if asked["PATCH /assets/{id}"] != 2 || asked["POST /assets"] != 2 || asked["GET /assets/{id}"] != 0 {
 		t.Errorf("asked %v, want two uploads and two descriptions", asked)
 	}
-	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/b.jpg")
+	r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/b.jpg")
 	must(t, err)
 	a, err := w.other.Asset(t.Context(), r.Asset)
 	must(t, err)
@@ -58,8 +58,8 @@ func TestProvenance(t *testing.T) {
 		t.Errorf("the asset says %q", mark)
 	}
 
-	// Without the journal the mark is enough: no content is read.
-	w.loseJournal()
+	// Without the state database the mark is enough: no content is read.
+	w.loseState()
 	asked = w.during(func() { w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 2}) })
 	for what := range asked {
 		if strings.Contains(what, "file") || strings.HasPrefix(what, "P") {
@@ -75,7 +75,7 @@ func TestProvenanceOfSomethingElse(t *testing.T) {
 	_, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
 	must(t, err)
 	w.put("a.jpg", "b") // of the same length
-	w.loseJournal()
+	w.loseState()
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"conflict conflict": 1})
 }
 
@@ -112,7 +112,7 @@ func TestDescribingFails(t *testing.T) {
 
 	// A later run that describes makes up for it, and the one after that need not.
 	describe := func() migrate.Plan {
-		run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+		run, err := w.store.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 		must(t, err)
 		p := plan.New(w.deps(), migrate.DefaultRules())
 		p.Describes = true
@@ -121,7 +121,7 @@ func TestDescribingFails(t *testing.T) {
 		must(t, w.applier(w.deps(), provenance).Apply(t.Context(), planned.Run))
 		return planned
 	}
-	w.wantStates(describe(), map[string]int64{"describe done": 1})
+	w.wantStates(describe(), map[string]int64{"update_metadata done": 1})
 	if n := w.requests()["POST /assets"]; n != 1 {
 		t.Errorf("sent %d times", n)
 	}
@@ -135,7 +135,7 @@ func TestFolderOfAFormerProcess(t *testing.T) {
 	const late = 200 * time.Millisecond
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
-	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
+	must(t, w.store.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
 	made := w.atLast(late, func() { w.folder(w.images, "", "dir") })
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout = late })
 	made()
@@ -143,7 +143,7 @@ func TestFolderOfAFormerProcess(t *testing.T) {
 	if n := w.folders()["Images/dir"]; n != 1 {
 		t.Errorf("the folder is there %d times", n)
 	}
-	if left, err := w.journal.Intents(t.Context(), w.pair.Destination); err != nil || len(left) != 0 {
+	if left, err := w.store.Intents(t.Context(), w.pair.Destination); err != nil || len(left) != 0 {
 		t.Errorf("intents left: %v (%v)", left, err)
 	}
 }
@@ -154,7 +154,7 @@ func TestFolderOfALongDeadProcess(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
 	death := time.Now().Add(-2 * time.Hour)
-	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, death))
+	must(t, w.store.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, death))
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
 		a.ResponseTimeout, a.FormerAlive = time.Hour, death
 	})
@@ -165,7 +165,7 @@ func TestFolderOfALongDeadProcess(t *testing.T) {
 }
 
 // A folder whose answers are all lost and that is never made fails its items for
-// now; it does not put them in doubt.
+// now; it does not put them unconfirmed.
 func TestFolderThatIsNeverMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, faults(t, "POST /folders status=500"))

@@ -107,7 +107,7 @@ func (w *world) wantAllThere() {
 		if o.Obstacle != "" {
 			continue
 		}
-		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, o.Key)
+		a, err := w.store.AddressByKey(w.Context(), w.pair.ID, o.Key)
 		if err != nil {
 			w.Errorf("%s leads nowhere: %v", o.Key, err)
 			continue
@@ -174,7 +174,7 @@ func TestHiddenAlias(t *testing.T) {
 			w.source.Delete("dir/e.jpg")
 			w.source.PutObject(sources.Object{Key: "dir/", Obstacle: sources.UnreadableDirectory}, nil)
 			plan := w.syncs(removing)
-			if i := w.item(plan, "dir/e.jpg"); i.Reason != string(migrate.ReasonUnseen) || i.State != state.ItemSkipped {
+			if i := w.item(plan, "dir/e.jpg"); i.Reason != string(migrate.ReasonFolderNotRead) || i.State != state.ItemSkipped {
 				t.Errorf("got %+v", i)
 			}
 			w.wantStates(plan, c.want)
@@ -227,9 +227,9 @@ func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 		rules  func(*migrate.Rules)
 		why    migrate.Reason
 	}{
-		{"excluded", nil, func(r *migrate.Rules) { r.Exclude = []string{"c.jpg"} }, migrate.ReasonFiltered},
-		{"not listed", nil, func(r *migrate.Rules) { r.FilesFrom = only("a.jpg") }, migrate.ReasonNotListed},
-		{"not failed", nil, func(r *migrate.Rules) { r.Sync.Failed = only("a.jpg") }, migrate.ReasonNotFailed},
+		{"excluded", nil, func(r *migrate.Rules) { r.Exclude = []string{"c.jpg"} }, migrate.ReasonExcluded},
+		{"not listed", nil, func(r *migrate.Rules) { r.FilesFrom = only("a.jpg") }, migrate.ReasonNotInList},
+		{"not failed", nil, func(r *migrate.Rules) { r.Sync.Failed = only("a.jpg") }, migrate.ReasonNotFailedBefore},
 		{"beyond a limit", func(w *world) { w.put("0.jpg", "new") }, func(r *migrate.Rules) { r.Limit = 1 }, migrate.ReasonLimit},
 		{"unreadable", func(w *world) {
 			w.source.PutObject(sources.Object{Key: "c.jpg", Obstacle: sources.Unreadable}, nil)
@@ -248,7 +248,7 @@ func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 				c.rules(&rules)
 			}
 			i := w.item(w.syncs(rules), "a.jpg")
-			if want := string(migrate.ReasonNeeded) + ": c.jpg, " + string(c.why); i.State != state.ItemConflict || i.Error != want {
+			if want := string(migrate.ReasonAssetNeeded) + ": c.jpg, " + string(c.why); i.State != state.ItemConflict || i.Error != want {
 				t.Errorf("a.jpg is %s %s: %s, want %s", i.Action, i.State, i.Error, want)
 			}
 			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg"})

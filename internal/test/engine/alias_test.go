@@ -26,7 +26,7 @@ func (w *world) leadTo(keys ...string) map[string]string {
 	w.Helper()
 	owners := map[string]string{}
 	for _, key := range keys {
-		a, err := w.journal.AddressByKey(w.Context(), w.pair.ID, sources.Key(key))
+		a, err := w.store.AddressByKey(w.Context(), w.pair.ID, sources.Key(key))
 		if errors.Is(err, state.ErrNotFound) {
 			continue
 		}
@@ -48,14 +48,14 @@ func (w *world) wantContents(want map[string]int) {
 	w.Helper()
 	got := map[string]int{}
 	for _, a := range w.assetsAt() {
-		got[a.Digest]++
+		got[a.Checksum]++
 	}
-	digests := map[string]int{}
+	checksums := map[string]int{}
 	for content, n := range want {
-		digests[digest(content)] = n
+		checksums[checksum(content)] = n
 	}
-	if !maps.Equal(got, digests) {
-		w.Errorf("there are %v, want %v", got, digests)
+	if !maps.Equal(got, checksums) {
+		w.Errorf("there are %v, want %v", got, checksums)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestUndoOfAliases(t *testing.T) {
 	second := w.syncs(joining())
 	undo := w.undo(first)
 	w.wantStates(undo, map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg holds the asset of a.jpg
-	if got, want := w.item(undo, "a.jpg").Error, string(migrate.ReasonSharedLater)+": "+second.Run.ID; got != want {
+	if got, want := w.item(undo, "a.jpg").Error, string(migrate.ReasonSharedByLaterRun)+": "+second.Run.ID; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	w.undo(second)
@@ -209,9 +209,9 @@ func TestAliasOfWhatDidNotArrive(t *testing.T) {
 	w.wantSound()
 }
 
-// Whatever call to the journal goes wrong, the night after knows what is shared, and nothing
+// Whatever call to the state database goes wrong, the night after knows what is shared, and nothing
 // is there twice.
-func TestAliasesSurviveABrokenJournal(t *testing.T) {
+func TestAliasesSurviveABrokenStateDatabase(t *testing.T) {
 	t.Parallel()
 	step := 7 * slowdown
 	if sweepsAll() {
@@ -219,7 +219,7 @@ func TestAliasesSurviveABrokenJournal(t *testing.T) {
 	}
 	random := seedtest.Rand(t)
 	for _, b := range blows() {
-		if b.side != "journal" {
+		if b.side != "state database" {
 			continue
 		}
 		for n := 1 + random.IntN(step); strikesAliases(t, b, n); n += step {

@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkApply migrates small objects to a destination that does nothing but to take its
-// time, so that the engine and its journal are what is left. It reports assets/s, and how
+// time, so that the engine and its state database are what is left. It reports assets/s, and how
 // many transactions, each of them flushed to the disk, a thousand assets take, from the
 // listing on. The limit without any work of ours is workers / latency.
 func BenchmarkApply(b *testing.B) {
@@ -45,7 +45,7 @@ func benchApply(b *testing.B, objects, workers int, latency time.Duration) (writ
 	}
 	p := newBenchPlan(b, source)
 	var transactions atomic.Int64 // of a run without incidents
-	p.journal.SetHook(func(op string, done bool) error {
+	p.store.SetHook(func(op string, done bool) error {
 		switch op {
 		case "stage listing", "store decisions", "record outcomes", "save folder", "note intent":
 			if !done {
@@ -60,7 +60,7 @@ func benchApply(b *testing.B, objects, workers int, latency time.Duration) (writ
 	b.StartTimer()
 	must(b, a.Apply(b.Context(), plan.Run))
 	b.StopTimer()
-	if sum, err := p.journal.SumReceipts(b.Context(), p.pair.ID); err != nil || sum.Objects != int64(objects) {
+	if sum, err := p.store.SumReceipts(b.Context(), p.pair.ID); err != nil || sum.Objects != int64(objects) {
 		b.Fatalf("got %d receipts (%v), want %d", sum.Objects, err, objects)
 	}
 	b.StartTimer()

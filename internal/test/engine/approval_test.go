@@ -36,7 +36,7 @@ func (w *world) approve(r migrate.Rules) *plan.Approval {
 func (w *world) approval(planned migrate.Plan) *plan.Approval {
 	w.Helper()
 	var items []state.Item
-	for i, err := range w.journal.Items(w.Context(), planned.Run.Num) {
+	for i, err := range w.store.Items(w.Context(), planned.Run.Num) {
 		must(w, err)
 		items = append(items, i)
 	}
@@ -62,10 +62,10 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approva
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
-		if run, err = w.journal.Begin(w.Context(), w.pair, "apply", rules); err == nil {
-			err = w.journal.SetApprovedPlan(w.Context(), run.Num, a.Hash)
+		if run, err = w.store.Begin(w.Context(), w.pair, "apply", rules); err == nil {
+			err = w.store.SetApprovedPlan(w.Context(), run.Num, a.Hash)
 		}
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *world) apply(a *plan.Approval, r migrate.Rules, changes ...change) migr
 	w.Helper()
 	plan, err := w.tryApproved(w.Context(), w.deps(), a, r, changes...)
 	must(w, err)
-	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished || run.PlanHash != a.Hash {
+	if run, err := w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished || run.PlanHash != a.Hash {
 		w.Fatalf("the run is %s with hash %s (%v), want finished with %s", run.State, run.PlanHash, err, a.Hash)
 	}
 	return plan
@@ -121,7 +121,7 @@ func TestApprovedPlanIsWhatHappens(t *testing.T) {
 	w := newWorld(t)
 	w.varied()
 	r := migrate.DefaultRules()
-	r.Unmatched = "create"
+	r.Unsupported = "create"
 	dry := w.plan(r)
 	approval := w.approval(dry)
 	real := w.apply(approval, r)
@@ -142,7 +142,7 @@ func TestApprovedPlanIsWhatHappens(t *testing.T) {
 // everything else arrives.
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	created := func(r *migrate.Rules) { r.Unmatched = "create" }
+	created := func(r *migrate.Rules) { r.Unsupported = "create" }
 	for name, c := range map[string]struct {
 		before func(*world)
 		rules  func(*migrate.Rules)
@@ -178,7 +178,7 @@ func TestDrift(t *testing.T) {
 			w.trashAll()
 			w.upload(w.images, "", "a.jpg", "a")
 		}, want: `its asset was "`},
-		"no category any more": {rules: func(r *migrate.Rules) { r.Unmatched = "skip" }, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
+		"no category any more": {rules: func(r *migrate.Rules) { r.Unsupported = "skip" }, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
 			want: "was create, is skip (no category allows its extension)"},
 		"a category to be made": {rules: created, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
 			want: `its category was "`},
@@ -211,12 +211,12 @@ func TestDrift(t *testing.T) {
 			there := w.assetsAt()
 			plan := w.apply(approval, r)
 			i := w.item(plan, "a.jpg")
-			if i.State != state.ItemChanged || i.Action != state.Skip || i.Reason != string(migrate.ReasonDrifted) ||
+			if i.State != state.ItemChanged || i.Action != state.Skip || i.Reason != string(migrate.ReasonChangedSinceApproval) ||
 				!strings.HasPrefix(i.Error, "drifted since the plan was approved: "+c.want) {
 				t.Errorf("%s, %s (%s): %s\nwant %s", i.State, i.Action, i.Reason, i.Error, c.want)
 			}
 			if !r.AdoptOnly {
-				there = append(there, placed{"Texts", "", "always.txt", digest("always")})
+				there = append(there, placed{"Texts", "", "always.txt", checksum("always")})
 				sortPlaced(there)
 			}
 			w.wantAssets(there)
@@ -261,7 +261,7 @@ func TestLeftAloneStaysAlone(t *testing.T) {
 	w.migrate(only("was there.jpg"))
 	foreign := w.upload(w.images, "", "conflict.jpg", "other")
 	r := migrate.DefaultRules()
-	r.Exclude, r.Limit, r.Unmatched = []string{"filtered*"}, 2, "skip"
+	r.Exclude, r.Limit, r.Unsupported = []string{"filtered*"}, 2, "skip"
 	approval := w.approve(r)
 
 	must(t, w.other.Trash(t.Context(), foreign.ID))
@@ -270,7 +270,7 @@ func TestLeftAloneStaysAlone(t *testing.T) {
 	w.source.Delete("limit.jpg")
 	plan := w.apply(approval, r)
 	got := map[string]string{}
-	for i, err := range w.journal.Items(t.Context(), plan.Run.Num) {
+	for i, err := range w.store.Items(t.Context(), plan.Run.Num) {
 		must(t, err)
 		got[string(i.Key)] = fmt.Sprintf("%s, %s: %s", i.State, i.Action, i.Reason)
 	}
@@ -285,7 +285,7 @@ func TestLeftAloneStaysAlone(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
-	w.wantAssets([]placed{{"Images", "", "1.jpg", digest("1")}, {"Images", "", "was there.jpg", digest("w")}})
+	w.wantAssets([]placed{{"Images", "", "1.jpg", checksum("1")}, {"Images", "", "was there.jpg", checksum("w")}})
 }
 
 // Where approved objects drift, others do not get their places: neither within a limit
@@ -304,7 +304,7 @@ func TestApprovedPlanGoverns(t *testing.T) {
 	for _, p := range w.assetsAt() {
 		names = append(names, p.Name)
 	}
-	if want := []string{"a~" + digest("a.jpg")[:6] + ".jpg", "b~" + digest("b.jpg")[:6] + ".jpg"}; !slices.Equal(names, want) {
+	if want := []string{"a~" + checksum("a.jpg")[:6] + ".jpg", "b~" + checksum("b.jpg")[:6] + ".jpg"}; !slices.Equal(names, want) {
 		t.Errorf("%q have arrived, want %q", names, want)
 	}
 }
@@ -316,10 +316,10 @@ func TestApprovedFilesFrom(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.FilesFrom = migrate.NewKeyList([]sources.Key{"a.jpg", "missing.jpg"})
 	approval := w.approve(r)
-	r.FilesFrom = &migrate.KeyList{Digest: r.FilesFrom.Digest}
+	r.FilesFrom = &migrate.KeyList{Checksum: r.FilesFrom.Checksum}
 	plan := w.apply(approval, r)
 	w.wantStates(plan, map[string]int64{"create done": 1, "skip failed": 1, "skip skipped": 1})
-	if i := w.item(plan, "missing.jpg"); i.Reason != string(migrate.ReasonMissing) {
+	if i := w.item(plan, "missing.jpg"); i.Reason != string(migrate.ReasonMissingAtSource) {
 		t.Errorf("what is missing: %s", i.Reason)
 	}
 }
@@ -337,8 +337,8 @@ func TestArrivedSinceApproval(t *testing.T) {
 		t.Errorf("sent %v", sent)
 	}
 	w.wantStates(plan, map[string]int64{"unchanged skipped": 2})
-	if plan.Gone != 1 {
-		t.Errorf("%d gone, want 1", plan.Gone)
+	if plan.Deleted != 1 {
+		t.Errorf("%d gone, want 1", plan.Deleted)
 	}
 	w.wantAssets(there)
 }
@@ -349,11 +349,11 @@ func TestApprovedCategoriesDrawNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.odd", "a", "new/b.odd", "b")
 	r := migrate.DefaultRules()
-	r.CategoryBy, r.Unmatched = "folder", "create"
+	r.CategoryBy, r.Unsupported = "folder", "create"
 	approval := w.approve(r)
 	w.category("new", "odd")
 	w.wantStates(w.apply(approval, r), map[string]int64{"create done": 2})
-	w.wantAssets([]placed{{"Other files", "", "a.odd", digest("a")}, {"new", "", "b.odd", digest("b")}})
+	w.wantAssets([]placed{{"Other files", "", "a.odd", checksum("a")}, {"new", "", "b.odd", checksum("b")}})
 }
 
 // Only the categories are made that something goes to.
@@ -366,7 +366,7 @@ func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 	w.source.Delete("rare/a.rare")
 	w.source.Delete("odd/b.even")
 	w.apply(approval, r)
-	w.wantAssets([]placed{{"odd", "", "a.odd", digest("a")}})
+	w.wantAssets([]placed{{"odd", "", "a.odd", checksum("a")}})
 	for c, err := range w.other.Categories(t.Context()) {
 		must(t, err)
 		if c.Name == "rare" || c.Name == "odd" && !slices.Equal(c.Extensions, []string{"odd", "even"}) {
@@ -375,7 +375,7 @@ func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 	}
 }
 
-// A failed object is tried again by the next run of the same plan, until it is parked.
+// A failed object is tried again by the next run of the same plan, until it is out of retries.
 func TestApprovedPlanParks(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=400 rate=1"))
 	w.put("a.jpg", "a")
@@ -383,7 +383,7 @@ func TestApprovedPlanParks(t *testing.T) {
 	for range 5 {
 		w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create failed": 1})
 	}
-	w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create parked": 1})
+	w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create retries_exhausted": 1})
 }
 
 // Nothing is carried out of a plan that turns out not to be the approved one, wherever
@@ -428,7 +428,7 @@ func TestListingGoesOnBesideApproval(t *testing.T) {
 	}
 	rules, err := json.Marshal(r)
 	must(t, err)
-	run, err := w.journal.Begin(t.Context(), w.pair, "apply", rules)
+	run, err := w.store.Begin(t.Context(), w.pair, "apply", rules)
 	must(t, err)
 	plan := func(s sources.Source) (migrate.Plan, error) {
 		d := w.deps()
@@ -505,7 +505,7 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 				if i.Key == "always.jpg" {
 					content = []byte("there")
 				}
-				want = append(want, placed{cmp.Or(names[i.Category], strings.TrimPrefix(i.Category, "new:")), i.Folder, i.Name, digest(string(content))})
+				want = append(want, placed{cmp.Or(names[i.Category], strings.TrimPrefix(i.Category, "new:")), i.Folder, i.Name, checksum(string(content))})
 			}
 			acted++
 		}

@@ -215,7 +215,7 @@ func TestLostUploadOlderThanItsIntent(t *testing.T) {
 		t.Errorf("the remark is %q", i.Error)
 	}
 	for key, adopted := range map[string]bool{"000.jpg": false, "001.jpg": true, "002.jpg": false} {
-		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); err != nil || r.Adopted != adopted {
+		if r, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(key)); err != nil || r.Adopted != adopted {
 			t.Errorf("%s: adopted %v, want %v (%v)", key, r.Adopted, adopted, err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestLostUploadBesideAnother(t *testing.T) {
 		_, err := w.tryWith(t.Context(), w.liveBy(&mine), r)
 		must(t, err)
 		theirs.set(0)
-		w.wantAssets([]placed{{"Images", "", "a.jpg", digest("1")}, {"Images", "", "a.jpg", digest("2")}})
+		w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("1")}, {"Images", "", "a.jpg", checksum("2")}})
 		w.close()
 	}
 }
@@ -313,7 +313,7 @@ func TestOurClockSetBackHoldsNothingUp(t *testing.T) {
 	w.gate.on(cutOff(&down))
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{25 * time.Hour}, time.Minute })
 	must(t, err)
-	w.wantStates(plan, map[string]int64{"create waiting": 1})
+	w.wantStates(plan, map[string]int64{"create retry_scheduled": 1})
 	down.Store(false)
 	_, err = w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.RetryPauses, a.Wait = []time.Duration{time.Hour}, time.Minute })
 	must(t, err)
@@ -336,5 +336,5 @@ func TestOurClockSetForwardLeavesTimeToArrive(t *testing.T) {
 	if after < answer/2 {
 		t.Errorf("sent again after %v", after)
 	}
-	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 }

@@ -16,7 +16,7 @@ import (
 // listed again as the command has it done before it goes on.
 func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
@@ -34,8 +34,8 @@ func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 		w.Fatalf("the run was not broken off: %v", err)
 	}
 	w.gate.on(nil)
-	must(w, w.applier(w.deps()).SettleDoubts(w.Context(), run))
-	must(w, w.journal.Relist(w.Context(), run.Num))
+	must(w, w.applier(w.deps()).ConfirmUploads(w.Context(), run))
+	must(w, w.store.Relist(w.Context(), run.Num))
 	return run
 }
 
@@ -52,13 +52,13 @@ func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 		want  map[string]string
 	}{
 		"changed": {func(w *world) { w.put("a.jpg", "other content") }, "a.jpg",
-			map[string]string{"a.jpg": decided(state.Replace, migrate.ReasonContent)}},
+			map[string]string{"a.jpg": decided(state.Replace, migrate.ReasonContentChanged)}},
 		"renamed": {func(w *world) { w.renamed("a.jpg", "dir/b.jpg") }, "dir/b.jpg",
 			map[string]string{"dir/b.jpg": decided(state.Move, migrate.ReasonMoved) + " from a.jpg"}},
 		"renamed in case only": {func(w *world) { w.renamed("a.jpg", "A.jpg") }, "A.jpg",
 			map[string]string{"A.jpg": decided(state.Move, migrate.ReasonMoved) + " from a.jpg"}},
 		"renamed in case only with new content": {func(w *world) { w.source.Delete("a.jpg"); w.put("A.jpg", "other content") }, "A.jpg",
-			map[string]string{"A.jpg": decided(state.Replace, migrate.ReasonRecased) + " from a.jpg"}},
+			map[string]string{"A.jpg": decided(state.Replace, migrate.ReasonContentAndNameChanged) + " from a.jpg"}},
 		"deleted": {func(w *world) { w.source.Delete("a.jpg") }, "a.jpg",
 			map[string]string{"a.jpg": decided(state.Skip, migrate.ReasonGracePeriod)}},
 	} {
@@ -78,7 +78,7 @@ func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 			if plan.Overtaken == nil || plan.Overtaken.Run != broken.ID || plan.Overtaken.Key != "a.jpg" || plan.Run.ID == broken.ID {
 				t.Errorf("run %s after %s, overtaken %+v", plan.Run.ID, broken.ID, plan.Overtaken)
 			}
-			if run, err := w.journal.Run(t.Context(), broken.ID); err != nil || run.State != state.Superseded {
+			if run, err := w.store.Run(t.Context(), broken.ID); err != nil || run.State != state.Superseded {
 				t.Errorf("the run that was continued is %s (%v)", run.State, err)
 			}
 			if got := w.receipt(tc.as).Asset; got != id {
@@ -104,7 +104,7 @@ func TestContinuedSyncFollowsDescriptions(t *testing.T) {
 		t.Errorf("overtaken by %+v", plan.Overtaken)
 	}
 	w.wantDecisions(plan, map[string]string{
-		"a.jpg": decided(state.Describe, migrate.ReasonMetadata), "z.jpg": decided(state.Create, migrate.ReasonNew),
+		"a.jpg": decided(state.UpdateMetadata, migrate.ReasonMetadataChanged), "z.jpg": decided(state.Create, migrate.ReasonNew),
 	})
 }
 
@@ -116,15 +116,15 @@ func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
 	w.syncs(removing)
 	w.source.Delete("a.jpg")
 	w.syncs(removing)
-	run, err := w.journal.Begin(t.Context(), w.pair, "sync", marshal(w, removing))
+	run, err := w.store.Begin(t.Context(), w.pair, "sync", marshal(w, removing))
 	must(t, err)
 	w.before(failing(errAborted), "finish run")
 	if _, err := w.try(t.Context(), removing); !errors.Is(err, errAborted) {
 		t.Fatalf("the run was not broken off: %v", err)
 	}
 	w.unhook()
-	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), run))
-	must(t, w.journal.Relist(t.Context(), run.Num))
+	must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), run))
+	must(t, w.store.Relist(t.Context(), run.Num))
 	w.put("a.jpg", "a")
 	plan := w.syncs(removing)
 	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Create, migrate.ReasonNew)})
@@ -141,7 +141,7 @@ func TestContinuedSyncStaysTheSameRun(t *testing.T) {
 	for name, r := range map[string]migrate.Rules{
 		"as usual":       syncing(),
 		"checksum":       syncing(func(s *migrate.SyncRules) { s.Checksum = true }),
-		"describe again": syncing(func(s *migrate.SyncRules) { s.DescribeAgain = true }),
+		"describe again": syncing(func(s *migrate.SyncRules) { s.RefreshMetadata = true }),
 		"delete":         trashing(),
 		"one asset":      sharing,
 	} {

@@ -42,7 +42,7 @@ const edited = "by people"
 // Whatever becomes of a library full of copies, of their assets, and of the nights that
 // bring them: each object has its content at the destination, by an asset of its own or by
 // that of an equal one, or a run tells what is the matter. And what a run did counts once.
-func TestCopiesOverManyNights(t *testing.T) {
+func TestCopiesOverManyRuns(t *testing.T) {
 	t.Parallel()
 	lives, seed := max(1, 8/slowdown), cmp.Or(seedtest.Flagged(), 1) // the same each time, unless there is one
 	if sweepsAll() {
@@ -104,7 +104,7 @@ func (h *hoard) atSource() {
 // atDestination has people do something with an asset.
 func (h *hoard) atDestination() {
 	var all []state.Receipt
-	for r, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+	for r, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
 		must(h, err)
 		if _, err := h.other.Asset(h.Context(), r.Asset); err == nil && r.Extension != "txt" {
 			all = append(all, r)
@@ -160,7 +160,7 @@ func (h *hoard) sync() {
 	for range 5 {
 		plan, err := h.once(h.Context(), rules)
 		must(h, err)
-		run, err := h.journal.Run(h.Context(), plan.Run.ID)
+		run, err := h.store.Run(h.Context(), plan.Run.ID)
 		must(h, err)
 		if run.State == state.Finished {
 			h.check(plan)
@@ -171,13 +171,13 @@ func (h *hoard) sync() {
 }
 
 func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.Plan, err error) {
-	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying {
-		run, err = h.journal.Begin(h.Context(), h.pair, "sync", marshal(h.world, rules))
+		run, err = h.store.Begin(h.Context(), h.pair, "sync", marshal(h.world, rules))
 	}
 	must(h, err)
 	a, p := h.applier(h.deps()), plan.New(h.deps(), rules)
-	p.Guards, p.DriftShare, p.ResponseTimeout = wide(), 1, a.ResponseTimeout
+	p.SafetyChecks, p.DriftShare, p.ResponseTimeout = wide(), 1, a.ResponseTimeout
 	if planned, err = p.Plan(ctx, run); err != nil {
 		return planned, err
 	}
@@ -189,10 +189,10 @@ func (h *hoard) check(plan migrate.Plan) {
 	h.Helper()
 	h.wantSound()
 	told := map[string]state.Item{}
-	for i, err := range h.journal.Items(h.Context(), plan.Run.Num) {
+	for i, err := range h.store.Items(h.Context(), plan.Run.Num) {
 		must(h, err)
 		told[string(i.Key)] = i
-		h.notes("    %s: %s %s (%s) %s %s", i.Key, i.Action, i.State, i.Reason, i.Origin, i.Error)
+		h.notes("    %s: %s %s (%s) %s %s", i.Key, i.Action, i.State, i.Reason, i.PreviousKey, i.Error)
 	}
 	gone := int64(0)
 	for key := range told {
@@ -214,7 +214,7 @@ func (h *hoard) check(plan migrate.Plan) {
 			}
 		}
 		delete(h.led, key)
-		a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, o.Key)
+		a, err := h.store.AddressByKey(h.Context(), h.pair.ID, o.Key)
 		if err != nil {
 			h.Errorf("%s leads nowhere, and nothing is told: %v", key, err)
 			continue
@@ -237,7 +237,7 @@ func (h *hoard) checkKept(key string) {
 	if !known {
 		return
 	}
-	a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, sources.Key(key))
+	a, err := h.store.AddressByKey(h.Context(), h.pair.ID, sources.Key(key))
 	if err != nil {
 		h.Errorf("%s leads nowhere any more: %v", key, err)
 		return

@@ -31,7 +31,7 @@ type said struct {
 	err error
 }
 
-func (*said) AsksForDigests() bool { return false }
+func (*said) AsksForChecksums() bool { return false }
 
 func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	s.mu.Lock()
@@ -82,7 +82,7 @@ func (w *world) describing(s migrate.Describer) migrate.Deps {
 // silent is w.deps where nothing describes objects.
 func (w *world) silent() migrate.Deps {
 	d := w.deps()
-	d.Mapping = mapping.New(nil, mapping.Options{Precedence: []metadata.Origin{}})
+	d.Mapping = mapping.New(nil, mapping.Options{Precedence: []metadata.Source{}})
 	return d
 }
 
@@ -96,7 +96,7 @@ func (w *world) syncWith(d migrate.Deps, r migrate.Rules, changes ...change) mig
 	w.Helper()
 	plan, err := w.tryWith(w.Context(), d, r, changes...)
 	must(w, err)
-	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+	if run, err := w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
 		w.Fatalf("the run is %s (%v), want finished", run.State, err)
 	}
 	return plan
@@ -133,13 +133,13 @@ func TestWhatIsCreatedIsDescribed(t *testing.T) {
 		if _, has := a.Metadata.CustomAttributes["assetferry"]; has != marked {
 			t.Errorf("%s: where it comes from is in the asset: %v", provenance, has)
 		}
-		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != s.of["a.jpg"].Encode() {
-			t.Errorf("%s: the journal has %q (%v)", provenance, kept, err)
+		if kept, err := w.store.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != s.of["a.jpg"].Encode() {
+			t.Errorf("%s: the state database has %q (%v)", provenance, kept, err)
 		}
-		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept.Metadata != "" {
-			t.Errorf("%s: the journal has %q (%v) of what nobody described", provenance, kept, err)
+		if kept, err := w.store.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept.Metadata != "" {
+			t.Errorf("%s: the state database has %q (%v) of what nobody described", provenance, kept, err)
 		}
-		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || r.Undescribed || !r.Modified.Equal(a.LastModifiedAt) {
+		if r, err := w.store.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || r.MetadataPending || !r.Modified.Equal(a.LastModifiedAt) {
 			t.Errorf("%s: the receipt is %+v (%v)", provenance, r, err)
 		}
 		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != "" {
@@ -185,7 +185,7 @@ func TestOnlyMetadataChanged(t *testing.T) {
 	d.Source = source
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.syncWith(d, syncRules("keep")) })
-	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"describe done": int64(n)}) {
+	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"update_metadata done": int64(n)}) {
 		t.Errorf("the plan is %v", count)
 	}
 	if sent := writes(asked); !maps.Equal(sent, map[string]int{"PATCH /assets/{id}": n}) {
@@ -194,7 +194,7 @@ func TestOnlyMetadataChanged(t *testing.T) {
 	if opened := source.opened.Load(); opened != 0 || asked["GET /{workspaceId}/assets/{id}/file"] != 0 {
 		t.Errorf("content was read: %d objects, %v", opened, asked)
 	}
-	if reason := w.item(plan, "00000.jpg").Reason; reason != string(migrate.ReasonMetadata) {
+	if reason := w.item(plan, "00000.jpg").Reason; reason != string(migrate.ReasonMetadataChanged) {
 		t.Errorf("the reason is %q", reason)
 	}
 	if a := w.assetOf("00007.jpg"); a.Metadata.Description != "Number 00007.jpg" || !slices.Equal(a.Tags, []string{"quay"}) {
@@ -310,7 +310,7 @@ func TestAnAssetIsDeletedBeforeItIsDescribed(t *testing.T) {
 		return nil
 	})
 	plan := w.sync(says("a.jpg", "after"), syncRules("keep"))
-	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone && i.State != state.ItemSkipped || !strings.Contains(i.Error+i.Reason, string(migrate.ReasonDeleted)) {
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone && i.State != state.ItemSkipped || !strings.Contains(i.Error+i.Reason, string(migrate.ReasonAssetDeleted)) {
 		t.Errorf("the item is %+v", i)
 	}
 }
@@ -346,7 +346,7 @@ func TestDescribingIsRepeated(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		w.gate.on(nil)
-		w.openJournal(w.path)
+		w.openState(w.path)
 		w.sync(s, syncRules("keep"))
 	})
 	for n := range 20 {
@@ -373,7 +373,7 @@ func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
 		t.Fatalf("the item is %+v", i)
 	}
 	plan = w.sync(says("a.jpg", "after"), migrate.DefaultRules())
-	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonUndescribed) || w.assetOf("a.jpg").Metadata.Description != "after" {
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonMetadataMissing) || w.assetOf("a.jpg").Metadata.Description != "after" {
 		t.Errorf("the item is %+v", i)
 	}
 }
@@ -419,8 +419,8 @@ func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
 	if i := w.item(plan, "b.jpg"); !strings.Contains(i.Error, "tags") {
 		t.Errorf("the item is %+v", i)
 	}
-	if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != "" {
-		t.Errorf("the journal has %q (%v) of what was taken back", kept, err)
+	if kept, err := w.store.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != "" {
+		t.Errorf("the state database has %q (%v) of what was taken back", kept, err)
 	}
 	w.sync(s, migrate.DefaultRules())
 	if a := w.assetOf("a.jpg"); a.Metadata.Description != "a.jpg" {
@@ -441,7 +441,7 @@ func TestSomebodyHasToDecide(t *testing.T) {
 	s.of["b.jpg"] = metadata.Metadata{Description: "after"}
 	for range 2 {
 		plan := w.sync(s, syncRules("report"))
-		want := string(migrate.ReasonOtherwise)
+		want := string(migrate.ReasonAssetMetadataEdited)
 		if i := w.item(plan, "a.jpg"); i.State != state.ItemConflict || i.Reason != want || i.Error != want+": description" {
 			t.Errorf("the item is %+v", i)
 		}
@@ -567,7 +567,7 @@ func TestAddressesInColumns(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
 	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())
-	got, err := w.journal.GivenAddresses(t.Context(), w.pair.ID, "a.jpg")
+	got, err := w.store.GivenAddresses(t.Context(), w.pair.ID, "a.jpg")
 	if want := []string{"https://cms.example/7"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q (%v), want %q", got, err, want)
 	}

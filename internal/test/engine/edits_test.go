@@ -29,7 +29,7 @@ func newEditing(t *testing.T) *editing {
 }
 
 // night passes some time before a sync.
-func (e *editing) night() migrate.Plan {
+func (e *editing) day() migrate.Plan {
 	e.Helper()
 	e.now.passes(time.Minute)
 	return e.syncWith(e.depsWith(), e.rules)
@@ -50,7 +50,7 @@ func (e *editing) people(key, content string) {
 
 func (e *editing) wantConflict(p migrate.Plan, key, after string) {
 	e.Helper()
-	if i := e.item(p, key); i.State != state.ItemConflict || i.Reason != string(migrate.ReasonEditedThere) {
+	if i := e.item(p, key); i.State != state.ItemConflict || i.Reason != string(migrate.ReasonAssetEdited) {
 		e.Errorf("%s: %s is %s %s: %s", after, key, i.Action, i.State, i.Reason)
 	}
 }
@@ -66,34 +66,34 @@ func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 	}{
 		{"described", func(e *editing) string {
 			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
-			e.night()
+			e.day()
 			return "a.txt"
 		}},
 		{"described as it is", func(e *editing) string { // which writes nothing
 			said := "A pier"
 			e.edit("a.txt", assets.Changes{Description: &said})
 			e.words.of["a.txt"] = metadata.Metadata{Description: said}
-			e.night()
+			e.day()
 			return "a.txt"
 		}},
 		{"moved", func(e *editing) string {
 			e.source.Delete("a.txt")
 			e.put("dir/b.txt", "a")
-			e.night()
+			e.day()
 			return "dir/b.txt"
 		}},
 		{"moved and described", func(e *editing) string {
 			e.source.Delete("a.txt")
 			e.put("dir/b.txt", "a")
 			e.words.of["dir/b.txt"] = metadata.Metadata{Description: "A pier"}
-			e.night()
+			e.day()
 			return "dir/b.txt"
 		}},
 		{"described, which is taken back", func(e *editing) string {
 			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
-			night := e.night()
+			day := e.day()
 			e.now.passes(time.Minute)
-			e.undoAt(e.now, night)
+			e.undoAt(e.now, day)
 			e.words.of["a.txt"] = metadata.Metadata{Description: "A quay"}
 			return "a.txt"
 		}},
@@ -102,15 +102,15 @@ func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 			e := newEditing(t)
 			e.put("a.txt", "a", "stays.txt", "s")
 			e.words.of["a.txt"] = metadata.Metadata{Description: "A quay"}
-			e.night()
+			e.day()
 			e.people("a.txt", theirs)
 			key := tt.do(e)
 			e.put(key, "changed")
-			e.wantConflict(e.night(), key, "its object changed")
+			e.wantConflict(e.day(), key, "its object changed")
 			e.source.Delete("a.txt")
 			e.source.Delete(sources.Key(key))
-			e.night()
-			e.wantConflict(e.night(), key, "its object is gone")
+			e.day()
+			e.wantConflict(e.day(), key, "its object is gone")
 			if got := e.content(e.assetOf(key)); got != theirs {
 				t.Errorf("the asset has %q", got)
 			}
@@ -122,14 +122,14 @@ func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 func TestEditsBetweenAPlanAndItsEnd(t *testing.T) {
 	e := newEditing(t)
 	e.put("a.txt", "a")
-	e.night()
+	e.day()
 	e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
 	e.now.passes(time.Minute)
 	deps := e.depsWith()
 	deps.Watch = &editor{witness: e.watch, edit: func() { e.people("a.txt", "A") }}
 	e.syncWith(deps, e.rules)
 	e.put("a.txt", "changed")
-	e.wantConflict(e.night(), "a.txt", "its object changed")
+	e.wantConflict(e.day(), "a.txt", "its object changed")
 }
 
 // What people did between a run and its undo is not hidden by that.
@@ -138,14 +138,14 @@ func TestEditsBeforeAnUndo(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		e := newEditing(t)
 		e.put("a.txt", "a", "stays.txt", "s")
-		e.night()
+		e.day()
 		if moved {
 			e.source.Delete("a.txt")
 			e.put("dir/b.txt", "a")
 		} else {
 			e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
 		}
-		night := e.night()
+		day := e.day()
 		if moved {
 			e.people("dir/b.txt", "A")
 			e.source.Delete("dir/b.txt")
@@ -153,9 +153,9 @@ func TestEditsBeforeAnUndo(t *testing.T) {
 			e.people("a.txt", "A")
 		}
 		e.now.passes(time.Minute)
-		e.undoAt(e.now, night)
+		e.undoAt(e.now, day)
 		e.put("a.txt", "changed")
-		e.wantConflict(e.night(), "a.txt", "its object changed")
+		e.wantConflict(e.day(), "a.txt", "its object changed")
 		e.close()
 	}
 }
@@ -166,15 +166,15 @@ func TestEditsThatAreOverwritten(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"
 	e.put("a.txt", "a", "stays.txt", "s")
-	e.night()
+	e.day()
 	e.people("a.txt", "A")
 	e.words.of["a.txt"] = metadata.Metadata{Description: "A pier"}
-	e.night()
+	e.day()
 	e.put("a.txt", "changed")
-	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
+	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
 	e.rules.Sync.OnDestinationChange = "keep"
 	e.put("a.txt", "changed again")
-	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
+	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
 }
 
 // An editor has people edit something once a plan is made and is about to be carried out.
@@ -204,22 +204,22 @@ func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 				e := newEditing(t)
 				e.words.of["a.txt"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}}
 				e.put("a.txt", "a", "b.txt", "b", "stays.txt", "s")
-				e.night()
+				e.day()
 				e.now.passes(time.Minute)
 				if name != "nothing" {
 					e.edit("a.txt", words)
 					e.edit("b.txt", words)
 				}
 				e.put("a.txt", "changed", "b.txt", "changed, too")
-				night := e.night()
+				day := e.day()
 				if takesBack {
 					e.now.passes(time.Minute)
-					e.undoAt(e.now, night)
+					e.undoAt(e.now, day)
 				}
 				e.source.Delete("a.txt")
 				e.source.Delete("b.txt")
-				e.night()
-				last := e.night()
+				e.day()
+				last := e.day()
 				if name == "nothing" {
 					e.wantStates(last, map[string]int64{"unchanged skipped": 1, "trash done": 2})
 					return
@@ -236,16 +236,16 @@ func TestMovesThatAreOverwritten(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"
 	e.put("a.txt", "a", "stays.txt", "s")
-	e.night()
+	e.day()
 	e.now.passes(time.Minute)
 	must(t, e.other.Move(t.Context(), targetOf(e.folder(e.texts, "", "by people")), transferOf(e.assetOf("a.txt").ID)))
 	e.source.Delete("a.txt")
 	e.put("b.txt", "a")
-	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "move done": 1})
+	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "move done": 1})
 	e.rules.Sync.OnDestinationChange = "keep"
 	e.source.Delete("b.txt")
-	e.night()
-	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
+	e.day()
+	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
 }
 
 // A night that went over an edit and was taken back leaves a revision that is no edit: to take
@@ -254,16 +254,16 @@ func TestEditsThatAreOverwrittenTwice(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"
 	e.put("a.txt", "a", "stays.txt", "s")
-	e.night()
+	e.day()
 	e.people("a.txt", "A")
 	for _, content := range []string{"b", "c", "d"} {
 		e.put("a.txt", content)
-		night := e.night()
+		day := e.day()
 		if got := e.content(e.assetOf("a.txt")); got != content {
 			t.Errorf("the asset has %q, want %q", got, content)
 		}
 		e.now.passes(time.Minute)
-		e.undoAt(e.now, night)
+		e.undoAt(e.now, day)
 		if got := e.content(e.assetOf("a.txt")); got != "A" {
 			t.Errorf("the asset has %q again, want what people made of it", got)
 		}

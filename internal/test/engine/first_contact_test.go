@@ -23,7 +23,7 @@ func marshal(w *world, r migrate.Rules) json.RawMessage {
 	return b
 }
 
-func TestLostJournalEndsInAdoption(t *testing.T) {
+func TestLostStateDatabaseEndsInAdoption(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()
 	w.put("A.jpg", "another") // before a.jpg, which is renamed then
@@ -32,7 +32,7 @@ func TestLostJournalEndsInAdoption(t *testing.T) {
 	if len(before) != len(want)+1 {
 		t.Fatalf("got %d assets", len(before))
 	}
-	w.loseJournal()
+	w.loseState()
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.migrate(migrate.DefaultRules()) })
 	if sent := writes(asked); len(sent) > 0 {
@@ -40,7 +40,7 @@ func TestLostJournalEndsInAdoption(t *testing.T) {
 	}
 	w.wantStates(plan, map[string]int64{"adopt done": 7})
 	w.wantAssets(before)
-	for r, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+	for r, err := range w.store.Receipts(t.Context(), w.pair.ID, "") {
 		if err != nil || !r.Adopted {
 			t.Errorf("%s is not marked as adopted (%v)", r.Key, err)
 		}
@@ -62,11 +62,11 @@ func TestAssetThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-func TestLostJournalAndPilots(t *testing.T) {
+func TestLostStateDatabaseAndPilots(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()
 	w.migrate(migrate.DefaultRules())
-	w.loseJournal()
+	w.loseState()
 	r := migrate.DefaultRules()
 	r.Limit = 2
 	for range 4 {
@@ -75,14 +75,14 @@ func TestLostJournalAndPilots(t *testing.T) {
 	w.wantAssets(want)
 }
 
-func TestLostJournalAndFilters(t *testing.T) {
+func TestLostStateDatabaseAndFilters(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()
 	w.put("b.jpg", "b")
-	want = append(want, placed{"Images", "", "b.jpg", digest("b")})
+	want = append(want, placed{"Images", "", "b.jpg", checksum("b")})
 	sortPlaced(want)
 	w.migrate(migrate.DefaultRules())
-	w.loseJournal()
+	w.loseState()
 	for _, glob := range []string{"a.jpg", "dir/b.png", "*"} {
 		r := migrate.DefaultRules()
 		r.Include = []string{glob}
@@ -91,11 +91,11 @@ func TestLostJournalAndFilters(t *testing.T) {
 	w.wantAssets(want)
 }
 
-func TestLostJournalAndListedAgain(t *testing.T) {
+func TestLostStateDatabaseAndListedAgain(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()
 	w.migrate(migrate.DefaultRules())
-	w.loseJournal()
+	w.loseState()
 	ctx, cancel := context.WithCancel(t.Context())
 	w.gate.on(func(n int, r *httpRequest) error {
 		if len(r.URL.Path) > len("/assets/") && r.URL.Path[:8] == "/assets/" { // the first adoption
@@ -108,8 +108,8 @@ func TestLostJournalAndListedAgain(t *testing.T) {
 		t.Fatal("want an interrupted run")
 	}
 	w.gate.on(nil)
-	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run))
-	must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+	must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), plan.Run))
+	must(t, w.store.Relist(t.Context(), plan.Run.Num))
 	w.migrate(migrate.DefaultRules())
 	w.wantAssets(want)
 }
@@ -162,7 +162,7 @@ func TestAdoptedAssetThatVanishes(t *testing.T) {
 	w := newWorld(t)
 	theirs := w.upload(w.images, "", "a.jpg", "a")
 	w.put("a.jpg", "a")
-	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+	run, err := w.store.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 	must(t, err)
 	plan, err := plan.New(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run)
 	must(t, err)
@@ -170,7 +170,7 @@ func TestAdoptedAssetThatVanishes(t *testing.T) {
 	must(t, w.applier(w.deps()).Apply(t.Context(), plan.Run))
 	w.wantStates(plan, map[string]int64{"adopt failed": 1})
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
-	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 }
 
 func TestDryRunBeforehandHidesNothing(t *testing.T) {
@@ -189,7 +189,7 @@ func TestTwoSources(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	w.upload(w.images, "", "b.jpg", "b")
 	var err error
-	w.pair, err = w.journal.Pair(t.Context(), "another", w.pair.Destination, w.url)
+	w.pair, err = w.store.Pair(t.Context(), "another", w.pair.Destination, w.url)
 	must(t, err)
 	w.source.Delete("a.jpg")
 	w.put("b.jpg", "b")
@@ -200,11 +200,11 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.images, "", "a.jpg", "a")
 	w.put("a.jpg", "a", "b.jpg", "b")
-	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+	run, err := w.store.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 	must(t, err)
 	w.before(failing(inject.Err), "stage inventory")
 	if _, err := plan.New(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run); err == nil {
-		t.Fatal("want the journal to fail")
+		t.Fatal("want the state database to fail")
 	}
 	w.unhook()
 	plan := w.migrate(migrate.DefaultRules())
@@ -212,10 +212,10 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 		t.Error("the run was not continued")
 	}
 	w.wantStates(plan, map[string]int64{"adopt done": 1, "create done": 1})
-	if _, err := w.journal.Item(t.Context(), plan.Run.Num, "a.jpg"); err != nil {
+	if _, err := w.store.Item(t.Context(), plan.Run.Num, "a.jpg"); err != nil {
 		t.Error(err)
 	}
-	if entries, err := w.journal.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), []int64{0}); err != nil || len(entries) > 0 {
+	if entries, err := w.store.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), []int64{0}); err != nil || len(entries) > 0 {
 		t.Errorf("an inventory was left behind: %v (%v)", entries, err)
 	}
 }
@@ -294,11 +294,11 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 	}
 	w.unhook()
 	must(t, w.other.Trash(t.Context(), theirs.ID))
-	run, err := w.journal.Unfinished(t.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(t.Context(), w.pair.ID)
 	must(t, err)
 	plan, err := plan.New(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run)
 	must(t, err)
-	if i := w.item(plan, "a.jpg"); i.Action != state.Create || i.Asset != "" || i.Digest != nil {
+	if i := w.item(plan, "a.jpg"); i.Action != state.Create || i.Asset != "" || i.Checksum != nil {
 		t.Errorf("got %+v", i)
 	}
 }
@@ -313,9 +313,9 @@ func TestTwinsFindTheirOwn(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.OnCollision = "keep"
 	w.migrate(r)
-	w.loseJournal()
+	w.loseState()
 	w.wantStates(w.migrate(r), map[string]int64{"adopt done": 20})
-	for receipt, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+	for receipt, err := range w.store.Receipts(t.Context(), w.pair.ID, "") {
 		must(t, err)
 		if name := receipt.Name + "." + receipt.Extension; name != string(receipt.Key) {
 			t.Errorf("%s is %s", receipt.Key, name)
@@ -333,7 +333,7 @@ func TestTwoSourcesOneDestination(t *testing.T) {
 	want := w.assetsAt()
 	first := w.pair
 	var err error
-	w.pair, err = w.journal.Pair(t.Context(), "the same, moved", first.Destination, w.url)
+	w.pair, err = w.store.Pair(t.Context(), "the same, moved", first.Destination, w.url)
 	must(t, err)
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 2})
 	w.wantAssets(want)

@@ -26,9 +26,9 @@ func (m *missing) Upload(ctx context.Context, u assets.Upload) (a assets.Asset, 
 	return m.Writer.Upload(ctx, u)
 }
 
-// An answer that leaves it in doubt whether an asset was made is not that of a folder that is
+// An answer that leaves it unconfirmed whether an asset was made is not that of a folder that is
 // gone, whatever it says: the asset is not sent a second time.
-func TestNotFoundThatLeavesADoubt(t *testing.T) {
+func TestNotFoundThatLeavesAUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
@@ -37,12 +37,12 @@ func TestNotFoundThatLeavesADoubt(t *testing.T) {
 		a.Write = &missing{Writer: client, upload: func(ctx context.Context, u assets.Upload) error {
 			_, err := client.Upload(ctx, u)
 			must(t, err)
-			return &assets.Error{Op: "upload", InDoubt: true, Status: 404}
+			return &assets.Error{Op: "upload", Unconfirmed: true, Status: 404}
 		}}
 	})
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create done": 1})
-	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}})
 }
 
 // A folder that was just made, and that neither uploads nor listings know yet, is not made a

@@ -14,20 +14,20 @@ import (
 	"assetferry/state"
 )
 
-// withAnotherJournal is the same world for somebody with a journal of their own.
-func (w *world) withAnotherJournal() *world {
+// withAnotherState is the same world for somebody with a state database of their own.
+func (w *world) withAnotherState() *world {
 	w.Helper()
 	other := *w
-	other.journal, other.watch = nil, &witness{}
-	other.openJournal(filepath.Join(w.TempDir(), "another.db"))
-	w.Cleanup(func() { must(w, other.journal.Close()) })
+	other.store, other.watch = nil, &witness{}
+	other.openState(filepath.Join(w.TempDir(), "another.db"))
+	w.Cleanup(func() { must(w, other.store.Close()) })
 	return &other
 }
 
-// migrateBoth has two journals plan before either sends anything.
+// migrateBoth has two state databases plan before either sends anything.
 func migrateBoth(w, other *world, r migrate.Rules) {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
 	must(w, err)
 	plan, err := plan.New(w.deps(), r).Plan(w.Context(), run)
 	must(w, err)
@@ -49,7 +49,7 @@ const oneFurther = " has 1 further asset of its name and size in the same place"
 func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "dir/b.jpg", "b", "c.txt", "c")
-	other := w.withAnotherJournal()
+	other := w.withAnotherState()
 	migrateBoth(w, other, migrate.DefaultRules())
 	if n := len(w.assetsAt()); n != 6 {
 		t.Fatalf("%d assets are there, want each of 3 twice", n)
@@ -65,12 +65,12 @@ func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 		if sent := writes(asked); len(sent) > 0 {
 			t.Errorf("%s: sent %v", name, sent)
 		}
-		last, err := w.journal.LastVerification(t.Context(), w.pair.ID)
+		last, err := w.store.LastVerification(t.Context(), w.pair.ID)
 		must(t, err)
-		for d, err := range w.journal.Differences(t.Context(), last.ID) {
+		for d, err := range w.store.Differences(t.Context(), last.ID) {
 			must(t, err)
 			if d.Field != migrate.FieldFurther {
-				t.Errorf("%s: the journal has a difference of %q", name, d.Field)
+				t.Errorf("%s: the state database has a difference of %q", name, d.Field)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 }
 
 // An asset that was there when ours was planned is no difference, whatever becomes of the
-// items of that run; neither is one of another source in the same journal.
+// items of that run; neither is one of another source in the same state database.
 func TestVerifyNotesWhatWasThereBefore(t *testing.T) {
 	duplicate := migrate.DefaultRules()
 	duplicate.OnExisting = "duplicate"
@@ -142,7 +142,7 @@ func TestVerifyKnowsAssetsOfOtherSources(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	first := w.pair
 	var err error
-	w.pair, err = w.journal.Pair(t.Context(), "another", w.pair.Destination, w.url)
+	w.pair, err = w.store.Pair(t.Context(), "another", w.pair.Destination, w.url)
 	must(t, err)
 	w.put("a.jpg", "b")
 	r := migrate.DefaultRules()
@@ -160,7 +160,7 @@ func TestPlanCountsNamesThatAreThereTwice(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
-	migrateBoth(w, w.withAnotherJournal(), r)
+	migrateBoth(w, w.withAnotherState(), r)
 	w.put("new.jpg", "new")
 	var plan migrate.Plan
 	usual := w.during(func() { plan = w.plan(r) })

@@ -18,12 +18,12 @@ func pictureOf(t *testing.T, width int) string {
 	return b.String()
 }
 
-// wantImages checks that the journal knows the addresses at which the service has the
+// wantImages checks that the state database knows the addresses at which the service has the
 // only image in other sizes.
 func (w *world) wantImages(how string) {
 	w.Helper()
 	n := 0
-	for a, err := range w.journal.Addresses(w.Context(), w.pair.ID, 0) {
+	for a, err := range w.store.Addresses(w.Context(), w.pair.ID, 0) {
 		must(w, err)
 		n++
 		images, err := a.Images()
@@ -48,12 +48,12 @@ func TestImagesAreKept(t *testing.T) {
 	w.put("a.png", pictureOf(t, 200))
 	w.migrate(migrate.DefaultRules())
 	w.wantImages("created")
-	w.loseJournal()
+	w.loseState()
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1})
 	w.wantImages("adopted")
 }
 
-func TestImagesAreKeptOfItemsInDoubt(t *testing.T) {
+func TestImagesAreKeptOfItemsUnconfirmed(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.png", pictureOf(t, 200))
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})

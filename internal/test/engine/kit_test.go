@@ -64,26 +64,26 @@ func leftOut(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
 const short = 5 * time.Millisecond
 
 // A world is everything that a migration needs, with real components: a source
-// in memory, a sandbox in memory behind HTTP, a client, a journal on disk.
+// in memory, a sandbox in memory behind HTTP, a client, a state database on disk.
 type world struct {
 	testing.TB
-	source  *memory.Source
-	url     string
-	wire    *http.Transport // of all requests
-	rest    func()          // waits until the sandbox is done also with what an attempt sent that was cut short
-	mint    func() *token.Minter
-	tokens  *token.Minter
-	client  *assets.Client // of the engine; what it sends passes the gate
-	other   *assets.Client // of somebody else
-	gate    *gate
-	journal *state.Store
-	hooks   []state.Hook // of the journal
-	path    string
-	pair    state.Pair
-	images  string // ids of categories that are there from the beginning
-	texts   string
-	watch   *witness
-	shut    func()
+	source *memory.Source
+	url    string
+	wire   *http.Transport // of all requests
+	rest   func()          // waits until the sandbox is done also with what an attempt sent that was cut short
+	mint   func() *token.Minter
+	tokens *token.Minter
+	client *assets.Client // of the engine; what it sends passes the gate
+	other  *assets.Client // of somebody else
+	gate   *gate
+	store  *state.Store
+	hooks  []state.Hook // of the state database
+	path   string
+	pair   state.Pair
+	images string // ids of categories that are there from the beginning
+	texts  string
+	watch  *witness
+	shut   func()
 }
 
 // newWorld makes a world with a category for jpg and png, and one for txt and
@@ -126,8 +126,8 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 		listener.Close()
 		must(tb, server.Close())
 		must(tb, checked.Err())
-		if w.journal != nil {
-			must(tb, w.journal.Close())
+		if w.store != nil {
+			must(tb, w.store.Close())
 		}
 	}
 	tb.Cleanup(w.close)
@@ -137,7 +137,7 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	}
 	w.images = w.category("Images", "jpg", "png")
 	w.texts = w.category("Texts", "txt", "bin")
-	w.openJournal(filepath.Join(tb.TempDir(), "journal.db"))
+	w.openState(filepath.Join(tb.TempDir(), "state database.db"))
 	return w
 }
 
@@ -176,27 +176,27 @@ func (w *world) newClient(transport http.RoundTripper) *assets.Client {
 	return c
 }
 
-// openJournal takes a journal into use; a former one is closed.
-func (w *world) openJournal(path string) {
+// openState takes a state database into use; a former one is closed.
+func (w *world) openState(path string) {
 	w.Helper()
-	if w.journal != nil {
-		must(w, w.journal.Close())
+	if w.store != nil {
+		must(w, w.store.Close())
 	}
 	var err error
-	w.journal, err = state.Open(w.Context(), path)
+	w.store, err = state.Open(w.Context(), path)
 	must(w, err)
 	w.path = path
-	w.pair, err = w.journal.Pair(w.Context(), "memory", "environment", w.url)
+	w.pair, err = w.store.Pair(w.Context(), "memory", "environment", w.url)
 	must(w, err)
 }
 
-// loseJournal begins with an empty journal.
-func (w *world) loseJournal() {
+// loseState begins with an empty state database.
+func (w *world) loseState() {
 	w.Helper()
-	w.openJournal(filepath.Join(w.TempDir(), "journal.db"))
+	w.openState(filepath.Join(w.TempDir(), "state database.db"))
 }
 
-// alter changes the journal behind its back.
+// alter changes the state database behind its back.
 func (w *world) alter(statement string) {
 	w.Helper()
 	db, err := sql.Open("sqlite", w.path)
@@ -205,11 +205,11 @@ func (w *world) alter(statement string) {
 	must(w, errors.Join(err, db.Close()))
 }
 
-// hook has the journal ask a hook, besides those that it has, until unhook.
+// hook has the state database ask a hook, besides those that it has, until unhook.
 func (w *world) hook(h state.Hook) {
 	w.hooks = append(w.hooks, h)
 	all := slices.Clone(w.hooks)
-	w.journal.SetHook(func(op string, done bool) error {
+	w.store.SetHook(func(op string, done bool) error {
 		for _, h := range all {
 			if err := h(op, done); err != nil {
 				return err
@@ -221,11 +221,11 @@ func (w *world) hook(h state.Hook) {
 
 func (w *world) unhook() {
 	w.hooks = nil
-	w.journal.SetHook(nil)
+	w.store.SetHook(nil)
 }
 
-// before has something done before the journal does what it calls by one of some names; an error
-// has the journal fail with it.
+// before has something done before the state database does what it calls by one of some names; an error
+// has the state database fail with it.
 func (w *world) before(do func() error, ops ...string) {
 	w.hook(func(op string, done bool) error {
 		if done || !slices.Contains(ops, op) {
@@ -303,13 +303,13 @@ func (w *world) putMany(n int) {
 }
 
 func (w *world) deps() migrate.Deps {
-	return migrate.Deps{Source: w.source, Dest: w.client, State: w.journal, Watch: w.watch}
+	return migrate.Deps{Source: w.source, Dest: w.client, State: w.store, Watch: w.watch}
 }
 
 // A change adjusts an applier.
 type change func(*apply.Applier)
 
-var errBlocked = errors.New("blocked by a guard")
+var errBlocked = errors.New("blocked by a safety check")
 
 // try plans and applies as the command does: an unfinished run is continued.
 func (w *world) try(ctx context.Context, r migrate.Rules, changes ...change) (migrate.Plan, error) {
@@ -319,15 +319,15 @@ func (w *world) try(ctx context.Context, r migrate.Rules, changes ...change) (mi
 func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, changes ...change) (migrate.Plan, error) {
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
-		run, err = w.journal.Begin(w.Context(), w.pair, "migrate", rules)
+		run, err = w.store.Begin(w.Context(), w.pair, "migrate", rules)
 	}
 	if err != nil {
 		return migrate.Plan{}, err
 	}
 	applier, planner := w.applier(d, changes...), plan.New(d, r)
-	planner.Guards, planner.DriftShare = wide(), 0
+	planner.SafetyChecks, planner.DriftShare = wide(), 0
 	planner.Describes, planner.ResponseTimeout = applier.Provenance == "always", applier.ResponseTimeout
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
@@ -354,7 +354,7 @@ func (w *world) migrate(r migrate.Rules) migrate.Plan {
 	w.Helper()
 	plan, err := w.try(w.Context(), r)
 	must(w, err)
-	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+	if run, err := w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
 		w.Fatalf("the run is %s (%v), want finished", run.State, err)
 	}
 	return plan
@@ -377,15 +377,15 @@ func (w *world) dryRunWith(d migrate.Deps, r migrate.Rules) (migrate.Plan, error
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Begin(w.Context(), w.pair, "plan", rules)
+	run, err := w.store.Begin(w.Context(), w.pair, "plan", rules)
 	must(w, err)
 	return plan.New(d, r).Plan(w.Context(), run)
 }
 
 // A placed asset is one at the destination, with what people see of it.
-type placed struct{ Category, Folder, Name, Digest string }
+type placed struct{ Category, Folder, Name, Checksum string }
 
-func digest(content string) string {
+func checksum(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
 }
@@ -397,7 +397,7 @@ func (w *world) assetsAt() []placed {
 	list := func(c assets.Category, path string, o assets.ListOptions) {
 		for a, err := range w.other.List(w.Context(), o) {
 			must(w, err)
-			all = append(all, placed{c.Name, path, a.Filename(), digest(w.content(a))})
+			all = append(all, placed{c.Name, path, a.Filename(), checksum(w.content(a))})
 		}
 	}
 	var walk func(assets.Category, string, assets.Folder)
@@ -425,7 +425,7 @@ func (w *world) assetsAt() []placed {
 }
 
 func comparePlaced(a, b placed) int {
-	return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
+	return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Checksum, b.Checksum))
 }
 
 func (w *world) content(a assets.Asset) string {
@@ -513,7 +513,7 @@ func writes(requests map[string]int) map[string]int {
 // states counts the items of a run by action and state; listed is the sum.
 func (w *world) states(p migrate.Plan) (count map[string]int64, listed int64) {
 	w.Helper()
-	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	tallies, err := w.store.Tallies(w.Context(), p.Run.Num)
 	must(w, err)
 	count = map[string]int64{}
 	for _, t := range tallies {
@@ -525,7 +525,7 @@ func (w *world) states(p migrate.Plan) (count map[string]int64, listed int64) {
 
 func (w *world) item(p migrate.Plan, key string) state.Item {
 	w.Helper()
-	i, err := w.journal.Item(w.Context(), p.Run.Num, sources.Key(key))
+	i, err := w.store.Item(w.Context(), p.Run.Num, sources.Key(key))
 	must(w, err)
 	return i
 }
@@ -641,8 +641,8 @@ type (
 )
 
 // wide are limits that a small library does not meet.
-func wide() safety.Guards {
-	return safety.Guards{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
+func wide() safety.SafetyChecks {
+	return safety.SafetyChecks{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
 }
 
 func listOf(category string) assets.ListOptions { return assets.ListOptions{CategoryID: category} }

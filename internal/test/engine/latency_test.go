@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/sources"
@@ -30,7 +30,7 @@ func (d slowSource) Open(ctx context.Context, o sources.Object, offset int64) (i
 type slowWriter struct {
 	migrate.Writer
 	latency time.Duration
-	limiter *pace.Limiter
+	limiter *ratelimit.Limiter
 }
 
 func (d slowWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
@@ -38,7 +38,7 @@ func (d slowWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, 
 	if err != nil {
 		return assets.Asset{}, err
 	}
-	defer ticket.End(pace.Outcome{Latency: d.latency})
+	defer ticket.End(ratelimit.Outcome{Latency: d.latency})
 	r, err := u.Open(ctx)
 	if err != nil {
 		return assets.Asset{}, err
@@ -56,13 +56,13 @@ func TestLatencyIsHidden(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(objects)
 	plan := w.plan(migrate.DefaultRules())
-	must(t, w.journal.Close())
-	w.journal = nil
+	must(t, w.store.Close())
+	w.store = nil
 	synctest.Test(t, func(t *testing.T) {
-		journal, err := state.Open(t.Context(), w.path)
+		store, err := state.Open(t.Context(), w.path)
 		must(t, err)
-		a := apply.New(migrate.Deps{Source: slowSource{w.source, latency}, Dest: w.client, State: journal},
-			slowWriter{nil, latency, pace.New(pace.Options{Max: once})})
+		a := apply.New(migrate.Deps{Source: slowSource{w.source, latency}, Dest: w.client, State: store},
+			slowWriter{nil, latency, ratelimit.New(ratelimit.Options{Max: once})})
 		a.Concurrency = once
 		began := time.Now()
 		must(t, a.Apply(t.Context(), plan.Run))
@@ -72,6 +72,6 @@ func TestLatencyIsHidden(t *testing.T) {
 		} else {
 			t.Logf("%.0f assets/s, %.1f %%", rate, 100*rate/limit)
 		}
-		must(t, journal.Close())
+		must(t, store.Close())
 	})
 }

@@ -56,7 +56,7 @@ func (d disorderly) Objects(ctx context.Context, after sources.Key) iter.Seq2[so
 }
 
 // A listing that comes out of order at the border of a page, where a part of it is
-// in the journal already, is forgotten as a whole.
+// in the state database already, is forgotten as a whole.
 func TestDisorderAtPageBorders(t *testing.T) {
 	t.Parallel()
 	const page, objects = 1000, 2001
@@ -118,9 +118,9 @@ func (w *world) tryPlan(d migrate.Deps) (migrate.Plan, error) {
 	r := migrate.DefaultRules()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
-		run, err = w.journal.Begin(w.Context(), w.pair, "migrate", rules)
+		run, err = w.store.Begin(w.Context(), w.pair, "migrate", rules)
 	}
 	must(w, err)
 	return plan.New(d, r).Plan(w.Context(), run)
@@ -143,7 +143,7 @@ func (w *world) wantPlanned(objects int64) {
 	if states, _ := w.states(plan); states["create planned"] != objects || len(states) != 1 {
 		w.Errorf("planned are %v, want %d", states, objects)
 	}
-	must(w, w.journal.Supersede(w.Context(), plan.Run.Num))
+	must(w, w.store.Supersede(w.Context(), plan.Run.Num))
 }
 
 // What is decided while it is listed is what is decided afterwards, where the listing
@@ -153,13 +153,13 @@ func TestListingInPartsIsDecidedAlike(t *testing.T) {
 	w.putMany(9)
 	w.put("sub/X.jpg", "x", "sub/x.jpg", "y", "sub/z.odd", "z", "t.txt", "t")
 	r := migrate.DefaultRules()
-	r.Limit, r.Unmatched = 12, "create"
+	r.Limit, r.Unsupported = 12, "create"
 	whole := w.plan(r)
 
-	w.loseJournal()
+	w.loseState()
 	rules, err := json.Marshal(r)
 	must(t, err)
-	run, err := w.journal.Begin(t.Context(), w.pair, "plan", rules)
+	run, err := w.store.Begin(t.Context(), w.pair, "plan", rules)
 	must(t, err)
 	d := w.deps()
 	d.Source = &breaking{Source: w.source, at: "sub/x.jpg"}

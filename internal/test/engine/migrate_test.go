@@ -25,12 +25,12 @@ import (
 func (w *world) small() []placed {
 	w.put("a.jpg", "a", "dir/b.png", "b", "dir/deep/er/c.txt", "c", "dir/d e+%&#?.jpg", "d", "empty.bin", "", "ä/ö.txt", "umlaut")
 	return []placed{
-		{"Images", "", "a.jpg", digest("a")},
-		{"Images", "dir", "b.png", digest("b")},
-		{"Images", "dir", "d e+%&#?.jpg", digest("d")},
-		{"Texts", "", "empty.bin", digest("")},
-		{"Texts", "dir/deep/er", "c.txt", digest("c")},
-		{"Texts", "ä", "ö.txt", digest("umlaut")},
+		{"Images", "", "a.jpg", checksum("a")},
+		{"Images", "dir", "b.png", checksum("b")},
+		{"Images", "dir", "d e+%&#?.jpg", checksum("d")},
+		{"Texts", "", "empty.bin", checksum("")},
+		{"Texts", "dir/deep/er", "c.txt", checksum("c")},
+		{"Texts", "ä", "ö.txt", checksum("umlaut")},
 	}
 }
 
@@ -56,7 +56,7 @@ func TestLibraryArrives(t *testing.T) {
 	w.wantAssets(want)
 	w.wantStates(plan, map[string]int64{"create done": 6})
 	for key, o := range w.watch.items {
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key))
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(key))
 		if err != nil || r.Asset != o.Receipt.Asset || r.Adopted {
 			t.Errorf("%s: got receipt %+v (%v)", key, r, err)
 		}
@@ -146,7 +146,7 @@ func TestExistingStructureIsAdopted(t *testing.T) {
 	if diff := gocmp.Diff(before, w.folders()); diff != "" {
 		t.Errorf("folders changed:\n%s", diff)
 	}
-	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/sub/a.jpg")
+	r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/sub/a.jpg")
 	if err != nil || r.Folder != sub {
 		t.Errorf("got folder %q (%v), want %q", r.Folder, err, sub)
 	}
@@ -159,7 +159,7 @@ func TestOldestOfEqualFoldersIsTaken(t *testing.T) {
 	w.folder(w.images, "", "dir")
 	w.put("dir/a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
-	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/a.jpg"); err != nil || r.Folder != oldest {
+	if r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/a.jpg"); err != nil || r.Folder != oldest {
 		t.Errorf("got folder %q (%v), want the oldest, %q", r.Folder, err, oldest)
 	}
 }
@@ -171,10 +171,10 @@ func TestCategoryByFolder(t *testing.T) {
 	w.put("Images/sub/a.jpg", "a", "Fonts/b.woff", "b", "Fonts/c.ttf", "c", "top.txt", "d")
 	plan := w.migrate(r)
 	w.wantAssets([]placed{
-		{"Fonts", "", "b.woff", digest("b")},
-		{"Fonts", "", "c.ttf", digest("c")},
-		{"Images", "sub", "a.jpg", digest("a")},
-		{"Texts", "", "top.txt", digest("d")},
+		{"Fonts", "", "b.woff", checksum("b")},
+		{"Fonts", "", "c.ttf", checksum("c")},
+		{"Images", "sub", "a.jpg", checksum("a")},
+		{"Texts", "", "top.txt", checksum("d")},
 	})
 	if diff := gocmp.Diff([]migrate.NewCategory{{Name: "Fonts", Extensions: []string{"woff", "ttf"}}}, plan.Categories); diff != "" {
 		t.Errorf("new categories:\n%s", diff)
@@ -188,7 +188,7 @@ func TestCategoryByFolder(t *testing.T) {
 func TestCategoriesAreNotMadeForWhatIsLeftOut(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
-	r.Unmatched, r.Exclude, r.Limit = "create", []string{"*.psd"}, 1
+	r.Unsupported, r.Exclude, r.Limit = "create", []string{"*.psd"}, 1
 	w.put("a.jpg", "a", "b.psd", "b", "c.raw", "c", ".git/x.obj", "x")
 	plan := w.migrate(r)
 	if len(plan.Categories) > 0 {
@@ -196,7 +196,7 @@ func TestCategoriesAreNotMadeForWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestUnmatched(t *testing.T) {
+func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	put := func(t *testing.T) *world {
 		w := newWorld(t)
@@ -205,14 +205,14 @@ func TestUnmatched(t *testing.T) {
 	}
 	t.Run("stop", func(t *testing.T) {
 		w := put(t)
-		for range 2 { // a guard does not tire
+		for range 2 { // a safety check does not tire
 			asked := w.during(func() {
 				plan, err := w.try(t.Context(), migrate.DefaultRules())
 				if !errors.Is(err, errBlocked) {
 					t.Fatalf("got %v, want blocked", err)
 				}
 				want := []migrate.ExtensionTally{{Extension: "odd", Objects: 2, Bytes: 3}, {Extension: "", Objects: 1, Bytes: 1}}
-				if diff := gocmp.Diff(want, plan.Unmatched); diff != "" {
+				if diff := gocmp.Diff(want, plan.Unsupported); diff != "" {
 					t.Errorf("unmatched:\n%s", diff)
 				}
 			})
@@ -224,29 +224,29 @@ func TestUnmatched(t *testing.T) {
 	t.Run("skip", func(t *testing.T) {
 		w := put(t)
 		r := migrate.DefaultRules()
-		r.Unmatched = "skip"
+		r.Unsupported = "skip"
 		w.wantStates(w.migrate(r), map[string]int64{"create done": 1, "skip skipped": 3})
 	})
 	t.Run("create", func(t *testing.T) {
 		w := put(t)
 		r := migrate.DefaultRules()
-		r.Unmatched = "create"
+		r.Unsupported = "create"
 		w.wantStates(w.migrate(r), map[string]int64{"create done": 3, "conflict conflict": 1})
 		w.wantAssets([]placed{
-			{"Images", "", "a.jpg", digest("a")},
-			{"Other files", "", "b.Odd", digest("bb")},
-			{"Other files", "", "c.odd", digest("c")},
+			{"Images", "", "a.jpg", checksum("a")},
+			{"Other files", "", "b.Odd", checksum("bb")},
+			{"Other files", "", "c.odd", checksum("c")},
 		})
 	})
 	t.Run("create beside a named category, twice", func(t *testing.T) {
 		w := newWorld(t)
 		r := migrate.DefaultRules()
-		r.Unmatched, r.CategoryBy = "create", "folder"
+		r.Unsupported, r.CategoryBy = "create", "folder"
 		w.put("Images/a.odd", "a")
 		w.migrate(r)
 		w.put("Images/b.odd", "b")
 		w.migrate(r)
-		w.wantAssets([]placed{{"Other files", "", "a.odd", digest("a")}, {"Other files", "", "b.odd", digest("b")}})
+		w.wantAssets([]placed{{"Other files", "", "a.odd", checksum("a")}, {"Other files", "", "b.odd", checksum("b")}})
 	})
 }
 
@@ -260,12 +260,12 @@ func TestCollisions(t *testing.T) {
 	t.Run("rename", func(t *testing.T) {
 		w := put(t)
 		w.migrate(migrate.DefaultRules())
-		renamed := func(base, key string) string { return base + "~" + digest(key)[:6] }
+		renamed := func(base, key string) string { return base + "~" + checksum(key)[:6] }
 		w.wantAssets([]placed{
-			{"Images", "", "X.jpg", digest("1")},
-			{"Images", "", renamed("x", "x.jpg") + ".jpg", digest("2")},
-			{"Texts", "", "\u00e9.txt", digest("3")},
-			{"Texts", "", renamed("\u00e9", "\u00e9.txt") + ".txt", digest("4")},
+			{"Images", "", "X.jpg", checksum("1")},
+			{"Images", "", renamed("x", "x.jpg") + ".jpg", checksum("2")},
+			{"Texts", "", "\u00e9.txt", checksum("3")},
+			{"Texts", "", renamed("\u00e9", "\u00e9.txt") + ".txt", checksum("4")},
 		})
 	})
 	t.Run("keep", func(t *testing.T) {
@@ -274,8 +274,8 @@ func TestCollisions(t *testing.T) {
 		r.OnCollision = "keep"
 		w.migrate(r)
 		w.wantAssets([]placed{
-			{"Images", "", "X.jpg", digest("1")}, {"Images", "", "x.jpg", digest("2")},
-			{"Texts", "", "\u00e9.txt", digest("4")}, {"Texts", "", "\u00e9.txt", digest("3")},
+			{"Images", "", "X.jpg", checksum("1")}, {"Images", "", "x.jpg", checksum("2")},
+			{"Texts", "", "\u00e9.txt", checksum("4")}, {"Texts", "", "\u00e9.txt", checksum("3")},
 		})
 	})
 	t.Run("conflict", func(t *testing.T) {
@@ -293,8 +293,8 @@ func TestCollisions(t *testing.T) {
 		w.put("New/A.jpg", "2")
 		w.migrate(r)
 		w.wantAssets([]placed{
-			{"New", "", "A~" + digest("New/A.jpg")[:6] + ".jpg", digest("2")},
-			{"New", "", "a.jpg", digest("1")},
+			{"New", "", "A~" + checksum("New/A.jpg")[:6] + ".jpg", checksum("2")},
+			{"New", "", "a.jpg", checksum("1")},
 		})
 	})
 }
@@ -329,7 +329,7 @@ func TestSelection(t *testing.T) {
 			plan := w.migrate(r)
 			w.wantStates(plan, tc.want)
 			var keys []string
-			for receipt, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+			for receipt, err := range w.store.Receipts(t.Context(), w.pair.ID, "") {
 				must(t, err)
 				keys = append(keys, string(receipt.Key))
 			}
@@ -337,7 +337,7 @@ func TestSelection(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.keys)
 			}
 			if tc.name == "files from" {
-				if i := w.item(plan, "missing.jpg"); i.Reason != string(migrate.ReasonMissing) || i.Class != "permanent" {
+				if i := w.item(plan, "missing.jpg"); i.Reason != string(migrate.ReasonMissingAtSource) || i.Class != "permanent" {
 					t.Errorf("the missing key: %+v", i)
 				}
 			}
@@ -409,7 +409,7 @@ func TestObjectsThatChangeAfterThePlan(t *testing.T) {
 	w := newWorld(t)
 	w.put("changed.jpg", "before", "gone.jpg", "x", "ok.jpg", "ok")
 	rules := migrate.DefaultRules()
-	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", []byte("{}"))
+	run, err := w.store.Begin(t.Context(), w.pair, "migrate", []byte("{}"))
 	must(t, err)
 	plan, err := plan.New(w.deps(), rules).Plan(t.Context(), run)
 	must(t, err)
@@ -417,15 +417,15 @@ func TestObjectsThatChangeAfterThePlan(t *testing.T) {
 	w.source.Delete("gone.jpg")
 	must(t, w.applier(w.deps()).Apply(t.Context(), plan.Run))
 	w.wantStates(plan, map[string]int64{"create done": 1, "create changed": 2})
-	w.wantAssets([]placed{{"Images", "", "ok.jpg", digest("ok")}})
+	w.wantAssets([]placed{{"Images", "", "ok.jpg", checksum("ok")}})
 	again := w.migrate(rules) // the next run takes what is there by now
 	w.wantStates(again, map[string]int64{"create done": 1, "unchanged skipped": 1})
 	w.put("ok.jpg", "changed after it was sent")
 	last := w.migrate(rules)
-	if i := w.item(last, "ok.jpg"); i.Action != state.Skip || i.Reason != string(migrate.ReasonUseSync) {
+	if i := w.item(last, "ok.jpg"); i.Action != state.Skip || i.Reason != string(migrate.ReasonNeedsSync) {
 		t.Errorf("got %s, %s", i.Action, i.Reason)
 	}
-	w.wantAssets([]placed{{"Images", "", "changed.jpg", digest("after it was planned")}, {"Images", "", "ok.jpg", digest("ok")}})
+	w.wantAssets([]placed{{"Images", "", "changed.jpg", checksum("after it was planned")}, {"Images", "", "ok.jpg", checksum("ok")}})
 }
 
 func TestRefusedUploadDoesNotStopTheOthers(t *testing.T) {
@@ -536,8 +536,8 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
-// Told to stop, a run says all the same that its journal failed meanwhile.
-func TestStopDoesNotHideTheJournal(t *testing.T) {
+// Told to stop, a run says all the same that its state database failed meanwhile.
+func TestStopDoesNotHideTheStateDatabase(t *testing.T) {
 	w := newWorld(t)
 	for n := range 20 {
 		w.put(fmt.Sprintf("%03d.jpg", n), "x")
@@ -555,7 +555,7 @@ func TestStopDoesNotHideTheJournal(t *testing.T) {
 	}, "record outcomes")
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Stop, a.Concurrency = stop, 1 })
 	if !errors.Is(err, errNoDisk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	w.gate.on(nil)
 	w.migrate(migrate.DefaultRules())
@@ -611,8 +611,8 @@ func TestListedAgain(t *testing.T) {
 		t.Fatal("want an interrupted run")
 	}
 	w.gate.on(nil)
-	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run))
-	must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+	must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), plan.Run))
+	must(t, w.store.Relist(t.Context(), plan.Run.Num))
 	w.put("z.jpg", "new")
 	again := w.migrate(migrate.DefaultRules())
 	if again.Run.ID != plan.Run.ID {
@@ -630,7 +630,7 @@ func TestDeletedFoldersAreMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/sub/a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
-	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/sub/a.jpg")
+	r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/sub/a.jpg")
 	must(t, err)
 	top, err := w.other.Folders(t.Context())
 	must(t, err)
@@ -639,7 +639,7 @@ func TestDeletedFoldersAreMadeAgain(t *testing.T) {
 	w.put("dir/sub/b.jpg", "b", "dir/sub/c.jpg", "c", "dir/d.jpg", "d")
 	w.migrate(migrate.DefaultRules())
 	w.wantAssets([]placed{
-		{"Images", "", "a.jpg", digest("a")}, {"Images", "dir", "d.jpg", digest("d")}, {"Images", "dir/sub", "b.jpg", digest("b")}, {"Images", "dir/sub", "c.jpg", digest("c")},
+		{"Images", "", "a.jpg", checksum("a")}, {"Images", "dir", "d.jpg", checksum("d")}, {"Images", "dir/sub", "b.jpg", checksum("b")}, {"Images", "dir/sub", "c.jpg", checksum("c")},
 	})
 }
 
@@ -648,7 +648,7 @@ func TestWrongReceiptIsTakenBack(t *testing.T) {
 	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok") // the service drops what looks like a path of Windows
 	plan := w.migrate(migrate.DefaultRules())
 	w.wantStates(plan, map[string]int64{"create done": 1, "create failed": 1})
-	w.wantAssets([]placed{{"Images", "", "ok.jpg", digest("ok")}})
+	w.wantAssets([]placed{{"Images", "", "ok.jpg", checksum("ok")}})
 	if i := w.item(plan, `C:\a.jpg`); !strings.Contains(i.Error, "moved to the trash") || i.Class != "permanent" {
 		t.Errorf("got %s: %s", i.Class, i.Error)
 	}
@@ -666,7 +666,7 @@ func TestWrongReceiptThatCannotBeTakenBack(t *testing.T) {
 
 func TestApplyRefusesARunThatIsNotPlanned(t *testing.T) {
 	w := newWorld(t)
-	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", []byte("{}"))
+	run, err := w.store.Begin(t.Context(), w.pair, "migrate", []byte("{}"))
 	must(t, err)
 	if err := w.applier(w.deps()).Apply(t.Context(), run); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("got %v, want ErrConflict", err)

@@ -76,7 +76,7 @@ func TestListingsThatMisbehave(t *testing.T) {
 				for n := range objects {
 					key := fmt.Sprintf("%d.jpg", n)
 					w.put(key, key)
-					want = append(want, placed{"Images", "", key, digest(key)})
+					want = append(want, placed{"Images", "", key, checksum(key)})
 				}
 				d := w.deps()
 				d.Source = lister{w.source, func(all []sources.Object) ([]sources.Object, error) { return tc.list(at, all) }}
@@ -104,8 +104,8 @@ func TestFileAndFolderOfOneName(t *testing.T) {
 	w.put("foo.jpg", "a file", "foo.jpg/bar.jpg", "below it", "foo.jpg/foo.jpg/bar.jpg", "deeper")
 	w.migrate(migrate.DefaultRules())
 	w.wantAssets([]placed{
-		{"Images", "", "foo.jpg", digest("a file")}, {"Images", "foo.jpg", "bar.jpg", digest("below it")},
-		{"Images", "foo.jpg/foo.jpg", "bar.jpg", digest("deeper")},
+		{"Images", "", "foo.jpg", checksum("a file")}, {"Images", "foo.jpg", "bar.jpg", checksum("below it")},
+		{"Images", "foo.jpg/foo.jpg", "bar.jpg", checksum("deeper")},
 	})
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 3})
 }
@@ -168,7 +168,7 @@ func TestObjectsThatMisbehave(t *testing.T) {
 			plan, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
 			must(t, err)
 			w.wantStates(plan, map[string]int64{"create done": 2, "create " + tc.want: 1})
-			w.wantAssets([]placed{{"Images", "", "a.jpg", digest("the first")}, {"Images", "", "c.jpg", digest("the third")}})
+			w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("the first")}, {"Images", "", "c.jpg", checksum("the third")}})
 			if i := w.item(plan, "b.jpg"); i.Error == "" {
 				t.Error("it is not said why")
 			}

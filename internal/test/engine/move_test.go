@@ -63,11 +63,11 @@ func TestMoves(t *testing.T) {
 			}
 			w.wantStates(plan, map[string]int64{"move done": 5})
 			w.wantAssets([]placed{
-				{"Images", "", "A.jpg", digest("a")}, {"Images", "", "d.jpg", digest("d")}, {"Images", "", "stays.jpg", digest("stays")},
-				{"Images", "new/deep", "b.jpg", digest("b")}, {"Images", "new/deep", "see.png", digest("c")}, {"Texts", "", "e.bin", digest("e")},
+				{"Images", "", "A.jpg", checksum("a")}, {"Images", "", "d.jpg", checksum("d")}, {"Images", "", "stays.jpg", checksum("stays")},
+				{"Images", "new/deep", "b.jpg", checksum("b")}, {"Images", "new/deep", "see.png", checksum("c")}, {"Texts", "", "e.bin", checksum("e")},
 			})
 			for from, to := range map[string]string{"a.jpg": "A.jpg", "old/b.jpg": "new/deep/b.jpg", "old/c.jpg": "new/deep/see.png", "old/d.jpg": "d.jpg", "e.txt": "e.bin"} {
-				if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(from)); err == nil {
+				if _, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(from)); err == nil {
 					t.Errorf("%s still has a receipt", from)
 				}
 				if got := w.receipt(to); got.Asset != was[from] || got.Run != plan.Run.Num {
@@ -87,7 +87,7 @@ func TestMoves(t *testing.T) {
 // undo would leave alone.
 func (w *world) wantAsLeft(but ...string) {
 	w.Helper()
-	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		if slices.Contains(but, string(r.Key)) {
 			continue
@@ -122,13 +122,13 @@ func TestMoveOfAFolder(t *testing.T) {
 			}
 			w.migrateAt(now)
 			var items []state.Item
-			for r, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+			for r, err := range w.store.Receipts(t.Context(), w.pair.ID, "") {
 				must(t, err)
 				name := strings.TrimPrefix(string(r.Key), "old/")
 				w.source.Delete(r.Key)
 				o := w.source.Put(sources.Key("new/"+name), []byte(strings.TrimLeft(strings.TrimSuffix(name, ".jpg"), "0")))
 				items = append(items, state.Item{Object: sources.Object{Key: sources.Key("new/" + name), Size: r.Size, Time: o.Time, VersionTag: o.VersionTag}, Action: state.Move,
-					Reason: string(migrate.ReasonMoved), State: state.ItemPlanned, Category: w.images, Folder: "new", Name: name, Origin: r.Key, Asset: r.Asset})
+					Reason: string(migrate.ReasonMoved), State: state.ItemPlanned, Category: w.images, Folder: "new", Name: name, PreviousKey: r.Key, Asset: r.Asset})
 			}
 			now.passes(20 * time.Minute)
 			if bumps {
@@ -182,14 +182,14 @@ func TestMoveBack(t *testing.T) {
 	for _, key := range []string{"dir/a.jpg", "dir/b.jpg", "gone.jpg"} {
 		dir, name := sources.Key(key).Split()
 		i := w.wants(state.Move, key, w.images, dir, name)
-		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
+		i.PreviousKey, i.Asset = sources.Key(key), w.receipt(key).Asset
 		items = append(items, i)
 	}
 	w.trash("gone.jpg")
 	plan := w.planSync(syncRules("keep"), items...)
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 1})
-	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}, {"Images", "dir", "b.jpg", checksum("b")}})
 	if i := w.item(plan, "gone.jpg"); !strings.Contains(i.Error, "was deleted at the destination") {
 		t.Errorf("it failed with %q", i.Error)
 	}
@@ -216,9 +216,9 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 2})
 	w.wantAssets([]placed{
-		{"Images", "new", "a.jpg", digest("theirs")}, {"Images", "new", "b.jpg", digest("theirs, too")}, {"Images", "new", "c.jpg", digest("c")},
-		{"Images", "new", "d.jpg", digest("and that")}, {"Images", "new", "new d.jpg", digest("theirs as well")}, {"Images", "new", "other.jpg", digest("b")},
-		{"Images", "old", "a.jpg", digest("a")}, {"Images", "old", "d.jpg", digest("d")},
+		{"Images", "new", "a.jpg", checksum("theirs")}, {"Images", "new", "b.jpg", checksum("theirs, too")}, {"Images", "new", "c.jpg", checksum("c")},
+		{"Images", "new", "d.jpg", checksum("and that")}, {"Images", "new", "new d.jpg", checksum("theirs as well")}, {"Images", "new", "other.jpg", checksum("b")},
+		{"Images", "old", "a.jpg", checksum("a")}, {"Images", "old", "d.jpg", checksum("d")},
 	})
 	if i := w.item(plan, "new/a.jpg"); !strings.Contains(i.Error, "something there may have its name") || !strings.Contains(i.Error, "409") {
 		t.Errorf("it failed with %q", i.Error)
@@ -229,7 +229,7 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 }
 
 // An asset that is in its place and is refused its name keeps the one it has, and the
-// journal knows.
+// state database knows.
 func TestMoveWithoutANewName(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400"))
 	w.put("old/a.jpg", "a")
@@ -252,7 +252,7 @@ func TestMoveIntoAFolderThatIsGone(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	w.delete("/folders/" + w.receipt("new/b.jpg").Folder)
 	w.completes(w.planSync(syncRules("keep"), w.renames("old/a.jpg", "new/a.jpg", w.images, "new", "a.jpg")))
-	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "new", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "new", "a.jpg", checksum("a")}})
 }
 
 // What is moved comes before what is sent, and what is trashed after all of it.
@@ -271,7 +271,7 @@ func TestOrderOfASync(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.wantStates(plan, map[string]int64{"move done": 1, "create done": 1, "trash done": 1})
-	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "gone.jpg"); err == nil {
+	if _, err := w.store.Receipt(t.Context(), w.pair.ID, "gone.jpg"); err == nil {
 		t.Error("what was trashed has a receipt")
 	}
 }
@@ -291,14 +291,14 @@ func (w *world) loses(key string) state.Item {
 	r := w.receipt(key)
 	w.source.Delete(sources.Key(key))
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: "not at the source any more"},
-		Action: state.Trash, Reason: string(migrate.ReasonExpired), State: state.ItemPlanned, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
+		Action: state.Trash, Reason: string(migrate.ReasonGracePeriodOver), State: state.ItemPlanned, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
 }
 
-// As long as an item is in doubt or waits, nothing is trashed and the run stays open; but
+// As long as an item is unconfirmed or waits, nothing is trashed and the run stays open; but
 // one that failed for good is no reason to wait.
 func TestTrashWaitsForTheRest(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ answer, left string }{{"cut", "in_doubt"}, {"429", "waiting"}, {"400", "failed"}} {
+	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "waiting"}, {"400", "failed"}} {
 		w := newWorld(t)
 		plan := w.planSome()
 		w.gate.on(func(_ int, r *http.Request) error {
@@ -326,7 +326,7 @@ func TestTrashWaitsForTheRest(t *testing.T) {
 		} else {
 			w.wantStates(plan, map[string]int64{"move done": 1, "create " + tc.left: 1, "trash planned": 1})
 		}
-		if tc.left == "in_doubt" {
+		if tc.left == "unconfirmed" {
 			w.completes(plan)
 			w.wantStates(plan, map[string]int64{"move done": 1, "create done": 1, "trash done": 1})
 		}
@@ -369,7 +369,7 @@ func TestMoveThatCameThroughIsKnown(t *testing.T) {
 	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"))
 	w.before(failing(errNoDisk), "record outcomes")
 	if err := w.applySync(t.Context(), w.deps(), plan); !errors.Is(err, errNoDisk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	w.unhook()
 	stop := make(chan struct{})
@@ -389,14 +389,14 @@ func TestMoveThatCannotBeLookedAt(t *testing.T) {
 	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"), w.renames("b.jpg", "dir/b.jpg", w.images, "dir", "b.jpg"))
 	w.before(failing(errNoDisk), "record outcomes")
 	if err := w.applySync(t.Context(), w.deps(), plan); !errors.Is(err, errNoDisk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	w.unhook()
 	d := w.deps()
 	d.Dest = unreadable{w.client, w.receipt("a.jpg").Asset}
 	must(t, w.applySync(t.Context(), d, plan))
 	w.wantFinished(plan)
-	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}, {"Images", "dir", "b.jpg", digest("b")}})
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}, {"Images", "dir", "b.jpg", checksum("b")}})
 }
 
 // A move that was begun when the token lost its rights is not mistaken for a change by users: once
@@ -439,8 +439,8 @@ func TestMoveThatLosesItsRights(t *testing.T) {
 				t.Errorf("it came to %v", got)
 			}
 			w.wantAssets([]placed{
-				{"Images", "new", "b.jpg", digest("a")}, {"Images", "new", "c.jpg", digest("c")}, {"Images", "old", "f.jpg", digest("f")},
-				{"Images", "taken", "d.jpg", digest("another")}, {"Images", "taken", "g.jpg", digest("d")}, {"Images", "third", "e.jpg", digest("e")},
+				{"Images", "new", "b.jpg", checksum("a")}, {"Images", "new", "c.jpg", checksum("c")}, {"Images", "old", "f.jpg", checksum("f")},
+				{"Images", "taken", "d.jpg", checksum("another")}, {"Images", "taken", "g.jpg", checksum("d")}, {"Images", "third", "e.jpg", checksum("e")},
 			})
 			w.wantAsLeft()
 		})
@@ -463,18 +463,18 @@ func TestMoveThatMayNotBeFinished(t *testing.T) {
 		t.Errorf("got %v, want that rights are missing", err)
 	}
 	w.put("f.jpg", "f")
-	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run))
-	must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+	must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), plan.Run))
+	must(t, w.store.Relist(t.Context(), plan.Run.Num))
 	plan, err = w.try(t.Context(), syncRules("keep"))
 	must(t, err)
 	w.wantFinished(plan)
 	w.wantDecisions(plan, map[string]string{
-		"new/b.jpg": decided(state.Conflict, migrate.ReasonMovedThere) + " from old/a.jpg", "new/e.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/c.jpg",
+		"new/b.jpg": decided(state.Conflict, migrate.ReasonAssetMoved) + " from old/a.jpg", "new/e.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/c.jpg",
 		"f.jpg": decided(state.Create, migrate.ReasonNew),
 	})
 	w.wantAssets([]placed{
-		{"Images", "", "d.jpg", digest("d")}, {"Images", "", "f.jpg", digest("f")},
-		{"Images", "new", "a.jpg", digest("a")}, {"Images", "new", "e.jpg", digest("c")},
+		{"Images", "", "d.jpg", checksum("d")}, {"Images", "", "f.jpg", checksum("f")},
+		{"Images", "new", "a.jpg", checksum("a")}, {"Images", "new", "e.jpg", checksum("c")},
 	})
 }
 
@@ -545,9 +545,9 @@ func TestRefusedMovesDoNotHideLostOnes(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 20})
 }
 
-// A move whose answer is lost is looked at, and where the journal fails meanwhile the run
+// A move whose answer is lost is looked at, and where the state database fails meanwhile the run
 // says so.
-func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
+func TestLostMoveDoesNotHideTheStateDatabase(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
@@ -560,10 +560,10 @@ func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
 	restore()
 	w.unhook()
 	if !errors.Is(err, errNoDisk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	w.completes(plan)
-	w.wantAssets([]placed{{"Images", "dir", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}})
 }
 
 // An asset that the service tells nothing about fails by itself, and the others go back.
@@ -576,7 +576,7 @@ func TestMoveBackWhatCannotBeRead(t *testing.T) {
 	for _, key := range []string{"a.jpg", "b.jpg"} {
 		must(t, w.other.Move(t.Context(), assets.Target{FolderID: elsewhere}, assets.Transfer{AssetID: w.assetOf(key).ID}))
 		i := w.wants(state.Move, key, w.images, "", key)
-		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
+		i.PreviousKey, i.Asset = sources.Key(key), w.receipt(key).Asset
 		items = append(items, i)
 	}
 	plan := w.planSync(syncRules("keep"), items...)
@@ -585,7 +585,7 @@ func TestMoveBackWhatCannotBeRead(t *testing.T) {
 	must(t, w.applySync(t.Context(), d, plan))
 	w.wantFinished(plan)
 	w.wantStates(plan, map[string]int64{"move done": 1, "move failed": 1})
-	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "elsewhere", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "elsewhere", "a.jpg", checksum("a")}})
 }
 
 // An unreadable Reader says nothing of one asset.

@@ -45,7 +45,7 @@ func TestMoveToANameOfOthers(t *testing.T) {
 				for range 6 { // more than it takes to give a failure up
 					plan := w.syncs(removing)
 					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 2})
-					if i := w.item(plan, moved); i.Reason != string(migrate.ReasonExists) {
+					if i := w.item(plan, moved); i.Reason != string(migrate.ReasonNameExists) {
 						w.Errorf("got %+v", i)
 					}
 				}

@@ -19,17 +19,17 @@ func TestOurAssetHoldsTheName(t *testing.T) {
 	}{
 		"its object is gone": {
 			func(w *world) { w.source.Delete("A.jpg"); w.put("a.jpg", "content") },
-			map[string]int64{"move done": 1}, 0, []placed{{"Images", "", "a.jpg", digest("content")}},
+			map[string]int64{"move done": 1}, 0, []placed{{"Images", "", "a.jpg", checksum("content")}},
 		},
 		"its content is other": {
 			func(w *world) { w.source.Delete("A.jpg"); w.put("a.jpg", "another") },
 			map[string]int64{"create done": 1}, 1,
-			[]placed{{"Images", "", "A.jpg", digest("content")}, {"Images", "", "a~" + digest("a.jpg")[:6] + ".jpg", digest("another")}},
+			[]placed{{"Images", "", "A.jpg", checksum("content")}, {"Images", "", "a~" + checksum("a.jpg")[:6] + ".jpg", checksum("another")}},
 		},
 		"its object is there": {
 			func(w *world) { w.put("a.jpg", "content") },
 			map[string]int64{"unchanged skipped": 1, "create done": 1}, 0,
-			[]placed{{"Images", "", "A.jpg", digest("content")}, {"Images", "", "a~" + digest("a.jpg")[:6] + ".jpg", digest("content")}},
+			[]placed{{"Images", "", "A.jpg", checksum("content")}, {"Images", "", "a~" + checksum("a.jpg")[:6] + ".jpg", checksum("content")}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestOurAssetHoldsTheName(t *testing.T) {
 			plan := w.migrate(migrate.DefaultRules())
 			w.wantStates(plan, tc.want)
 			w.wantAssets(tc.have)
-			if plan.Gone != tc.gone {
-				t.Errorf("tells that %d objects are gone, want %d", plan.Gone, tc.gone)
+			if plan.Deleted != tc.gone {
+				t.Errorf("tells that %d objects are gone, want %d", plan.Deleted, tc.gone)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestAdoptOnlyRenamesNothing(t *testing.T) {
 // An asset of ours that people deleted, renamed or edited does not stand for another object:
 // that is sent, and theirs stays as it is.
 func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
-	suffixed := "a~" + digest("a.jpg")[:6] + ".jpg"
+	suffixed := "a~" + checksum("a.jpg")[:6] + ".jpg"
 	for what, tc := range map[string]struct {
 		change func(w *world, asset string) error
 		stays  []placed
@@ -73,11 +73,11 @@ func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
 		"renamed": {func(w *world, asset string) error {
 			_, err := w.other.Update(w.Context(), asset, changesOf("theirs"))
 			return err
-		}, []placed{{"Images", "", "theirs.jpg", digest("content")}}},
+		}, []placed{{"Images", "", "theirs.jpg", checksum("content")}}},
 		"edited": {func(w *world, asset string) error {
 			_, err := w.other.Replace(w.Context(), asset, replacement("A.jpg", "content of theirs"))
 			return err
-		}, []placed{{"Images", "", "A.jpg", digest("content of theirs")}}},
+		}, []placed{{"Images", "", "A.jpg", checksum("content of theirs")}}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t)
@@ -87,7 +87,7 @@ func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
 			w.put("a.jpg", "content")
 			must(t, tc.change(w, w.assetOf("A.jpg").ID))
 			w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
-			want := append(tc.stays, placed{"Images", "", suffixed, digest("content")})
+			want := append(tc.stays, placed{"Images", "", suffixed, checksum("content")})
 			sortPlaced(want)
 			w.wantAssets(want)
 		})
@@ -126,6 +126,6 @@ func TestConflictKeepsTheName(t *testing.T) {
 	if i := w.item(plan, "PHOTO.jpg"); i.State != state.ItemConflict {
 		t.Errorf("got %+v", i)
 	}
-	w.wantAssets([]placed{{"Images", "", "Photo.jpg", digest("content of theirs")}, {"Images", "", "photo~" + digest("photo.jpg")[:6] + ".jpg", digest("another")}})
+	w.wantAssets([]placed{{"Images", "", "Photo.jpg", checksum("content of theirs")}, {"Images", "", "photo~" + checksum("photo.jpg")[:6] + ".jpg", checksum("another")}})
 	w.wantSound()
 }

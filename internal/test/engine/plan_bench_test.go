@@ -58,24 +58,24 @@ func (empty) Limits(context.Context) (assets.Limits, error) { return assets.Limi
 // A benchPlan plans the same source again and again.
 type benchPlan struct {
 	*testing.B
-	journal *state.Store
-	pair    state.Pair
-	deps    migrate.Deps
+	store *state.Store
+	pair  state.Pair
+	deps  migrate.Deps
 }
 
 func newBenchPlan(b *testing.B, source sources.Source) *benchPlan {
-	journal, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"))
+	store, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "state database.db"))
 	must(b, err)
-	b.Cleanup(func() { must(b, journal.Close()) })
-	pair, err := journal.Pair(b.Context(), "numbered", "empty", "")
+	b.Cleanup(func() { must(b, store.Close()) })
+	pair, err := store.Pair(b.Context(), "numbered", "empty", "")
 	must(b, err)
-	return &benchPlan{b, journal, pair, migrate.Deps{Source: source, Dest: empty{}, State: journal}}
+	return &benchPlan{b, store, pair, migrate.Deps{Source: source, Dest: empty{}, State: store}}
 }
 
 func (b *benchPlan) plan() migrate.Plan {
 	rules, err := json.Marshal(migrate.DefaultRules())
 	must(b, err)
-	run, err := b.journal.Begin(b.Context(), b.pair, "migrate", rules)
+	run, err := b.store.Begin(b.Context(), b.pair, "migrate", rules)
 	must(b, err)
 	plan, err := plan.New(b.deps, migrate.DefaultRules()).Plan(b.Context(), run)
 	must(b, err)
@@ -84,9 +84,9 @@ func (b *benchPlan) plan() migrate.Plan {
 
 // send has everything arrive.
 func (b *benchPlan) send(run state.Run) {
-	must(b, b.journal.SetRunState(b.Context(), run.Num, state.Planned, state.Applying))
+	must(b, b.store.SetRunState(b.Context(), run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		items, err := b.journal.Take(b.Context(), run.Num, state.Next{After: sources.Key(after), N: 1000, Time: listed})
+		items, err := b.store.Take(b.Context(), run.Num, state.Next{After: sources.Key(after), N: 1000, Time: listed})
 		must(b, err)
 		if len(items) == 0 {
 			break
@@ -94,14 +94,14 @@ func (b *benchPlan) send(run state.Run) {
 		var outcomes []state.Outcome
 		for _, i := range items {
 			outcomes = append(outcomes, state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-				Object: i.Object, Digest: make([]byte, 32), Asset: "asset of " + string(i.Key),
+				Object: i.Object, Checksum: make([]byte, 32), Asset: "asset of " + string(i.Key),
 				Name: i.Name, Extension: "jpg", Category: i.Category, Slot: i.Slot, URL: "https://example.com/assets/" + string(i.Key),
 			}})
 			after = string(i.Key)
 		}
-		must(b, b.journal.Record(b.Context(), run.Num, b.pair.ID, outcomes))
+		must(b, b.store.Record(b.Context(), run.Num, b.pair.ID, outcomes))
 	}
-	must(b, b.journal.FinishRun(b.Context(), run.Num))
+	must(b, b.store.FinishRun(b.Context(), run.Num))
 }
 
 func (b *benchPlan) report() {
@@ -118,9 +118,9 @@ func BenchmarkPlan(b *testing.B) {
 	p.report()
 }
 
-// BenchmarkQuietNight plans 100,000 objects that have all arrived, in many folders and
+// BenchmarkQuietRun plans 100,000 objects that have all arrived, in many folders and
 // in one.
-func BenchmarkQuietNight(b *testing.B) {
+func BenchmarkQuietRun(b *testing.B) {
 	for name, perFolder := range map[string]int{"tree": 500, "flat": benchObjects} {
 		b.Run(name, func(b *testing.B) {
 			p := newBenchPlan(b, numbered{perFolder})

@@ -66,7 +66,7 @@ func TestPlanHash(t *testing.T) {
 		seen[hash(p)] = name
 	}
 	p := base()
-	p.items[0].State, p.items[0].Slot, p.items[0].Digest, p.items[0].Time = state.ItemDone, 7, []byte("d"), time.Unix(1, 1).UTC()
+	p.items[0].State, p.items[0].Slot, p.items[0].Checksum, p.items[0].Time = state.ItemDone, 7, []byte("d"), time.Unix(1, 1).UTC()
 	if _, same := seen[hash(p)]; !same {
 		t.Error("what nobody approves changes the hash")
 	}

@@ -81,7 +81,7 @@ func drawLibrary(t *rapid.T) map[sources.Key][]byte {
 // drawRules draws rules under which everything is sent that can be.
 func drawRules(t *rapid.T) migrate.Rules {
 	r := migrate.DefaultRules()
-	r.Unmatched = "create"
+	r.Unsupported = "create"
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(t, "on collision")
 	r.Duplicates = rapid.SampledFrom([]string{"", "one-asset"}).Draw(t, "duplicates")
 	return r
@@ -96,7 +96,7 @@ func drawReading(t *rapid.T) string {
 // drawStrictRules draws rules that leave things out, too.
 func drawStrictRules(t *rapid.T) migrate.Rules {
 	r := drawRules(t)
-	r.Unmatched = rapid.SampledFrom([]string{"skip", "create"}).Draw(t, "unmatched")
+	r.Unsupported = rapid.SampledFrom([]string{"skip", "create"}).Draw(t, "unsupported")
 	r.CategoryBy = rapid.SampledFrom([]string{"extension", "folder"}).Draw(t, "category by")
 	r.Category = rapid.SampledFrom([]string{"", "", "Images", "New"}).Draw(t, "category")
 	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "d", "/e/**", "[A-Z]*", "%*"}), 0, 2).Draw(t, "exclude")
@@ -123,7 +123,7 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 		if isLeftBehind(string(key)) || !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
 			continue
 		}
-		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, digest(string(library[key]))}
+		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, checksum(string(library[key]))}
 		slot := p.Category + "\x00" + p.Folder + "\x00" + norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))
 		if taken[slot] && onCollision == "conflict" {
 			continue
@@ -145,8 +145,8 @@ func shared(all map[string]placed) map[string]string {
 	owners, aliases := map[[3]string]string{}, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		p := all[key]
-		alike := [3]string{p.Category, strings.ToLower(path.Ext(key)), p.Digest}
-		if owner, isAlias := owners[alike]; isAlias && p.Digest != digest("") {
+		alike := [3]string{p.Category, strings.ToLower(path.Ext(key)), p.Checksum}
+		if owner, isAlias := owners[alike]; isAlias && p.Checksum != checksum("") {
 			aliases[key] = owner
 			delete(all, key)
 		} else {
@@ -183,7 +183,7 @@ func isExtension(e string) bool {
 
 // A run that is cut short anywhere, and continued until it is finished, ends as
 // one that was not, and accounts for every object. Then there is nothing more to
-// do, and without the journal everything is found again.
+// do, and without the state database everything is found again.
 func TestInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -210,15 +210,15 @@ func TestInterruptedAnywhere(t *testing.T) {
 		if sent := writes(w.during(second)); len(sent) > 0 {
 			rt.Errorf("a second run sent %v", sent)
 		}
-		w.loseJournal()
+		w.loseState()
 		planned := actions(insist(rt, func() (migrate.Plan, error) { return w.dryRun(r) }))
 		var found migrate.Plan
 		again := func() { found = insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
 		if sent := writes(w.during(again)); len(sent) > 0 {
-			rt.Errorf("without the journal it sent %v", sent)
+			rt.Errorf("without the state database it sent %v", sent)
 		}
 		if states, _ := w.states(found); states["adopt done"] != int64(len(want)+len(aliases)) {
-			rt.Errorf("without the journal: %v, want %d adopted and %d joined", states, len(want), len(aliases))
+			rt.Errorf("without the state database: %v, want %d adopted and %d joined", states, len(want), len(aliases))
 		}
 		if diff := gocmp.Diff(planned, actions(found)); diff != "" {
 			rt.Errorf("actions (-planned +carried out):\n%s", diff)
@@ -230,7 +230,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 func (w *world) aliases() map[string]string {
 	w.Helper()
 	all := map[string]string{}
-	for a, err := range w.journal.AllAliases(w.Context(), w.pair.ID, "") {
+	for a, err := range w.store.AllAliases(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		all[string(a.Key)] = string(a.Owner)
 	}
@@ -260,7 +260,7 @@ func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(
 		}
 		if attempt-failed == 20 || failed == 100 {
 			states, _ := w.states(plan)
-			for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+			for i, err := range w.store.Items(w.Context(), plan.Run.Num) {
 				must(w, err)
 				t.Logf("%q: %s, %s; %s %s", i.Key, i.Action, i.Reason, i.State, i.Error)
 			}
@@ -297,17 +297,17 @@ func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
 }
 
 // isDone reports whether everything that is listed has arrived, or cannot. A run may also be left
-// open, with items in doubt, or be finished with some that failed; then another
+// open, with items unconfirmed, or be finished with some that failed; then another
 // one is due.
 func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
 	states, listed := w.states(plan)
-	run, err := w.journal.Run(w.Context(), plan.Run.ID)
+	run, err := w.store.Run(w.Context(), plan.Run.ID)
 	must(w, err)
-	doubts := states["create in_doubt"]+states["adopt in_doubt"] > 0
-	if doubts != (run.State == state.Applying) || !doubts && run.State != state.Finished {
+	unconfirmed := states["create unconfirmed"]+states["adopt unconfirmed"] > 0
+	if unconfirmed != (run.State == state.Applying) || !unconfirmed && run.State != state.Finished {
 		t.Fatalf("the run is %s with %v", run.State, states)
 	}
-	for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+	for i, err := range w.store.Items(w.Context(), plan.Run.Num) {
 		must(w, err)
 		if i.State != state.ItemDone && i.Reason == "" {
 			t.Fatalf("%q is %s without a reason", i.Key, i.State)
@@ -341,7 +341,7 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 			t.Errorf("%s is there %d times", path, n)
 		}
 	}
-	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for receipt, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		if p := want[string(receipt.Key)]; p.Name != receipt.Name+"."+receipt.Extension {
 			t.Errorf("%q has arrived as %q, want %q", receipt.Key, receipt.Name+"."+receipt.Extension, p.Name)
@@ -349,7 +349,7 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 	}
 }
 
-// A source that changes between any two attempts, whatever is in doubt by then,
+// A source that changes between any two attempts, whatever is unconfirmed by then,
 // costs nothing: what arrives is always some version of its object as a whole, once,
 // and in the end every object has arrived or is known not to.
 func TestSourceChangesAnytime(t *testing.T) {
@@ -383,10 +383,10 @@ func TestSourceChangesAnytime(t *testing.T) {
 // A past knows what became of the objects of a source.
 type past struct {
 	migrate.Silent
-	versions map[sources.Key][]string // digests of all contents that an object ever had
+	versions map[sources.Key][]string // checksums of all contents that an object ever had
 
 	mu   sync.Mutex
-	lost map[string]string // name -> key of what changed while it was in doubt, and may have arrived
+	lost map[string]string // name -> key of what changed while it was unconfirmed, and may have arrived
 }
 
 // Item is told what becomes of an item.
@@ -400,7 +400,7 @@ func (p *past) Item(i state.Item, o state.Outcome) {
 
 func (p *past) put(w *world, key sources.Key, content []byte) {
 	w.source.Put(key, content)
-	p.versions[key] = append(p.versions[key], digest(string(content)))
+	p.versions[key] = append(p.versions[key], checksum(string(content)))
 }
 
 // heal makes everything readable that is not.
@@ -439,11 +439,11 @@ func (p *past) change(t *rapid.T, w *world) {
 func (p *past) check(t *rapid.T, w *world) {
 	owners := map[string]string{}
 	var held []string
-	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for receipt, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		asset, err := w.other.Asset(w.Context(), receipt.Asset)
 		must(w, err)
-		content := digest(w.content(asset))
+		content := checksum(w.content(asset))
 		if !slices.Contains(p.versions[receipt.Key], content) {
 			t.Errorf("%q has arrived with a content that it never had", receipt.Key)
 		}
@@ -461,12 +461,12 @@ func (p *past) check(t *rapid.T, w *world) {
 	slices.Sort(held)
 	p.checkAll(t, w)
 	for _, a := range w.assetsAt() {
-		n := slices.Index(held, a.Name+" "+a.Digest)
+		n := slices.Index(held, a.Name+" "+a.Checksum)
 		if n >= 0 {
 			held = slices.Delete(held, n, n+1)
 			continue
 		}
-		if key, lost := p.lost[a.Name]; !lost || !slices.Contains(p.versions[sources.Key(key)], a.Digest) {
+		if key, lost := p.lost[a.Name]; !lost || !slices.Contains(p.versions[sources.Key(key)], a.Checksum) {
 			t.Errorf("nobody owns the asset %q", a.Name)
 		}
 	}
@@ -475,14 +475,14 @@ func (p *past) check(t *rapid.T, w *world) {
 // checkAll wants every object that can be taken to have arrived, by itself or by another one.
 func (p *past) checkAll(t *rapid.T, w *world) {
 	aliases := w.aliases()
-	run, err := w.journal.LastFinished(w.Context(), w.pair.ID, "migrate")
+	run, err := w.store.LastFinished(w.Context(), w.pair.ID, "migrate")
 	must(w, err)
 	for o, err := range w.source.Objects(w.Context(), "") {
 		must(w, err)
-		if _, err := w.journal.Receipt(w.Context(), w.pair.ID, o.Key); err == nil || aliases[string(o.Key)] != "" {
+		if _, err := w.store.Receipt(w.Context(), w.pair.ID, o.Key); err == nil || aliases[string(o.Key)] != "" {
 			continue
 		}
-		i, err := w.journal.Item(w.Context(), run.Num, o.Key)
+		i, err := w.store.Item(w.Context(), run.Num, o.Key)
 		if err != nil || i.Action != state.Skip && i.Action != state.Conflict {
 			t.Errorf("%q is nowhere: %+v, %v", o.Key, i, err)
 		}
@@ -492,7 +492,7 @@ func (p *past) checkAll(t *rapid.T, w *world) {
 // aliasesOf gives the keys of objects that share the asset of one.
 func (w *world) aliasesOf(owner string) (keys []string) {
 	w.Helper()
-	for a, err := range w.journal.AliasesOf(w.Context(), w.pair.ID, sources.Key(owner)) {
+	for a, err := range w.store.AliasesOf(w.Context(), w.pair.ID, sources.Key(owner)) {
 		must(w, err)
 		keys = append(keys, string(a.Key))
 	}
@@ -523,18 +523,18 @@ func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, atte
 }
 
 // relist does what the command does with a run whose listing is old. It cannot while
-// something stays in doubt.
+// something stays unconfirmed.
 func (w *world) relist(d migrate.Deps, changes ...change) {
 	w.Helper()
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return
 	}
 	must(w, err)
 	a := w.applier(d, changes...)
 	a.Dest, a.Write = w.other, w.other
-	must(w, a.SettleDoubts(w.Context(), run))
-	if err := w.journal.Relist(w.Context(), run.Num); !errors.Is(err, state.ErrConflict) {
+	must(w, a.ConfirmUploads(w.Context(), run))
+	if err := w.store.Relist(w.Context(), run.Num); !errors.Is(err, state.ErrConflict) {
 		must(w, err)
 	}
 }

@@ -34,7 +34,7 @@ func TestSyncOfARecasedName(t *testing.T) {
 		w.put(tc.after, "after, and more")
 		plan := w.syncs(syncing())
 		w.wantStates(plan, map[string]int64{"replace done": 1, "unchanged skipped": 1})
-		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonRecased) || string(i.Origin) != tc.before {
+		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonContentAndNameChanged) || string(i.PreviousKey) != tc.before {
 			t.Errorf("%s: planned %+v", tc.after, i)
 		}
 		after := w.receipt(tc.after)
@@ -94,7 +94,7 @@ func TestRecasedNameAfterAFailure(t *testing.T) {
 		if n := w.revisions(before.Asset); n != 2 {
 			t.Errorf("%s: %d revisions, want 2", fault, n)
 		}
-		if all := w.assetsAt(); len(all) != 1 || all[0].Name != "photo.jpg" || all[0].Digest != digest("after") {
+		if all := w.assetsAt(); len(all) != 1 || all[0].Name != "photo.jpg" || all[0].Checksum != checksum("after") {
 			t.Errorf("%s: at the destination is %v", fault, all)
 		}
 		w.wantSound()
@@ -134,12 +134,12 @@ func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 				})
 				first, err := w.tryWith(ctx, w.deps(), syncing(), func(a *apply.Applier) { a.Stop = told })
 				restore()
-				if i := w.item(first, "photo.jpg"); i.State != state.ItemInDoubt || !strings.Contains(i.Error, "its asset has the new content") {
+				if i := w.item(first, "photo.jpg"); i.State != state.ItemUnconfirmed || !strings.Contains(i.Error, "its asset has the new content") {
 					t.Errorf("the first run (%v) left %+v", err, i)
 				}
 				if listed {
-					must(t, w.applier(w.deps()).SettleDoubts(t.Context(), first.Run))
-					must(t, w.journal.Relist(t.Context(), first.Run.Num))
+					must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), first.Run))
+					must(t, w.store.Relist(t.Context(), first.Run.Num))
 				}
 				second := w.syncs(syncing())
 				if conflicts := w.statesOf(second, state.ItemConflict); conflicts > 0 {
@@ -179,7 +179,7 @@ func TestSyncGivesAFreeNameBack(t *testing.T) {
 	w.wantStates(w.syncs(removing), map[string]int64{"trash done": 1, "unchanged skipped": 2})
 	plan := w.syncs(removing)
 	w.wantStates(plan, map[string]int64{"move done": 1, "unchanged skipped": 1})
-	if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameFree) || i.State != state.ItemDone {
+	if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameAvailable) || i.State != state.ItemDone {
 		t.Errorf("got %+v", i)
 	}
 	after := w.receipt("dir/photo.jpg")
@@ -228,7 +228,7 @@ func TestRecasedNameOfOthers(t *testing.T) {
 				for range 6 { // more than it takes to give a failure up
 					plan := w.syncs(trashing())
 					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
-					if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonExists) {
+					if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameExists) {
 						w.Errorf("got %+v", i)
 					}
 				}
@@ -254,14 +254,14 @@ func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 	for _, policy := range []string{"rename", "refuse"} {
 		for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
 			t.Run(policy+" "+content, func(t *testing.T) { isTakenMeanwhile(t, policy, content) })
-			untold := faults(t, "POST /assets/namesExist status=404")
-			t.Run(policy+" "+content+" untold", func(t *testing.T) { isTakenMeanwhile(t, policy, content, untold) })
+			unknown := faults(t, "POST /assets/namesExist status=404")
+			t.Run(policy+" "+content+" untold", func(t *testing.T) { isTakenMeanwhile(t, policy, content, unknown) })
 		}
 	}
 }
 
 // The same where the answer to the new content got lost.
-func TestRecasedNameThatIsTakenMeanwhileInDoubt(t *testing.T) {
+func TestRecasedNameThatIsTakenMeanwhileUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
 		t.Run(policy, func(t *testing.T) {
@@ -306,7 +306,7 @@ func isTakenMeanwhile(t *testing.T, policy, content string, options ...func(*san
 // statesOf counts the items of a run in a state.
 func (w *world) statesOf(p migrate.Plan, wanted state.ItemState) (n int64) {
 	w.Helper()
-	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	tallies, err := w.store.Tallies(w.Context(), p.Run.Num)
 	must(w, err)
 	for _, t := range tallies {
 		if t.State == wanted {

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/pace"
+	"assetferry/internal/ratelimit"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/internal/token"
@@ -143,7 +143,7 @@ func (r *relay) discard(w http.ResponseWriter, q *http.Request) {
 }
 
 // BenchmarkRelay moves objects of 20 KiB from a bucket into a service that discards them,
-// with a durable journal. It is for profiles: CPU and allocations are those of the servers,
+// with a durable state database. It is for profiles: CPU and allocations are those of the servers,
 // too. What a bare loop makes of the same tells internal/bench.
 func BenchmarkRelay(b *testing.B) {
 	for _, c := range []struct {
@@ -188,7 +188,7 @@ func cpuTime(b *testing.B) time.Duration {
 // migrate plans, and has a function apply the plan.
 func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	tb.Helper()
-	client, err := assets.New(assets.Options{BaseURL: r.service.URL, Tokens: r.tokens, Limiter: pace.New(pace.Options{Max: once})})
+	client, err := assets.New(assets.Options{BaseURL: r.service.URL, Tokens: r.tokens, Limiter: ratelimit.New(ratelimit.Options{Max: once})})
 	must(tb, err)
 	defer client.CloseIdleConnections()
 	address, err := s3.ParseAddress("s3://" + relayBucket)
@@ -198,21 +198,21 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	})
 	must(tb, err)
 	defer source.CloseIdleConnections()
-	journal, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
+	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state database.db"))
 	must(tb, err)
-	pair, err := journal.Pair(tb.Context(), source.Identity(), "bench", r.service.URL)
+	pair, err := store.Pair(tb.Context(), source.Identity(), "bench", r.service.URL)
 	must(tb, err)
 	rules, err := json.Marshal(migrate.DefaultRules())
 	must(tb, err)
-	deps := migrate.Deps{Source: source, Dest: client, State: journal}
-	run, err := journal.Begin(tb.Context(), pair, "migrate", rules)
+	deps := migrate.Deps{Source: source, Dest: client, State: store}
+	run, err := store.Begin(tb.Context(), pair, "migrate", rules)
 	must(tb, err)
 	plan, err := plan.New(deps, migrate.DefaultRules()).Plan(tb.Context(), run)
 	must(tb, err)
 	applier := apply.New(deps, client)
 	applier.Concurrency = once
 	do(func() { must(tb, applier.Apply(tb.Context(), plan.Run)) })
-	must(tb, journal.Close())
+	must(tb, store.Close())
 }
 
 // However many objects there are, each worker uses the connections that it has.

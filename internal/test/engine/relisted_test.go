@@ -14,15 +14,15 @@ import (
 // then is found when it is listed again.
 func (w *world) killedOnceItHasPlanned(d migrate.Deps, r migrate.Rules, then func()) {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)
 	p := plan.New(d, r)
-	p.Guards, p.DriftShare = wide(), 0
+	p.SafetyChecks, p.DriftShare = wide(), 0
 	_, err = p.Plan(w.Context(), run)
 	must(w, err)
-	must(w, w.journal.SetRunState(w.Context(), run.Num, state.Planned, state.Applying))
+	must(w, w.store.SetRunState(w.Context(), run.Num, state.Planned, state.Applying))
 	then()
-	must(w, w.journal.Relist(w.Context(), run.Num))
+	must(w, w.store.Relist(w.Context(), run.Num))
 }
 
 // An undo gives back what people had made of an asset before it was replaced, also if the run had

@@ -20,7 +20,7 @@ func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
 		d = w.by("- {description: " + description + "}")
 	}
 	r := syncRules("keep")
-	r.Mapping = d.Mapping.Digest()
+	r.Mapping = d.Mapping.Checksum()
 	return d, r
 }
 
@@ -42,13 +42,13 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		what, before string
-		night        func(w *world, d migrate.Deps, r migrate.Rules)
+		day          func(w *world, d migrate.Deps, r migrate.Rules)
 	}{
 		{"nothing", "one", func(*world, migrate.Deps, migrate.Rules) {}},
 		{"nothing, and nothing was said before", "", func(*world, migrate.Deps, migrate.Rules) {}},
 		{"a refusal", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
 			w.refusing("a.txt", func() {
-				w.wantStates(w.syncWith(d, r), map[string]int64{"describe done": 1, "describe failed": 1})
+				w.wantStates(w.syncWith(d, r), map[string]int64{"update_metadata done": 1, "update_metadata failed": 1})
 			})
 		}},
 		{"a night for what failed", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
@@ -77,15 +77,15 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 			_, err := w.takeBack(w.Context(), w.deps(), w.syncWith(d, r).Run.ID, false)
 			must(w, err)
 		}},
-		{"a guard", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
-			run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+		{"a safety check", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
+			run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 			must(w, err)
 			planner := plan.New(d, r)
-			planner.Guards = safety.Guards{AcceptRules: true}
+			planner.SafetyChecks = safety.SafetyChecks{AcceptRules: true}
 			plan, err := planner.Plan(w.Context(), run)
 			must(w, err)
 			if len(plan.Guarded) == 0 {
-				w.Error("no guard stopped it")
+				w.Error("no safety check stopped it")
 			}
 		}},
 	} {
@@ -94,7 +94,7 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 			w.put("a.txt", "a", "b.txt", "b")
 			w.syncWith(w.ruled(tt.before))
 			d, r := w.ruled("two")
-			tt.night(w, d, r)
+			tt.day(w, d, r)
 			w.syncWith(w.ruled("two"))
 			w.wantDescriptions(map[string]string{"a.txt": "two", "b.txt": "two"})
 			if asked := w.during(func() { w.wantStates(w.syncWith(w.ruled("two")), map[string]int64{"unchanged skipped": 2}) }); len(asked) > 0 {

@@ -55,7 +55,7 @@ func TestReplaces(t *testing.T) {
 			t.Errorf("%s: requests (-want +got):\n%s", provenance, diff)
 		}
 		w.wantStates(plan, map[string]int64{"replace done": 2})
-		w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a, and more")}, {"Images", "", "adopted.jpg", digest("ADOPTED")}, {"Images", "", "b.jpg", digest("b")}})
+		w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a, and more")}, {"Images", "", "adopted.jpg", checksum("ADOPTED")}, {"Images", "", "b.jpg", checksum("b")}})
 		after := w.receipt("a.jpg")
 		if after.Asset != before.Asset || after.URL != before.URL || after.Slot != before.Slot || after.Run != plan.Run.Num || after.Size != 11 {
 			t.Errorf("before %+v, after %+v", before, after)
@@ -92,7 +92,7 @@ func TestLostAnswersToReplacingAreSettled(t *testing.T) {
 			for n := range 6 {
 				content := fmt.Sprintf("changed %d", n)
 				items = append(items, w.changesTo(fmt.Sprintf("%03d.jpg", n), content))
-				want = append(want, placed{"Images", "", fmt.Sprintf("%03d.jpg", n), digest(content)})
+				want = append(want, placed{"Images", "", fmt.Sprintf("%03d.jpg", n), checksum(content)})
 			}
 			plan := w.planSync(syncRules("keep"), items...)
 			w.completes(plan)
@@ -117,13 +117,13 @@ func TestKilledWhileReplacing(t *testing.T) {
 		w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
 		w.migrate(migrate.DefaultRules())
 		plan := w.planSync(syncRules("keep"), w.changesTo("a.jpg", "A"), w.changesTo("b.jpg", "B"), w.changesTo("c.jpg", "C"))
-		must(t, w.journal.SetRunState(t.Context(), plan.Run.Num, state.Planned, state.Applying))
-		_, err := w.journal.Take(t.Context(), plan.Run.Num, state.Next{N: 9, Time: time.Now()})
+		must(t, w.store.SetRunState(t.Context(), plan.Run.Num, state.Planned, state.Applying))
+		_, err := w.store.Take(t.Context(), plan.Run.Num, state.Next{N: 9, Time: time.Now()})
 		must(t, err)
 		w.replace("a.jpg", "A")
 		w.put("c.jpg", "another")
 		if settleOnly {
-			asked := w.during(func() { must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run)) })
+			asked := w.during(func() { must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), plan.Run)) })
 			if sent := writes(asked); len(sent) > 0 {
 				t.Errorf("sent %v", sent)
 			}
@@ -131,7 +131,7 @@ func TestKilledWhileReplacing(t *testing.T) {
 		} else {
 			w.completes(plan)
 			w.wantStates(plan, map[string]int64{"replace done": 2, "replace changed": 1})
-			w.wantAssets([]placed{{"Images", "", "a.jpg", digest("A")}, {"Images", "", "b.jpg", digest("B")}, {"Images", "", "c.jpg", digest("c")}})
+			w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("A")}, {"Images", "", "b.jpg", checksum("B")}, {"Images", "", "c.jpg", checksum("c")}})
 		}
 		if n := w.revisions(w.receipt("a.jpg").Asset); n != 2 {
 			t.Errorf("%d revisions", n)
@@ -176,10 +176,10 @@ func TestReplaceRefused(t *testing.T) {
 			if !strings.Contains(i.Error, tc.remark) {
 				t.Errorf("%d, %v: its error is %q", status, tc, i.Error)
 			}
-			want := []placed{{"Images", "", "a.jpg", digest("a")}, {"Images", "", "shared.jpg", digest("shared")}}
+			want := []placed{{"Images", "", "a.jpg", checksum("a")}, {"Images", "", "shared.jpg", checksum("shared")}}
 			if tc.refused == "new-asset" {
 				w.wantStates(plan, map[string]int64{"replace done": 2})
-				want = append(want, placed{"Images", "", "a.jpg", digest("A")}, placed{"Images", "", "shared.jpg", digest("SHARED")})
+				want = append(want, placed{"Images", "", "a.jpg", checksum("A")}, placed{"Images", "", "shared.jpg", checksum("SHARED")})
 				if now := w.receipt("a.jpg"); now.Asset == former || w.content(w.assetOf("a.jpg")) != "A" {
 					t.Errorf("%d, %v: its receipt is %+v", status, tc, now)
 				}
@@ -230,7 +230,7 @@ func TestReplaceRefusedAndAnswerLost(t *testing.T) {
 	w.gate.next = refusing{w.gate.next, 501}
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"replace done": 1})
-	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("A")}})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("A")}})
 	w.verifies()
 }
 
@@ -249,7 +249,7 @@ func TestReplaceWithAnotherSize(t *testing.T) {
 	w.completes(plan)
 	restore()
 	w.wantStates(plan, map[string]int64{"replace done": 1, "replace failed": 1})
-	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}, {"Images", "", "b.jpg", digest("B")}})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}, {"Images", "", "b.jpg", checksum("B")}})
 	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "5 bytes instead of 10") || !strings.Contains(i.Error, "has its former content again") {
 		t.Errorf("it failed with %q", i.Error)
 	}
@@ -266,7 +266,7 @@ func TestRepair(t *testing.T) {
 	former := w.receipt("a.jpg").Asset
 	w.trash("a.jpg")
 	i := w.wants(state.Create, "a.jpg", w.images, "", "a.jpg")
-	i.Reason = string(migrate.ReasonRepair)
+	i.Reason = string(migrate.ReasonAssetDeletedCreated)
 	plan := w.planSync(syncRules("keep"), i)
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"create done": 1})

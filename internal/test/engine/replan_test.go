@@ -11,7 +11,7 @@ import (
 	"assetferry/migrate/plan"
 )
 
-var errAborted = errors.New("the journal broke")
+var errAborted = errors.New("the state database broke")
 
 // A plan that breaks off between any two of its decisions decides the same when it is gone on
 // with.
@@ -93,11 +93,11 @@ func TestPlanBreaksOffAnywhere(t *testing.T) {
 			tc.given(w, tc.rules)
 			want := w.items(w.decideSync(tc.rules))
 			for n := int64(0); ; n++ {
-				run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, tc.rules))
+				run, err := w.store.Begin(w.Context(), w.pair, "plan", marshal(w, tc.rules))
 				must(w, err)
 				plan := func() error {
 					p := plan.New(w.deps(), tc.rules)
-					p.Guards, p.DriftShare = wide(), 0
+					p.SafetyChecks, p.DriftShare = wide(), 0
 					_, err := p.Plan(w.Context(), run)
 					return err
 				}
@@ -122,9 +122,9 @@ func TestPlanBreaksOffAnywhere(t *testing.T) {
 // items gives what a plan wants with each object.
 func (w *world) items(p migrate.Plan) (all []string) {
 	w.Helper()
-	for i, err := range w.journal.Items(w.Context(), p.Run.Num) {
+	for i, err := range w.store.Items(w.Context(), p.Run.Num) {
 		must(w, err)
-		all = append(all, fmt.Sprintf("%s: %s %s (%s) as %s, from %q, asset %s", i.Key, i.Action, i.State, i.Reason, i.Name, i.Origin, i.Asset))
+		all = append(all, fmt.Sprintf("%s: %s %s (%s) as %s, from %q, asset %s", i.Key, i.Action, i.State, i.Reason, i.Name, i.PreviousKey, i.Asset))
 	}
 	return all
 }

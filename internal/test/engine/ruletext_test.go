@@ -18,11 +18,11 @@ func TestRuleLines(t *testing.T) {
 min_age: 1h0m0s
 symlinks: skip
 category_by: extension
-unmatched: stop
+unsupported: stop
 on_collision: rename
 on_existing: conflict
 delete: trash
-quarantine: 20h0m0s
+grace_period: 20h0m0s
 on_replace_refused: fail
 on_destination_change: keep`
 	if got := strings.Join(r.Lines(), "\n"); got != want {

@@ -37,7 +37,7 @@ func TestFolderOfThatNameInAnother(t *testing.T) {
 		inner := w.folder(w.images, outer, "y")
 		w.put("y/b.png", "b")
 		w.migrate(migrate.DefaultRules())
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, "y/b.png")
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, "y/b.png")
 		must(t, err)
 		a, err := w.other.Asset(t.Context(), r.Asset)
 		must(t, err)
@@ -87,12 +87,12 @@ func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 		theirs := w.upload(w.images, w.folder(w.images, "", "x"), "a.png", "a")
 		w.put("a.png", "a")
 		w.migrate(migrate.DefaultRules())
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.png")
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, "a.png")
 		must(t, err)
 		if r.Asset == theirs.ID || r.Adopted || r.Folder != "" {
 			t.Errorf("a.png is %+v, want an asset of its own", r)
 		}
-		want := []placed{{"Images", "", "a.png", digest("a")}, {"Images", "x", "a.png", digest("a")}}
+		want := []placed{{"Images", "", "a.png", checksum("a")}, {"Images", "x", "a.png", checksum("a")}}
 		if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
 			t.Errorf("at the destination (-want +got):\n%s", diff)
 		}
@@ -100,7 +100,7 @@ func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 }
 
 // An upload whose answer was lost is not taken for the asset in a folder that looks like it.
-func TestDoubtIsNotSettledByAnAssetOfAFolder(t *testing.T) {
+func TestUnconfirmedIsNotSettledByAnAssetOfAFolder(t *testing.T) {
 	t.Parallel()
 	underReadings(t, func(t *testing.T, w *world) {
 		folder := w.folder(w.images, "", "x")
@@ -108,7 +108,7 @@ func TestDoubtIsNotSettledByAnAssetOfAFolder(t *testing.T) {
 		w.die(migrate.DefaultRules())
 		theirs := w.upload(w.images, folder, "a.png", "a")
 		w.migrate(migrate.DefaultRules())
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.png")
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, "a.png")
 		must(t, err)
 		if r.Asset == theirs.ID || r.Folder != "" {
 			t.Errorf("a.png is %+v, want an asset of its own", r)
@@ -118,7 +118,7 @@ func TestDoubtIsNotSettledByAnAssetOfAFolder(t *testing.T) {
 
 // A service that minds no order lists the newest last: what arrived without an answer is found
 // nevertheless, and not sent again.
-func TestDoubtWithoutOrder(t *testing.T) {
+func TestUnconfirmedWithoutOrder(t *testing.T) {
 	var ago atomic.Int64 // how far the clock of the service is behind
 	w := newWorld(t, reading(t, "list_order: ignored"), func(o *sandbox.Options) {
 		o.Now = func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }
@@ -148,7 +148,7 @@ func TestDoubtWithoutOrder(t *testing.T) {
 }
 
 // What is listed late is waited for, and not sent again, where the time to wait is long enough.
-func TestDoubtUntilListed(t *testing.T) {
+func TestUnconfirmedUntilListed(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond
 	w := newWorld(t, reading(t, "listing_delay: 300ms"), faults(t, "POST /assets drop=after once=1"))

@@ -51,26 +51,26 @@ func (w *world) partly(has func(key sources.Key) bool) migrate.Deps {
 	return d
 }
 
-// stopped plans a sync that guards must stop.
-func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.Guards) {
+// stopped plans a sync that safety checks must stop.
+func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.SafetyChecks) {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)
 	planner := plan.New(d, r)
-	planner.Guards = g
+	planner.SafetyChecks = g
 	plan, err := planner.Plan(w.Context(), run)
-	if _, guarded := errors.AsType[*migrate.GuardError](err); !guarded && (err != nil || len(plan.Guarded) == 0) {
-		w.Fatalf("no guard stopped it: %v", err)
+	if _, guarded := errors.AsType[*migrate.SafetyCheckError](err); !guarded && (err != nil || len(plan.Guarded) == 0) {
+		w.Fatalf("no safety check stopped it: %v", err)
 	}
-	must(w, w.journal.Supersede(w.Context(), run.Num))
+	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
 // Sidecars that a night does not see, because it was stopped or its source is not whole, are
 // known all the same: the night after it has nothing to do.
-func TestSidecarsThatANightMisses(t *testing.T) {
+func TestSidecarsThatARunMisses(t *testing.T) {
 	t.Parallel()
 	half := func(key sources.Key) bool { return key < "002" }
-	for what, night := range map[string]func(w *world){
+	for what, day := range map[string]func(w *world){
 		"stopped by the sentinel": func(w *world) {
 			g := wide()
 			g.Sentinel = "sentinel.txt"
@@ -85,7 +85,7 @@ func TestSidecarsThatANightMisses(t *testing.T) {
 		},
 		"never carried out": func(w *world) {
 			d, r := w.partly(half), syncing()
-			run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, r))
+			run, err := w.store.Begin(w.Context(), w.pair, "plan", marshal(w, r))
 			must(w, err)
 			_, err = plan.New(d, r).Plan(w.Context(), run)
 			must(w, err)
@@ -108,10 +108,10 @@ func TestSidecarsThatANightMisses(t *testing.T) {
 			w.put("sentinel.txt", "whole", "new.txt", "new", "new.txt.json", saying("of new.txt"))
 			w.putWithSidecars(5)
 			w.syncs(syncing())
-			night(w)
+			day(w)
 			plan := w.syncs(syncing())
 			for _, key := range []string{"000.txt", "001.txt", "002.txt", "003.txt", "004.txt"} {
-				if i, err := w.journal.Item(t.Context(), plan.Run.Num, sources.Key(key)); !errors.Is(err, state.ErrNotFound) {
+				if i, err := w.store.Item(t.Context(), plan.Run.Num, sources.Key(key)); !errors.Is(err, state.ErrNotFound) {
 					t.Errorf("the night after has an item %+v (%v)", i, err)
 				}
 			}
@@ -129,21 +129,21 @@ func TestDescribedWithoutAMissedSidecar(t *testing.T) {
 	w.syncWith(d, syncing())
 	w.put("a.txt", "changed")
 	w.syncWith(d, syncing())
-	w.wantStates(w.syncs(syncing()), map[string]int64{"describe done": 1, "skip skipped": 1})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"update_metadata done": 1, "skip skipped": 1})
 	w.wantDescriptions(map[string]string{"a.txt": "of a"})
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2})
 }
 
 // What a night that was stopped was to describe another one does, even if what it was to be
 // described along with is as it was again.
-func TestAStoppedNightUsesUpNoSidecars(t *testing.T) {
+func TestAStoppedRunUsesUpNoSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.putWithSidecars(2)
 	w.syncs(syncing())
 	w.put("000.txt", "changed", "000.txt.json", saying("otherwise"))
-	guards := wide()
-	guards.MaxChanges = 0
-	w.stopped(w.deps(), syncing(), guards)
+	safetyChecks := wide()
+	safetyChecks.MaxChanges = 0
+	w.stopped(w.deps(), syncing(), safetyChecks)
 	w.put("000.txt", "0")
 	w.syncs(syncing()) // which finds that it only seems to have changed
 	w.syncs(syncing())
@@ -195,7 +195,7 @@ func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	w.giveUp(plan)
-	if n := w.reasons(w.syncs(syncing()))[string(migrate.ReasonMetadata)]; n > 0 {
+	if n := w.reasons(w.syncs(syncing()))[string(migrate.ReasonMetadataChanged)]; n > 0 {
 		t.Errorf("%d assets were described again", n)
 	}
 	for key, description := range w.descriptions() {
@@ -208,15 +208,15 @@ func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
 // giveUp gives up the run of a plan, if it is not finished.
 func (w *world) giveUp(plan migrate.Plan) {
 	w.Helper()
-	run, err := w.journal.Run(w.Context(), plan.Run.ID)
+	run, err := w.store.Run(w.Context(), plan.Run.ID)
 	must(w, err)
 	if !run.Open() {
 		return
 	}
 	if run.State == state.Applying {
-		must(w, w.applier(w.deps()).SettleDoubts(w.Context(), run))
+		must(w, w.applier(w.deps()).ConfirmUploads(w.Context(), run))
 	}
-	must(w, w.journal.Supersede(w.Context(), run.Num))
+	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
 // A locked source does not let one object be read.
@@ -260,7 +260,7 @@ func TestSidecarsThatMayNotBeRead(t *testing.T) {
 				t.Errorf("it asked %v", asked)
 			}
 		}
-		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2, "describe done": 1, "skip skipped": 1})
+		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2, "update_metadata done": 1, "skip skipped": 1})
 		w.wantDescriptions(map[string]string{"a.txt": "of a", "b.txt": "of b"})
 		w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4})
 		w.close()
@@ -277,20 +277,20 @@ func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
 		w.put(key+".json", saying("otherwise"))
 	}
 	w.refusing("001.txt", func() {
-		w.wantStates(w.syncs(syncing()), map[string]int64{"describe done": 2, "describe failed": 1, "skip skipped": 3})
+		w.wantStates(w.syncs(syncing()), map[string]int64{"update_metadata done": 2, "update_metadata failed": 1, "skip skipped": 3})
 	})
-	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4, "describe done": 1, "skip skipped": 1})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4, "update_metadata done": 1, "skip skipped": 1})
 	w.wantDescriptions(map[string]string{"000.txt": "otherwise", "001.txt": "otherwise", "002.txt": "otherwise"})
 }
 
 // Wherever a night dies, and whether it is gone on with or given up, what it was to describe by
 // sidecars is described in the end, and the night after has nothing to do.
-func TestSidecarsWhereverANightDies(t *testing.T) {
+func TestSidecarsWhereverARunDies(t *testing.T) {
 	random, step := seedtest.Rand(t), 19*slowdown
 	if sweepsAll() {
 		step = 1
 	}
-	for _, kind := range inject.JournalKinds() {
+	for _, kind := range inject.StateFaults() {
 		for _, givesUp := range []bool{false, true} {
 			first := random.IntN(step)
 			t.Run(fmt.Sprintf("%s, gives up %v", kind.Name, givesUp), func(t *testing.T) {
@@ -305,8 +305,8 @@ func TestSidecarsWhereverANightDies(t *testing.T) {
 	}
 }
 
-// diesAt has a night die at a call to the journal, and reports whether there is such a call.
-func diesAt(t *testing.T, kind inject.JournalKind, call int, givesUp bool) (died bool) {
+// diesAt has a night die at a call to the state database, and reports whether there is such a call.
+func diesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died bool) {
 	t.Helper()
 	w := newWorld(t)
 	defer w.close()
@@ -328,7 +328,7 @@ func diesAt(t *testing.T, kind inject.JournalKind, call int, givesUp bool) (died
 	if !at.Came() {
 		must(t, err)
 	}
-	if run, err := w.journal.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
+	if run, err := w.store.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
 		w.giveUp(migrate.Plan{Run: run})
 	} else if err == nil {
 		w.syncs(syncing())

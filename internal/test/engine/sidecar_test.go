@@ -26,7 +26,7 @@ func saying(description string) string { return `{"description": "` + descriptio
 func (w *world) descriptions() map[string]string {
 	w.Helper()
 	all := map[string]string{}
-	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		a, err := w.other.Asset(w.Context(), r.Asset)
 		must(w, err)
@@ -45,7 +45,7 @@ func (w *world) wantDescriptions(want map[string]string) {
 // reasons counts the items of a plan by reason.
 func (w *world) reasons(p migrate.Plan) map[string]int64 {
 	n := map[string]int64{}
-	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	tallies, err := w.store.Tallies(w.Context(), p.Run.Num)
 	must(w, err)
 	for _, t := range tallies {
 		n[t.Reason] += t.Objects
@@ -72,7 +72,7 @@ func TestSidecarsDescribeObjects(t *testing.T) {
 	// One that is new, and one that changed, describe what is there already; once.
 	w.put("a.jpg.json", saying("again of a"), "c.jpg.json", saying("of c"))
 	plan = w.sync(nil, syncRules("keep"))
-	w.wantStates(plan, map[string]int64{"unchanged skipped": 3, "describe done": 2, "skip skipped": 2})
+	w.wantStates(plan, map[string]int64{"unchanged skipped": 3, "update_metadata done": 2, "skip skipped": 2})
 	w.wantDescriptions(map[string]string{"a.jpg": "again of a", "b.jpg": "of b", "b.jpg-1.jpg": "", "c.jpg": "of c"})
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 7})
 
@@ -87,15 +87,15 @@ func TestNoSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "data.json", saying("of nothing"), "dir/a.json", saying("of another folder"))
 	r := migrate.DefaultRules()
-	r.Unmatched = "skip"
+	r.Unsupported = "skip"
 	plan := w.sync(nil, r)
-	if n := w.reasons(plan); n[string(migrate.ReasonUnmatched)] != 2 || n[string(migrate.ReasonSidecar)] != 0 {
+	if n := w.reasons(plan); n[string(migrate.ReasonUnsupportedType)] != 2 || n[string(migrate.ReasonSidecar)] != 0 {
 		t.Errorf("got %v", n)
 	}
 	w.put("a.jpg.json", saying("of a"))
 	off := w.deps()
-	off.Mapping = mapping.New(nil, mapping.Options{Precedence: slices.DeleteFunc(off.Mapping.Origins(), func(o metadata.Origin) bool { return o == "sidecar" })})
-	if n := w.reasons(w.syncWith(off, r)); n[string(migrate.ReasonUnmatched)] != 3 {
+	off.Mapping = mapping.New(nil, mapping.Options{Precedence: slices.DeleteFunc(off.Mapping.Origins(), func(o metadata.Source) bool { return o == "sidecar" })})
+	if n := w.reasons(w.syncWith(off, r)); n[string(migrate.ReasonUnsupportedType)] != 3 {
 		t.Errorf("without sidecars: %v", n)
 	}
 }
@@ -131,7 +131,7 @@ func TestSidecarsOfTakeout(t *testing.T) {
 	w.wantDescriptions(want)
 }
 
-// asked counts from now on how often the journal is asked something.
+// asked counts from now on how often the state database is asked something.
 func (w *world) asked(op string) func() int64 {
 	var n atomic.Int64
 	w.before(func() error { n.Add(1); return nil }, op)
@@ -157,7 +157,7 @@ func TestSidecarsListedFirst(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.XMP", xmp("of both"), "a.png", "a", "a.jpg", "b", "b.XMP", xmp("of nothing"))
 	r := syncRules("keep")
-	r.Unmatched = "skip"
+	r.Unsupported = "skip"
 	for range 2 {
 		w.sync(nil, r)
 		w.wantDescriptions(map[string]string{"a.png": "", "a.jpg": ""})
@@ -187,9 +187,9 @@ func TestBrokenSidecar(t *testing.T) {
 func TestSidecarsOfAFormerProcess(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
-	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+	run, err := w.store.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 	must(t, err)
-	must(t, w.journal.Stage(t.Context(), run.Num, state.Page{Cursor: "a.jpg", Items: []state.Item{w.asListed("a.jpg")}}))
+	must(t, w.store.Stage(t.Context(), run.Num, state.Page{Cursor: "a.jpg", Items: []state.Item{w.asListed("a.jpg")}}))
 	w.migrate(migrate.DefaultRules())
 	w.wantDescriptions(map[string]string{"a.jpg": "of a"})
 }
@@ -231,10 +231,10 @@ func TestEmbeddedMetadata(t *testing.T) {
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 2})
 
 	again := syncRules("keep")
-	again.Sync.DescribeAgain = true
+	again.Sync.RefreshMetadata = true
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.sync(nil, again) })
-	w.wantStates(plan, map[string]int64{"describe done": 2})
+	w.wantStates(plan, map[string]int64{"update_metadata done": 2})
 	if a := w.assetOf("b.jpg"); a.Metadata.CustomAttributes["caption"] != "of b" || asked["PATCH /assets/{id}"] != 1 {
 		t.Errorf("described as %+v by %v", a.Metadata, asked)
 	}
@@ -291,7 +291,7 @@ func TestRulesDoNotGuess(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"secret": `, "b.jpg", "b")
 	d, r := w.by(`- {when: 'has("secret")', category: Vault}`), migrate.DefaultRules()
-	run, err := w.journal.Begin(t.Context(), w.pair, "plan", marshal(w, r))
+	run, err := w.store.Begin(t.Context(), w.pair, "plan", marshal(w, r))
 	must(t, err)
 	plan, err := plan.New(d, r).Plan(t.Context(), run)
 	must(t, err)
@@ -370,15 +370,15 @@ func TestSidecarsThatMoveAndChange(t *testing.T) {
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4})
 }
 
-// What is called like a sidecar and is none is parked as others are: one that may have
+// What is called like a sidecar and is none is out of retries as others are: one that may have
 // arrived must not be sent again by guess.
-func TestNoSidecarIsParked(t *testing.T) {
+func TestNoSidecarIsRetriesExhausted(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.category("Data", "json")
 	w.put("data.json", "{}")
 	r, d := migrate.DefaultRules(), w.deps()
 	r.OnExisting, d.Dest = "duplicate", secretive{d.Dest}
-	for n, want := range []string{"create failed", "create parked", "create parked"} {
+	for n, want := range []string{"create failed", "create retries_exhausted", "create retries_exhausted"} {
 		if n > 0 {
 			w.put(fmt.Sprintf("later %d.jpg", n), "new")
 		}

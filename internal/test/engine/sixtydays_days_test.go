@@ -17,7 +17,7 @@ type life struct {
 	*world
 	*rand.Rand
 	model    *model
-	contents map[string]string // all that ever were, by digest
+	contents map[string]string // all that ever were, by checksum
 	left     *unfinished       // night, if there is one
 	people   map[string]string // their folders, by category
 	fresh    int               // numbers what is made up
@@ -86,7 +86,7 @@ func (l *life) keys() []string {
 
 func (l *life) store(key, content string, o sources.Object) {
 	o.Key, o.VersionTag = sources.Key(key), ""
-	l.contents[digest(content)] = content
+	l.contents[checksum(content)] = content
 	l.model.objects[key] = object{l.source.PutObject(o, []byte(content)), content}
 }
 

@@ -15,10 +15,10 @@ import (
 // syncsAll plans a sync that looks at every asset, and carries it out to its end.
 func (w *world) syncsAll(r migrate.Rules) migrate.Plan {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "sync", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)
 	p := plan.New(w.deps(), r)
-	p.Guards, p.DriftShare = wide(), 1
+	p.SafetyChecks, p.DriftShare = wide(), 1
 	plan, err := p.Plan(w.Context(), run)
 	must(w, err)
 	w.completes(plan)
@@ -38,8 +38,8 @@ func TestNoMoveBetweenCategoriesThatShareNoExtension(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	w.renamed("a.jpg", "a.bin")
 	w.wantDecisions(w.syncsAll(syncing()), map[string]string{
-		"a.bin": decided(state.Create, migrate.ReasonOtherKind),
-		"a.jpg": decided(state.Skip, migrate.ReasonOrphaned),
+		"a.bin": decided(state.Create, migrate.ReasonCategoryFixed),
+		"a.jpg": decided(state.Skip, migrate.ReasonDeletedAtSource),
 	})
 }
 
@@ -66,15 +66,15 @@ func TestRepairOfWhatGotAnotherKey(t *testing.T) {
 	w.renamed("a.jpg", "c.jpg")
 	before := w.receipt("a.jpg")
 	plan := w.syncsAll(syncing(func(s *migrate.SyncRules) { s.Repair = true }))
-	w.wantDecisions(plan, map[string]string{"c.jpg": decided(state.Create, migrate.ReasonRepair) + " from a.jpg"})
-	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err == nil {
+	w.wantDecisions(plan, map[string]string{"c.jpg": decided(state.Create, migrate.ReasonAssetDeletedCreated) + " from a.jpg"})
+	if _, err := w.store.Receipt(t.Context(), w.pair.ID, "a.jpg"); err == nil {
 		t.Error("its former key is still known")
 	}
 	w.undo(plan)
 	if diff := gocmp.Diff(before.Asset, w.receipt("a.jpg").Asset); diff != "" {
 		t.Errorf("after the undo (-want +got):\n%s", diff)
 	}
-	w.wantDecisions(w.syncsAll(syncing()), map[string]string{"c.jpg": decided(state.Skip, migrate.ReasonDeleted) + " from a.jpg"})
+	w.wantDecisions(w.syncsAll(syncing()), map[string]string{"c.jpg": decided(state.Skip, migrate.ReasonAssetDeleted) + " from a.jpg"})
 }
 
 // An asset that says where it comes from comes back from the trash as well.
@@ -88,7 +88,7 @@ func TestUndoOfTrashWithProvenance(t *testing.T) {
 	r := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncsAll(r)
 	plan := w.syncsAll(r)
-	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Trash, migrate.ReasonExpired)})
+	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Trash, migrate.ReasonGracePeriodOver)})
 	w.undo(plan)
 	if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
 		t.Errorf("after the undo (-want +got):\n%s", diff)
@@ -103,7 +103,7 @@ func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
 	w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"a.jpg": "move"})
 	w.renamed("a.jpg", "c.jpg")
 	w.syncsAll(syncing(func(s *migrate.SyncRules) { s.OnDestinationChange = "overwrite" }))
-	want := []placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "", "c.jpg", digest("a")}}
+	want := []placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "", "c.jpg", checksum("a")}}
 	if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
 		t.Errorf("at the destination (-want +got):\n%s", diff)
 	}
@@ -123,7 +123,7 @@ func TestReplacedAssetIsPutBack(t *testing.T) {
 			for _, action := range []string{"replace done", "move done"} {
 				w.wantStates(w.syncsAll(wins), map[string]int64{action: 2, "unchanged skipped": 1})
 			}
-			want := []placed{{"Images", "", "a.jpg", digest("A")}, {"Images", "", "b.jpg", digest("B")}, {"Images", "", "c.jpg", digest("c")}}
+			want := []placed{{"Images", "", "a.jpg", checksum("A")}, {"Images", "", "b.jpg", checksum("B")}, {"Images", "", "c.jpg", checksum("c")}}
 			if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
 				t.Errorf("at the destination (-want +got):\n%s", diff)
 			}

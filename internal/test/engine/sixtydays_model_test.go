@@ -57,27 +57,27 @@ type thing struct {
 
 // A remembrance is what a run leaves of an object that has arrived.
 type remembrance struct {
-	asset, content string
-	version        sources.Object // as it was listed
-	left           spot
-	said           words
-	undescribed    bool      // its asset was made, and has not been described since
-	missed         int       // by so many finished runs in a row
-	since          time.Time // the first of these began
+	asset, content  string
+	version         sources.Object // as it was listed
+	left            spot
+	said            words
+	metadataPending bool      // its asset was made, and has not been described since
+	missed          int       // by so many finished runs in a row
+	since           time.Time // the first of these began
 }
 
 // A round is a run, by what it may do.
 type round struct {
 	rules migrate.Rules
 	share float64 // of the assets that are compared with what was left
-	limit safety.Guards
+	limit safety.SafetyChecks
 }
 
 // A verdict is what becomes of an object, and why.
 type verdict struct {
-	Action state.Action
-	Reason migrate.Reason
-	Origin string
+	Action      state.Action
+	Reason      migrate.Reason
+	PreviousKey string
 }
 
 // A forecast is what the model says about a night before it.
@@ -139,7 +139,7 @@ func (m *model) foresee(n round, begins time.Time) *forecast {
 		case !there && !f.hides(key):
 			gone = append(gone, key)
 		case f.hides(key):
-			f.Items[key] = verdict{Action: state.Skip, Reason: migrate.ReasonUnseen}
+			f.Items[key] = verdict{Action: state.Skip, Reason: migrate.ReasonFolderNotRead}
 		}
 	}
 	m.follow(f, created, gone)
@@ -150,7 +150,7 @@ func (m *model) foresee(n round, begins time.Time) *forecast {
 	m.lookAround(f)
 	changes := int64(0)
 	for _, v := range f.Items {
-		if v.Action == state.Replace || v.Action == state.Describe || v.Action == state.Move {
+		if v.Action == state.Replace || v.Action == state.UpdateMetadata || v.Action == state.Move {
 			changes++
 		}
 	}
@@ -175,18 +175,18 @@ func (m *model) listed(f *forecast, key string) (isNew bool) {
 		say(state.Create, migrate.ReasonNew)
 		return true
 	case o.content != known.content:
-		say(state.Replace, migrate.ReasonContent)
-	case known.undescribed:
-		say(state.Describe, migrate.ReasonUndescribed)
+		say(state.Replace, migrate.ReasonContentChanged)
+	case known.metadataPending:
+		say(state.UpdateMetadata, migrate.ReasonMetadataMissing)
 		f.seeming[key] = !sameVersion(o.Object, known.version)
 	case told:
-		say(state.Describe, migrate.ReasonMetadata)
+		say(state.UpdateMetadata, migrate.ReasonMetadataChanged)
 		f.seeming[key] = !sameVersion(o.Object, known.version)
 	case !sameVersion(o.Object, known.version):
-		say(state.Unchanged, migrate.ReasonSeeming)
+		say(state.Unchanged, migrate.ReasonOnlyVersionChanged)
 		f.seeming[key] = true
 	case sync.Checksum:
-		say(state.Unchanged, migrate.ReasonSame)
+		say(state.Unchanged, migrate.ReasonUnchanged)
 	default:
 		f.Unchanged++
 	}
@@ -245,7 +245,7 @@ func (m *model) pair(f *forecast, gone, created []string) {
 				continue
 			}
 			from, to := both[0][0], both[1][0]
-			if f.Items[to] = (verdict{state.Create, migrate.ReasonOtherKind, ""}); place(from).Category == place(to).Category {
+			if f.Items[to] = (verdict{state.Create, migrate.ReasonCategoryFixed, ""}); place(from).Category == place(to).Category {
 				f.Items[to] = verdict{state.Move, migrate.ReasonMoved, from}
 				f.movedFrom[from] = true
 			}
@@ -255,7 +255,7 @@ func (m *model) pair(f *forecast, gone, created []string) {
 	}
 	if len(gone) > 0 {
 		for _, key := range created {
-			f.Items[key] = verdict{state.Create, migrate.ReasonAmbiguous, ""}
+			f.Items[key] = verdict{state.Create, migrate.ReasonSeveralMoveCandidates, ""}
 		}
 	}
 }
@@ -269,11 +269,11 @@ func (m *model) bury(f *forecast, gone []string) {
 		known := m.known[key]
 		switch {
 		case r.Delete != "trash":
-			f.Items[key] = verdict{state.Skip, migrate.ReasonOrphaned, ""}
+			f.Items[key] = verdict{state.Skip, migrate.ReasonDeletedAtSource, ""}
 		case known.missed == 0 || f.begins.Before(known.since.Add(r.GracePeriod)):
 			f.Items[key] = verdict{state.Skip, migrate.ReasonGracePeriod, ""}
 		case !m.unread.IsZero() && !known.since.Truncate(time.Millisecond).After(m.unread): // it may be what cannot be read
-			f.Items[key] = verdict{state.Skip, migrate.ReasonElsewhere, ""}
+			f.Items[key] = verdict{state.Skip, migrate.ReasonPossiblyMoved, ""}
 		default:
 			due = append(due, key)
 		}
@@ -282,9 +282,9 @@ func (m *model) bury(f *forecast, gone []string) {
 	tooLargeAPart := float64(100*n) > g.MaxDeletePercent*float64(len(m.known)) && (n > 5 || n > int64(len(m.known))/2)
 	f.Stopped = n > g.AcceptDeletes && (n > g.MaxDelete || tooLargeAPart)
 	for _, key := range due {
-		f.Items[key] = verdict{state.Trash, migrate.ReasonExpired, ""}
+		f.Items[key] = verdict{state.Trash, migrate.ReasonGracePeriodOver, ""}
 		if f.Stopped {
-			f.Items[key] = verdict{state.Skip, migrate.ReasonTooMany, ""}
+			f.Items[key] = verdict{state.Skip, migrate.ReasonTooManyDeletes, ""}
 		}
 	}
 }
@@ -314,7 +314,7 @@ func (m *model) standing(known remembrance, toTrash bool) standing {
 
 // regard has a say in what was decided, with a view to what people did.
 func (m *model) regard(f *forecast, key string, v verdict) verdict {
-	known := m.known[cmp.Or(v.Origin, key)]
+	known := m.known[cmp.Or(v.PreviousKey, key)]
 	if known.asset == "" || v.Action == state.Skip || v.Action == state.Unchanged {
 		return v
 	}
@@ -322,19 +322,19 @@ func (m *model) regard(f *forecast, key string, v verdict) verdict {
 	wins := sync.OnDestinationChange == "overwrite"
 	s := m.standing(known, v.Action == state.Trash)
 	switch {
-	case s != deleted && v.Action == state.Describe && sync.OnDestinationChange == "report" && m.differ(key):
-		v.Reason, v.Action = migrate.ReasonOtherwise, state.Conflict
+	case s != deleted && v.Action == state.UpdateMetadata && sync.OnDestinationChange == "report" && m.differ(key):
+		v.Reason, v.Action = migrate.ReasonAssetMetadataEdited, state.Conflict
 		delete(f.seeming, key)
 	case s == asLeft:
 	case s == deleted && v.Action == state.Trash:
-		v.Reason = migrate.ReasonBothGone
+		v.Reason = migrate.ReasonDeletedAtBoth
 	case s == deleted:
-		return m.stayDeleted(f, cmp.Or(v.Origin, key), v)
-	case wins || v.Action == state.Describe || s == rewritten && v.Action == state.Move:
+		return m.stayDeleted(f, cmp.Or(v.PreviousKey, key), v)
+	case wins || v.Action == state.UpdateMetadata || s == rewritten && v.Action == state.Move:
 	case s == movedThere:
-		v.Action, v.Reason = state.Conflict, migrate.ReasonMovedThere
+		v.Action, v.Reason = state.Conflict, migrate.ReasonAssetMoved
 	case s == rewritten:
-		v.Action, v.Reason = state.Conflict, migrate.ReasonEditedThere
+		v.Action, v.Reason = state.Conflict, migrate.ReasonAssetEdited
 	}
 	return v
 }
@@ -348,9 +348,9 @@ func (m *model) differ(key string) bool {
 
 func (m *model) stayDeleted(f *forecast, origin string, v verdict) verdict {
 	if f.round.rules.Sync.Repair {
-		return verdict{state.Create, migrate.ReasonRepair, origin}
+		return verdict{state.Create, migrate.ReasonAssetDeletedCreated, origin}
 	}
-	return verdict{state.Skip, migrate.ReasonDeleted, v.Origin}
+	return verdict{state.Skip, migrate.ReasonAssetDeleted, v.PreviousKey}
 }
 
 // lookAround compares the next few assets with what was left of them.
@@ -387,14 +387,14 @@ func (m *model) driftsOff(f *forecast, key string) {
 	case deleted:
 		v = m.stayDeleted(f, key, verdict{})
 	case movedThere:
-		v = verdict{state.Conflict, migrate.ReasonMovedThere, ""}
+		v = verdict{state.Conflict, migrate.ReasonAssetMoved, ""}
 		if wins {
-			v = verdict{state.Move, migrate.ReasonBack, key}
+			v = verdict{state.Move, migrate.ReasonAssetMovedReverted, key}
 		}
 	case rewritten:
-		v = verdict{state.Conflict, migrate.ReasonEditedThere, ""}
+		v = verdict{state.Conflict, migrate.ReasonAssetEdited, ""}
 		if wins {
-			v = verdict{state.Replace, migrate.ReasonRestored, ""}
+			v = verdict{state.Replace, migrate.ReasonAssetEditedReverted, ""}
 		}
 	}
 	if !has {
@@ -413,12 +413,12 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 		if f.failed[key] {
 			continue
 		}
-		o, known := m.objects[key], m.known[cmp.Or(v.Origin, key)]
+		o, known := m.objects[key], m.known[cmp.Or(v.PreviousKey, key)]
 		t := m.things[known.asset]
 		switch v.Action {
 		case state.Create:
-			if v.Origin != "" {
-				delete(m.known, v.Origin)
+			if v.PreviousKey != "" {
+				delete(m.known, v.PreviousKey)
 			}
 			t = &thing{Content: o.content, At: place(key)}
 			known = remembrance{asset: assetOf(key), content: o.content, version: o.Object, left: t.At}
@@ -426,16 +426,16 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 			m.things[known.asset], m.known[key] = t, known
 		case state.Replace:
 			t.Content, t.rewritten, t.touched = o.content, false, false
-			known.content, known.version, known.undescribed = o.content, o.Object, false
+			known.content, known.version, known.metadataPending = o.content, o.Object, false
 			known.said = t.merge(known.said, m.words[key], policy)
 			m.known[key] = known
-		case state.Describe:
-			known.said, known.undescribed = t.merge(known.said, m.words[key], policy), false
+		case state.UpdateMetadata:
+			known.said, known.metadataPending = t.merge(known.said, m.words[key], policy), false
 			m.known[key] = known
 		case state.Move:
-			delete(m.known, v.Origin)
-			if known.undescribed || m.tells(key, known.said) {
-				known.undescribed = false
+			delete(m.known, v.PreviousKey)
+			if known.metadataPending || m.tells(key, known.said) {
+				known.metadataPending = false
 				known.said = t.merge(known.said, m.words[key], policy)
 			}
 			t.At = place(key)
@@ -503,7 +503,7 @@ func (t *thing) merge(before, now words, policy string) words {
 }
 
 // Describe makes the model a describer.
-func (*model) AsksForDigests() bool { return false }
+func (*model) AsksForChecksums() bool { return false }
 
 func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	w := m.words[o.Key]
@@ -525,7 +525,7 @@ func (f *forecast) count(actions ...state.Action) (n int) {
 func (f *forecast) report() map[string]string {
 	lines := map[string]string{}
 	for key, v := range f.Items {
-		lines[key] = line(v.Action, string(v.Reason), v.Origin, stateOf(v))
+		lines[key] = line(v.Action, string(v.Reason), v.PreviousKey, stateOf(v))
 	}
 	return lines
 }

@@ -65,7 +65,7 @@ func TestSixtyDays(t *testing.T) {
 }
 
 func live(t *testing.T, seed uint64) {
-	// A journal finds it odd if its file was changed after its owner lived.
+	// A state database finds it odd if its file was changed after its owner lived.
 	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 	l := newLife(t, seed)
 	defer l.close()
@@ -119,8 +119,8 @@ func newLife(t *testing.T, seed uint64) *life {
 		w.other.CloseIdleConnections()
 		must(t, serving.Close())
 		must(t, server.Close())
-		if w.journal != nil {
-			must(t, w.journal.Close())
+		if w.store != nil {
+			must(t, w.store.Close())
 		}
 	}
 	for c, err := range w.other.Categories(t.Context()) {
@@ -128,7 +128,7 @@ func newLife(t *testing.T, seed uint64) *life {
 		must(t, w.other.DeleteCategory(t.Context(), c.ID))
 	}
 	w.images, w.texts = w.category("Images", "jpg", "png"), w.category("Texts", "txt", "bin")
-	w.openJournal(filepath.Join(t.TempDir(), "journal.db"))
+	w.openState(filepath.Join(t.TempDir(), "state database.db"))
 	l := &life{world: w, Rand: rand.New(rand.NewPCG(seed, 60)), model: newModel(), contents: map[string]string{}}
 	l.people = map[string]string{"Images": w.folder(w.images, "", "by people"), "Texts": w.folder(w.texts, "", "by people")}
 	l.store(alwaysThere, "always there", sources.Object{})
@@ -171,17 +171,17 @@ func (w *wires) transport() *http.Transport {
 // sync is a night: something may go wrong at first, then nothing does, unless what is left
 // is left for the next night.
 func (l *life) sync(n int) {
-	night := l.drawNight()
+	day := l.drawRun()
 	if l.left != nil {
-		night = l.left.round
+		day = l.left.round
 	}
 	l.model.unread = l.unreadSince()
 	evening := l.model.copied()
-	f := l.model.foresee(night, time.Now())
-	l.notes("  night: delete %s, %s, repair %v, checksum %v, share %.2f, accept %d deletes and %d changes: %v", night.rules.Sync.Delete,
-		night.rules.Sync.OnDestinationChange, night.rules.Sync.Repair, night.rules.Sync.Checksum, night.share, night.limit.AcceptDeletes, night.limit.AcceptChanges, f.summary())
+	f := l.model.foresee(day, time.Now())
+	l.notes("  night: delete %s, %s, repair %v, checksum %v, share %.2f, accept %d deletes and %d changes: %v", day.rules.Sync.Delete,
+		day.rules.Sync.OnDestinationChange, day.rules.Sync.Repair, day.rules.Sync.Checksum, day.share, day.limit.AcceptDeletes, day.limit.AcceptChanges, f.summary())
 	if l.left != nil {
-		l.finishes(night, f, false)
+		l.finishes(day, f, false)
 		l.learn(l.left.model, evening)
 		l.left = nil
 		return
@@ -189,14 +189,14 @@ func (l *life) sync(n int) {
 	var plan migrate.Plan
 	disturbed := l.chance(45)
 	if disturbed {
-		if plan = l.trouble(night); l.isOpen(plan) && l.chance(25) {
+		if plan = l.trouble(day); l.isOpen(plan) && l.chance(25) {
 			l.notes("  left for the next night")
-			l.left = &unfinished{night, evening}
+			l.left = &unfinished{day, evening}
 			return
 		}
 	}
 	if !disturbed || l.isOpen(plan) {
-		plan = l.finishes(night, f, !disturbed)
+		plan = l.finishes(day, f, !disturbed)
 	}
 	if disturbed && !l.isAsForeseen(plan, f) {
 		l.learn(evening, evening)
@@ -217,9 +217,9 @@ func (l *life) sync(n int) {
 	case l.chance(12):
 		l.undoes(n, plan, f, evening)
 	case l.chance(25):
-		l.again(n, night)
+		l.again(n, day)
 	case l.chance(10):
-		_, err := l.journal.Prune(l.Context(), time.Now().AddDate(0, 0, -7))
+		_, err := l.store.Prune(l.Context(), time.Now().AddDate(0, 0, -7))
 		must(l, err)
 		l.notes("  pruned")
 	}
@@ -230,7 +230,7 @@ func (l *life) isOpen(p migrate.Plan) bool {
 	if p.Run.ID == "" || len(p.Guarded) > 0 {
 		return true
 	}
-	run, err := l.journal.Run(l.Context(), p.Run.ID)
+	run, err := l.store.Run(l.Context(), p.Run.ID)
 	must(l, err)
 	return run.State != state.Finished
 }
@@ -252,13 +252,13 @@ func (f *forecast) summary() map[string]int {
 	return n
 }
 
-func (l *life) drawNight() round {
+func (l *life) drawRun() round {
 	n := round{rules: syncing(), share: pick(l, []float64{0, 0, 1.0 / 30, 1.0 / 30, 1.0 / 4, 1})}
 	s := n.rules.Sync
 	s.Delete = pick(l, []string{"never", "trash", "trash", "trash"})
 	s.OnDestinationChange = pick(l, []string{"keep", "keep", "keep", "keep", "overwrite", "report"})
 	s.Repair, s.Checksum = l.chance(8), l.chance(8)
-	n.limit = safety.Guards{Sentinel: alwaysThere, MaxDelete: 3, MaxDeletePercent: 8, MaxChanges: 9, MaxChangesPercent: 100}
+	n.limit = safety.SafetyChecks{Sentinel: alwaysThere, MaxDelete: 3, MaxDeletePercent: 8, MaxChanges: 9, MaxChangesPercent: 100}
 	if l.chance(20) {
 		n.limit.AcceptDeletes = 1000
 	}
@@ -277,13 +277,13 @@ func (l *life) deps() migrate.Deps {
 // once does what the command does on one call.
 func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migrate.Plan, err error) {
 	a := apply.New(d, l.client)
-	a.FormerAlive, a.Concurrency = l.journal.FormerAlive(), 4
+	a.FormerAlive, a.Concurrency = l.store.FormerAlive(), 4
 	run, err := d.State.Unfinished(ctx, l.pair.ID)
 	switch {
 	case errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying:
 		run, err = d.State.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))
 	case err == nil && (run.Stale || time.Since(run.ListedAt) > 12*time.Hour):
-		if err = a.SettleDoubts(ctx, run); err == nil {
+		if err = a.ConfirmUploads(ctx, run); err == nil {
 			err = d.State.Relist(ctx, run.Num)
 		}
 	}
@@ -291,7 +291,7 @@ func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migra
 		return planned, err
 	}
 	p := plan.New(d, n.rules)
-	p.Guards, p.DriftShare, p.FormerAlive, p.Concurrency = n.limit, n.share, a.FormerAlive, 4
+	p.SafetyChecks, p.DriftShare, p.FormerAlive, p.Concurrency = n.limit, n.share, a.FormerAlive, 4
 	if planned, err = p.Plan(ctx, run); err != nil || len(planned.Guarded) > 0 {
 		return planned, err
 	}
@@ -309,7 +309,7 @@ func (l *life) finishes(n round, f *forecast, exact bool) migrate.Plan {
 			l.dumps(plan)
 			l.Fatalf("%v", err)
 		}
-		if run, err := l.journal.Run(l.Context(), plan.Run.ID); err != nil || run.State == state.Finished || len(plan.Guarded) > 0 {
+		if run, err := l.store.Run(l.Context(), plan.Run.ID); err != nil || run.State == state.Finished || len(plan.Guarded) > 0 {
 			must(l, err)
 			if exact && attempt == 0 {
 				l.wantSent(f, sent())
@@ -358,7 +358,7 @@ func (l *life) wantSent(f *forecast, sent map[string]int) {
 	if f.count(state.Trash) == 0 && sent["POST /assets/trash"] > 0 {
 		l.Error("trashed something")
 	}
-	if f.count(state.Create, state.Replace, state.Describe, state.Move, state.Trash) == 0 {
+	if f.count(state.Create, state.Replace, state.UpdateMetadata, state.Move, state.Trash) == 0 {
 		if w := writes(sent); len(w) > 0 {
 			l.Errorf("on a quiet night it sent %v", w)
 		}
@@ -371,7 +371,7 @@ func (l *life) wantSent(f *forecast, sent map[string]int) {
 // asks reports whether there was something to look at at the destination.
 func (f *forecast) asks() bool {
 	for _, v := range f.Items {
-		if v.Action == state.Conflict || v.Reason == migrate.ReasonDeleted || v.Reason == migrate.ReasonSeeming || f.round.rules.Sync.Checksum {
+		if v.Action == state.Conflict || v.Reason == migrate.ReasonAssetDeleted || v.Reason == migrate.ReasonOnlyVersionChanged || f.round.rules.Sync.Checksum {
 			return true
 		}
 	}
@@ -380,7 +380,7 @@ func (f *forecast) asks() bool {
 
 // newAsset gives the asset that was made for an object.
 func (l *life) newAsset(key string) string {
-	r, err := l.journal.Receipt(l.Context(), l.pair.ID, sources.Key(key))
+	r, err := l.store.Receipt(l.Context(), l.pair.ID, sources.Key(key))
 	if err != nil || l.model.things[r.Asset] != nil {
 		l.Errorf("%s has no asset of its own: %q, %v", key, r.Asset, err)
 	}
@@ -393,7 +393,7 @@ func (l *life) reports(n int, plan migrate.Plan, f *forecast) {
 	if diff := gocmp.Diff(f.report(), l.itemsOf(plan, f)); diff != "" {
 		l.Errorf("day %d: the report (-model +got):\n%s", n, diff)
 	}
-	run, err := l.journal.Run(l.Context(), plan.Run.ID)
+	run, err := l.store.Run(l.Context(), plan.Run.ID)
 	must(l, err)
 	if run.Unchanged != f.Unchanged {
 		l.Errorf("day %d: %d unchanged, want %d", n, run.Unchanged, f.Unchanged)
@@ -409,9 +409,9 @@ func (l *life) reports(n int, plan migrate.Plan, f *forecast) {
 // itemsOf gives the items of a run as lines.
 func (l *life) itemsOf(plan migrate.Plan, f *forecast) map[string]string {
 	got, want := map[string]string{}, f.report()
-	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
+	for i, err := range l.store.Items(l.Context(), plan.Run.Num) {
 		must(l, err)
-		got[string(i.Key)] = line(i.Action, i.Reason, string(i.Origin), i.State)
+		got[string(i.Key)] = line(i.Action, i.Reason, string(i.PreviousKey), i.State)
 		if i.Error != "" && got[string(i.Key)] != want[string(i.Key)] {
 			got[string(i.Key)] += ": " + i.Error
 		}
@@ -419,7 +419,7 @@ func (l *life) itemsOf(plan migrate.Plan, f *forecast) map[string]string {
 	return got
 }
 
-// isThere holds the destination and the journal against the model.
+// isThere holds the destination and the state database against the model.
 func (l *life) isThere(n int) {
 	l.Helper()
 	want, held := map[string]string{}, map[string]string{}
@@ -427,7 +427,7 @@ func (l *life) isThere(n int) {
 		want[id] = t.String()
 	}
 	for key, known := range l.model.known {
-		held[key] = known.asset + " " + digest(known.content)
+		held[key] = known.asset + " " + checksum(known.content)
 	}
 	all, _ := l.found()
 	have := map[string]string{}
@@ -438,12 +438,12 @@ func (l *life) isThere(n int) {
 		l.Errorf("day %d: at the destination (-model +got):\n%s", n, diff)
 	}
 	got := map[string]string{}
-	for r, err := range l.journal.Receipts(l.Context(), l.pair.ID, "") {
+	for r, err := range l.store.Receipts(l.Context(), l.pair.ID, "") {
 		must(l, err)
-		got[string(r.Key)] = fmt.Sprintf("%s %x", r.Asset, r.Digest)
+		got[string(r.Key)] = fmt.Sprintf("%s %x", r.Asset, r.Checksum)
 	}
 	if diff := gocmp.Diff(held, got); diff != "" {
-		l.Errorf("day %d: in the journal (-model +got):\n%s", n, diff)
+		l.Errorf("day %d: in the state database (-model +got):\n%s", n, diff)
 	}
 	l.wantSound()
 }
@@ -513,7 +513,7 @@ func (l *life) unreadSince() (since time.Time) {
 		return since
 	}
 	since = time.Now()
-	runs, err := l.journal.RunsOf(l.Context(), l.pair.ID, 1000)
+	runs, err := l.store.RunsOf(l.Context(), l.pair.ID, 1000)
 	must(l, err)
 	for _, r := range runs {
 		rules, err := migrate.ReadRules(r)
@@ -522,7 +522,7 @@ func (l *life) unreadSince() (since time.Time) {
 			continue
 		}
 		for _, key := range shut {
-			i, err := l.journal.Item(l.Context(), r.Num, key)
+			i, err := l.store.Item(l.Context(), r.Num, key)
 			if errors.Is(err, state.ErrNotFound) || err == nil && (i.Obstacle == "" || i.State != state.ItemFailed) {
 				return since
 			}
@@ -537,7 +537,7 @@ func (l *life) unreadSince() (since time.Time) {
 // went wrong. Whatever it was, nothing is lost by it, and nothing is there twice.
 //
 // It began with one model and came to its end with another, if the source changed in between.
-// What was in doubt then, and is not at the source any more, may have arrived for nothing.
+// What was unconfirmed then, and is not at the source any more, may have arrived for nothing.
 func (l *life) learn(began, evening *model) {
 	l.Helper()
 	l.notes("  learned anew")
@@ -557,14 +557,14 @@ func (l *life) learn(began, evening *model) {
 		m.things[id] = &t
 	}
 	owned := map[string]string{}
-	for r, err := range l.journal.Receipts(l.Context(), l.pair.ID, "") {
+	for r, err := range l.store.Receipts(l.Context(), l.pair.ID, "") {
 		must(l, err)
-		known := remembrance{asset: r.Asset, content: l.contents[fmt.Sprintf("%x", r.Digest)], left: spot{"Images", folders[r.Folder], r.Filename()}, undescribed: r.Undescribed}
+		known := remembrance{asset: r.Asset, content: l.contents[fmt.Sprintf("%x", r.Checksum)], left: spot{"Images", folders[r.Folder], r.Filename()}, metadataPending: r.MetadataPending}
 		if r.Category == l.texts {
 			known.left.Category = "Texts"
 		}
 		known.version = sources.Object{Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}
-		said, err := l.journal.DescribedAs(l.Context(), l.pair.ID, r.Key)
+		said, err := l.store.DescribedAs(l.Context(), l.pair.ID, r.Key)
 		must(l, err)
 		before, err := metadata.Decode(said.Metadata)
 		must(l, err)
@@ -583,7 +583,7 @@ func (l *life) learn(began, evening *model) {
 		owned[r.Asset] = string(r.Key)
 		m.known[string(r.Key)] = known
 	}
-	for o, err := range l.journal.Orphans(l.Context(), l.pair.ID, "") {
+	for o, err := range l.store.Orphans(l.Context(), l.pair.ID, "") {
 		must(l, err)
 		known := m.known[string(o.Key)]
 		known.missed, known.since = o.Runs, o.Since
@@ -608,7 +608,7 @@ func (l *life) learn(began, evening *model) {
 		}
 	}
 	var err error
-	m.cursor, err = l.journal.DriftCursor(l.Context(), l.pair.ID)
+	m.cursor, err = l.store.DriftCursor(l.Context(), l.pair.ID)
 	must(l, err)
 	l.model = m
 	l.wantSound()
@@ -635,13 +635,13 @@ func (m *model) wants(id string) bool {
 }
 
 // again syncs once more, with nothing to do but what is left to people.
-func (l *life) again(n int, night round) {
+func (l *life) again(n int, day round) {
 	time.Sleep(time.Minute)
-	night.limit.AcceptChanges = 1000
+	day.limit.AcceptChanges = 1000
 	l.model.unread = l.unreadSince()
-	f := l.model.foresee(night, time.Now())
+	f := l.model.foresee(day, time.Now())
 	l.notes("  once more: %v", f.summary())
-	plan := l.finishes(night, f, true)
+	plan := l.finishes(day, f, true)
 	l.model.carryOut(f, l.newAsset)
 	l.reports(n, plan, f)
 	l.isThere(n)
@@ -654,7 +654,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 	l.notes("  undone")
 	undo, err := l.takeBack(l.Context(), l.deps(), plan.Run.ID, false)
 	must(l, err)
-	for i, err := range l.journal.Items(l.Context(), undo.Run.Num, state.ItemFailed, state.ItemConflict, state.ItemWaiting) {
+	for i, err := range l.store.Items(l.Context(), undo.Run.Num, state.ItemFailed, state.ItemConflict, state.ItemRetryScheduled) {
 		must(l, err)
 		l.Errorf("day %d: not undone: %s %s (%s) %s", n, i.Key, i.Action, i.Reason, i.Error)
 	}
@@ -665,7 +665,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 	}
 	for key, known := range evening.known {
 		now := l.model.known[key]
-		if f.Items[key].Reason == migrate.ReasonBothGone { // there is nothing to go back to
+		if f.Items[key].Reason == migrate.ReasonDeletedAtBoth { // there is nothing to go back to
 			delete(evening.known, key)
 			continue
 		}
@@ -690,8 +690,8 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 
 // dumps tells what there is to know of a run.
 func (l *life) dumps(plan migrate.Plan) {
-	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
+	for i, err := range l.store.Items(l.Context(), plan.Run.Num) {
 		must(l, err)
-		l.Logf("%s: %s", i.Key, line(i.Action, i.Reason, string(i.Origin), i.State)+" "+i.Error)
+		l.Logf("%s: %s", i.Key, line(i.Action, i.Reason, string(i.PreviousKey), i.State)+" "+i.Error)
 	}
 }

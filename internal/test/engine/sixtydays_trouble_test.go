@@ -23,7 +23,7 @@ func (l *life) trouble(n round) (plan migrate.Plan) {
 		plan = l.blow(n)
 	}
 	time.Sleep(5 * time.Minute)
-	run, err := l.journal.LastFinished(l.Context(), l.pair.ID, "sync")
+	run, err := l.store.LastFinished(l.Context(), l.pair.ID, "sync")
 	if err == nil && time.Since(run.FinishedAt) < time.Hour {
 		return migrate.Plan{Run: run}
 	}
@@ -79,17 +79,17 @@ func (l *life) wrongSource(n round) {
 
 var errDead = errors.New("the process is dead")
 
-// crash ends the process at a call to the journal or to the service: of what it does after
+// crash ends the process at a call to the state database or to the service: of what it does after
 // that, nothing arrives.
 func (l *life) crash(n round) {
 	d := l.deps()
 	dies, cancel := context.WithCancelCause(l.Context())
 	defer cancel(nil)
-	kind := pick(l, inject.JournalKinds())
+	kind := pick(l, inject.StateFaults())
 	at := inject.From(1 << 30)
 	if l.chance(60) {
 		at = inject.From(l.IntN(170))
-		l.notes("  trouble: it dies at the journal (%s)", kind.Name)
+		l.notes("  trouble: it dies at the state database (%s)", kind.Name)
 	} else {
 		l.notes("  trouble: it dies at a request")
 	}
@@ -106,7 +106,7 @@ func (l *life) crash(n round) {
 	l.unhook()
 	l.notes("  it ended with %v", err)
 	l.gate.on(nil)
-	l.openJournal(l.path)
+	l.openState(l.path)
 }
 
 // blow has something go wrong around a run, once or from some time on.

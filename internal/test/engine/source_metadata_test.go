@@ -62,11 +62,11 @@ func authored(key sources.Key) (sources.Description, error) {
 	return by("author of " + string(key)), nil
 }
 
-// wantKept compares what the journal keeps with an object; nil is nothing.
+// wantKept compares what the state database keeps with an object; nil is nothing.
 func (w *world) wantKept(key string, want *state.Description) {
 	w.Helper()
 	var got *state.Description
-	d, err := w.journal.Description(w.Context(), w.pair.ID, sources.Key(key))
+	d, err := w.store.Description(w.Context(), w.pair.ID, sources.Key(key))
 	if err == nil {
 		got = &d
 	} else if !errors.Is(err, state.ErrNotFound) {
@@ -82,7 +82,7 @@ func keptBy(author string) *state.Description {
 	return &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
 }
 
-// What the source has with an object is in the journal and in the outcome, whether the
+// What the source has with an object is in the state database and in the outcome, whether the
 // asset is described afterwards or not.
 func TestWhatTheSourceHasIsKept(t *testing.T) {
 	for _, provenance := range []string{"auto", "always"} {
@@ -133,7 +133,7 @@ func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
 			}), migrate.DefaultRules())
 			must(t, err)
 			w.wantStates(plan, map[string]int64{tc.want: 1, "create done": 1})
-			w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}})
+			w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}})
 			if o := w.watch.items["a.jpg"]; !strings.Contains(o.Error, tc.says) {
 				t.Errorf("told %q", o.Error)
 			}
@@ -147,7 +147,7 @@ func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
 	}
 }
 
-// What is too large for the journal is left out, and that is told.
+// What is too large for the state database is left out, and that is told.
 func TestTooMuchToKeep(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -167,8 +167,8 @@ func TestTooMuchToKeep(t *testing.T) {
 	}
 }
 
-// Whoever finds out that an item in doubt has arrived asks the source once more.
-func TestKeptWithWhatWasInDoubt(t *testing.T) {
+// Whoever finds out that an item unconfirmed has arrived asks the source once more.
+func TestKeptWithWhatWasUnconfirmed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say  func(sources.Key) (sources.Description, error)
 		want *state.Description
@@ -192,8 +192,8 @@ func TestKeptWithWhatWasInDoubt(t *testing.T) {
 	}
 }
 
-// A source that cannot say it now leaves the item in doubt, for a while.
-func TestKeptWithWhatWasInDoubtLater(t *testing.T) {
+// A source that cannot say it now leaves the item unconfirmed, for a while.
+func TestKeptWithWhatWasUnconfirmedLater(t *testing.T) {
 	w := newWorld(t)
 	w.put("b.jpg", "b")
 	plan := w.die(migrate.DefaultRules(), "b.jpg")
@@ -206,7 +206,7 @@ func TestKeptWithWhatWasInDoubtLater(t *testing.T) {
 	})).Apply(t.Context(), plan.Run))
 	w.wantStates(plan, map[string]int64{"create done": 1})
 	w.wantKept("b.jpg", keptBy("author of b.jpg"))
-	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}})
 }
 
 // A permanent error comes again on every try.
@@ -232,8 +232,8 @@ func TestTouchedAndNotDescribed(t *testing.T) {
 	w.syncWith(d, syncRules("keep"))
 	author = "Olga"
 	w.put("a.jpg", "a")
-	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Write = deaf{a.Write} }), map[string]int64{"describe failed": 1})
-	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"describe done": 1})
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Write = deaf{a.Write} }), map[string]int64{"update_metadata failed": 1})
+	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"update_metadata done": 1})
 	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
 		t.Errorf("got %+v", a.Metadata)
 	}
@@ -255,7 +255,7 @@ func TestTouchedAndNotAsked(t *testing.T) {
 	w.syncWith(d, syncRules("keep"))
 	author, busy = "Olga", true
 	w.put("a.jpg", "a", "b.jpg", "b")
-	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Concurrency = 1 }), map[string]int64{"describe done": 1, "create done": 1})
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *apply.Applier) { a.Concurrency = 1 }), map[string]int64{"update_metadata done": 1, "create done": 1})
 	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
 		t.Errorf("got %+v", a.Metadata)
 	}

@@ -36,11 +36,11 @@ func TestPrivateCategoryIsMade(t *testing.T) {
 			t.Errorf("%s is in %+v", key, c)
 		}
 	}
-	known, err := w.journal.Categories(t.Context(), w.pair.Destination)
+	known, err := w.store.Categories(t.Context(), w.pair.Destination)
 	must(t, err)
 	for id, c := range known {
 		if c.Private != (c.Name == "Secret") {
-			t.Errorf("the journal has %s as %+v", id, c)
+			t.Errorf("the state database has %s as %+v", id, c)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestPrivateIsNotSentToPublic(t *testing.T) {
 	r.CategoryBy = "folder"
 	plan, err := w.tryWith(t.Context(), d, r)
 	must(t, err)
-	if i := w.item(plan, "Secret/a.jpg"); i.State != state.ItemConflict || i.Reason != string(migrate.ReasonPublic) || len(w.assetsAt()) != 0 {
+	if i := w.item(plan, "Secret/a.jpg"); i.State != state.ItemConflict || i.Reason != string(migrate.ReasonCategoryPublic) || len(w.assetsAt()) != 0 {
 		t.Errorf("%+v; %v", i, w.assetsAt())
 	}
 }

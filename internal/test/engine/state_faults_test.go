@@ -14,21 +14,21 @@ import (
 var errNoDisk = errors.New("input/output error")
 
 // A look is not the last one until the service has had its time, and ends the run as well.
-func TestNothingIsSettledLaterWithoutTheJournal(t *testing.T) {
+func TestNothingIsSettledLaterWithoutTheStateDatabase(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
 	w.before(nth(0, failing(errNoDisk)), "look up asset")
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.ConfirmTimeout, a.ResponseTimeout = time.Second, time.Second })
 	if !errors.Is(err, errNoDisk) {
-		t.Errorf("got %v, want the error of the journal", err)
+		t.Errorf("got %v, want the error of the state database", err)
 	}
 	w.migrate(migrate.DefaultRules())
-	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 }
 
-// A run ends with the journal, also where that fails while it finds out about what is in
+// A run ends with the state database, also where that fails while it finds out about what is in
 // doubt, and however often: another look would not tell whose an asset is.
-func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
+func TestNothingIsSettledWithoutTheStateDatabase(t *testing.T) {
 	t.Parallel()
 	for n := range int64(2) { // whether it is one of ours, and then whether another source has it
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -36,10 +36,10 @@ func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
 			w.put("a.jpg", "a")
 			w.before(nth(n, failing(errNoDisk)), "look up asset")
 			if _, err := w.try(t.Context(), migrate.DefaultRules()); !errors.Is(err, errNoDisk) {
-				t.Errorf("got %v, want the error of the journal", err)
+				t.Errorf("got %v, want the error of the state database", err)
 			}
 			w.migrate(migrate.DefaultRules())
-			w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+			w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 		})
 	}
 }

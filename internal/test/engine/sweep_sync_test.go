@@ -16,13 +16,13 @@ import (
 )
 
 // A night is a sync of all that is done with assets that are there.
-type night struct {
+type day struct {
 	settles bool // whoever goes on finds out about doubts first, and only then sends
 	rules   migrate.Rules
 }
 
 // begin makes a library, has it changed, and gives what has to happen at the destination.
-func (n night) begin(w *world) []state.Item {
+func (n day) begin(w *world) []state.Item {
 	w.Helper()
 	w.put("a.jpg", "a", "old/b.jpg", "b", "old/c.jpg", "c", "old/d.txt", "d", "old/e.bin", "e", "f.jpg", "f", "g.jpg", "g", "gone/h.jpg", "h",
 		"gone/i.txt", "i", "stays.txt", "stays")
@@ -39,19 +39,19 @@ func (n night) begin(w *world) []state.Item {
 	}
 }
 
-func (n night) after() []placed {
+func (n day) after() []placed {
 	return []placed{
-		{"Images", "", "A.jpg", digest("a")}, {"Images", "", "f.jpg", digest("f, and more")}, {"Images", "", "g.jpg", digest("G")},
-		{"Images", "new", "b.jpg", digest("b")}, {"Images", "new", "c.png", digest("c")},
-		{"Texts", "", "e.bin", digest("e")}, {"Texts", "", "stays.txt", digest("stays")}, {"Texts", "new", "d.txt", digest("d")},
+		{"Images", "", "A.jpg", checksum("a")}, {"Images", "", "f.jpg", checksum("f, and more")}, {"Images", "", "g.jpg", checksum("G")},
+		{"Images", "new", "b.jpg", checksum("b")}, {"Images", "new", "c.png", checksum("c")},
+		{"Texts", "", "e.bin", checksum("e")}, {"Texts", "", "stays.txt", checksum("stays")}, {"Texts", "new", "d.txt", checksum("d")},
 	}
 }
 
-func (n night) patient(a *apply.Applier) { a.Wait = 20 * short }
+func (n day) patient(a *apply.Applier) { a.Wait = 20 * short }
 
 // survives carries a plan out while something goes wrong, and then while nothing does. It
 // reports whether anything went wrong at all.
-func (n night) survives(t *testing.T, h hit) bool {
+func (n day) survives(t *testing.T, h hit) bool {
 	t.Helper()
 	w := newWorld(t, reading(t, sandboxtest.Reading(h.at)))
 	defer w.close()
@@ -79,13 +79,13 @@ func (n night) survives(t *testing.T, h hit) bool {
 }
 
 // finish goes on until the run is finished, and plans again what failed in it.
-func (n night) finish(w *world, plan migrate.Plan, items []state.Item) (bad string) {
+func (n day) finish(w *world, plan migrate.Plan, items []state.Item) (bad string) {
 	w.Helper()
 	for range 4 {
-		run, err := w.journal.Run(w.Context(), plan.Run.ID)
+		run, err := w.store.Run(w.Context(), plan.Run.ID)
 		must(w, err)
 		if n.settles && run.State == state.Applying {
-			if err := w.applier(w.deps(), n.patient).SettleDoubts(w.Context(), run); err != nil {
+			if err := w.applier(w.deps(), n.patient).ConfirmUploads(w.Context(), run); err != nil {
 				return fmt.Sprintf("settled without faults: %v", err)
 			}
 		}
@@ -96,7 +96,7 @@ func (n night) finish(w *world, plan migrate.Plan, items []state.Item) (bad stri
 		}
 		w.wantSound()
 		items = n.left(w, plan, items)
-		if run, err = w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		if run, err = w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
 			continue
 		}
 		if len(items) == 0 {
@@ -109,7 +109,7 @@ func (n night) finish(w *world, plan migrate.Plan, items []state.Item) (bad stri
 }
 
 // left gives the items that are not done.
-func (n night) left(w *world, plan migrate.Plan, items []state.Item) (left []state.Item) {
+func (n day) left(w *world, plan migrate.Plan, items []state.Item) (left []state.Item) {
 	w.Helper()
 	for _, i := range items {
 		if w.item(plan, string(i.Key)).State != state.ItemDone {
@@ -132,7 +132,7 @@ func TestSweepOfSync(t *testing.T) {
 			first, settles := random.IntN(step), random.IntN(2) == 0
 			t.Run(fmt.Sprintf("%v%s, settles %v", b, lasting(lasts), settles), func(t *testing.T) {
 				t.Parallel()
-				s := night{settles: settles, rules: syncRules("keep")}
+				s := day{settles: settles, rules: syncRules("keep")}
 				n := first
 				for s.survives(t, hit{b, n, lasts}) {
 					n += step

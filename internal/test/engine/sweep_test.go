@@ -48,8 +48,8 @@ func blows() (all []blow) {
 			d.Source = &inject.Source{Source: d.Source, Moment: at, Kind: k}
 		}})
 	}
-	for _, k := range inject.JournalKinds() {
-		all = append(all, blow{"journal", k.Name, true, func(w *world, _ *migrate.Deps, at *inject.Moment) {
+	for _, k := range inject.StateFaults() {
+		all = append(all, blow{"state database", k.Name, true, func(w *world, _ *migrate.Deps, at *inject.Moment) {
 			w.hook(k.Hook(at))
 		}})
 	}
@@ -74,7 +74,7 @@ func (s sweep) String() string {
 // A byKey describes objects by their keys.
 type byKey struct{}
 
-func (byKey) AsksForDigests() bool { return false }
+func (byKey) AsksForChecksums() bool { return false }
 
 func (byKey) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	return asFields(byKey{}.of(o.Key)), true, nil
@@ -137,7 +137,7 @@ func (w *world) varied() {
 
 func (s sweep) rules() migrate.Rules {
 	r := migrate.DefaultRules()
-	r.Unmatched, r.OnCollision = "create", s.onCollision
+	r.Unsupported, r.OnCollision = "create", s.onCollision
 	return r
 }
 
@@ -236,15 +236,15 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 // then a new one begins.
 func (s sweep) giveUp(w *world) {
 	w.Helper()
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return
 	}
 	must(w, err)
 	if run.State == state.Applying {
-		must(w, w.applier(s.deps(w), s.applier).SettleDoubts(w.Context(), run))
+		must(w, w.applier(s.deps(w), s.applier).ConfirmUploads(w.Context(), run))
 	}
-	must(w, w.journal.Supersede(w.Context(), run.Num))
+	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
 // finish goes on as a person would: with the same command again, until everything
@@ -257,7 +257,7 @@ func (s sweep) finish(w *world, a *plan.Approval) (bad string) {
 		if err != nil {
 			return fmt.Sprintf("a run without faults ended with %v", err)
 		}
-		run, err := w.journal.Run(w.Context(), plan.Run.ID)
+		run, err := w.store.Run(w.Context(), plan.Run.ID)
 		must(w, err)
 		open, _ = w.states(plan)
 		for what := range open {
@@ -272,13 +272,13 @@ func (s sweep) finish(w *world, a *plan.Approval) (bad string) {
 	return fmt.Sprintf("still not done after several runs without faults: %v", open)
 }
 
-// check compares the journal with the destination: each object has a receipt of
+// check compares the state database with the destination: each object has a receipt of
 // an asset that is there, for itself, and described as it should be.
 func (s sweep) check(w *world) (bad string) {
 	w.Helper()
 	w.wantSound()
 	holder := map[string]string{}
-	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		if other, twice := holder[r.Asset]; twice {
 			return fmt.Sprintf("%s and %s have one asset", r.Key, other)
@@ -292,14 +292,14 @@ func (s sweep) check(w *world) (bad string) {
 			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, marked)
 		case s.described && !r.Adopted:
 			m := byKey{}.of(string(r.Key))
-			kept, err := w.journal.DescribedAs(w.Context(), w.pair.ID, r.Key)
+			kept, err := w.store.DescribedAs(w.Context(), w.pair.ID, r.Key)
 			if must(w, err); a.Metadata.Description != m.Description || !slices.Equal(a.Tags, m.Tags) || kept.Metadata != m.Encode() {
 				return fmt.Sprintf("the asset of %s is described as %q, %q, and that is kept as %q", r.Key, a.Metadata.Description, a.Tags, kept)
 			}
 		}
 	}
 	// The intent of a category that a run made which was given up stays; it harms nobody.
-	if intents, err := w.journal.Intents(w.Context(), w.pair.Destination); err != nil || len(intents) > 0 && !s.restarts {
+	if intents, err := w.store.Intents(w.Context(), w.pair.Destination); err != nil || len(intents) > 0 && !s.restarts {
 		return fmt.Sprintf("intents are left: %v (%v)", intents, err)
 	}
 	if len(holder) != varied {
@@ -308,7 +308,7 @@ func (s sweep) check(w *world) (bad string) {
 	return ""
 }
 
-// TestSweep has the n-th call to the service, the source or the journal fail, in
+// TestSweep has the n-th call to the service, the source or the state database fail, in
 // every way there is, and lets the same command go on without faults: in the end
 // everything is there once. The short form tries some n of each kind. The whole
 // of it, n = 0, 1, 2 … until a run meets no fault, is
@@ -436,7 +436,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 		open, _ := w.states(undo)
 		t.Errorf("%v, after an undo that ended with %v and one that came to %v (-want +got):\n%s", h, err, open, diff)
 	}
-	if sum, err := w.journal.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
+	if sum, err := w.store.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
 		t.Errorf("%v: %d receipts are left (%v)", h, sum.Objects, err)
 	}
 	if bad := s.finish(w, nil); bad != "" {

@@ -35,10 +35,10 @@ func (w *world) decideSync(r migrate.Rules, changes ...func(*plan.Planner)) migr
 
 func (w *world) tryDecideSync(r migrate.Rules, changes ...func(*plan.Planner)) (migrate.Plan, error) {
 	w.Helper()
-	run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, r))
+	run, err := w.store.Begin(w.Context(), w.pair, "plan", marshal(w, r))
 	must(w, err)
 	p := plan.New(w.deps(), r)
-	p.Guards, p.DriftShare = wide(), 0
+	p.SafetyChecks, p.DriftShare = wide(), 0
 	for _, c := range changes {
 		c(p)
 	}
@@ -49,11 +49,11 @@ func (w *world) tryDecideSync(r migrate.Rules, changes ...func(*plan.Planner)) (
 func (w *world) decisions(plan migrate.Plan) map[string]string {
 	w.Helper()
 	all := map[string]string{}
-	for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+	for i, err := range w.store.Items(w.Context(), plan.Run.Num) {
 		must(w, err)
 		text := fmt.Sprintf("%s (%s)", i.Action, i.Reason)
-		if i.Origin != "" {
-			text += " from " + string(i.Origin)
+		if i.PreviousKey != "" {
+			text += " from " + string(i.PreviousKey)
 		}
 		all[string(i.Key)] = text
 	}
@@ -81,11 +81,11 @@ func TestSyncPlansChanges(t *testing.T) {
 	sent := w.during(func() {
 		plan := w.decideSync(syncing())
 		w.wantDecisions(plan, map[string]string{
-			"a.jpg":       decided(state.Replace, migrate.ReasonContent),
-			"b.jpg":       decided(state.Replace, migrate.ReasonContent),
-			"c.jpg":       decided(state.Unchanged, migrate.ReasonSeeming),
+			"a.jpg":       decided(state.Replace, migrate.ReasonContentChanged),
+			"b.jpg":       decided(state.Replace, migrate.ReasonContentChanged),
+			"c.jpg":       decided(state.Unchanged, migrate.ReasonOnlyVersionChanged),
 			"new.jpg":     decided(state.Create, migrate.ReasonNew),
-			"gone.jpg":    decided(state.Skip, migrate.ReasonOrphaned),
+			"gone.jpg":    decided(state.Skip, migrate.ReasonDeletedAtSource),
 			"D/e.jpg":     decided(state.Move, migrate.ReasonMoved) + " from d/e.jpg",
 			"x/other.jpg": decided(state.Move, migrate.ReasonMoved) + " from d/f.jpg",
 		})
@@ -108,10 +108,10 @@ func TestSyncPairsEqualObjects(t *testing.T) {
 		"new/1/x.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/1/x.jpg",
 		"new/2/x.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/2/x.jpg",
 		"new/2/z.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/2/y.jpg",
-		"r.jpg":       decided(state.Create, migrate.ReasonAmbiguous),
-		"s.jpg":       decided(state.Create, migrate.ReasonAmbiguous),
-		"p.jpg":       decided(state.Skip, migrate.ReasonOrphaned),
-		"q.jpg":       decided(state.Skip, migrate.ReasonOrphaned),
+		"r.jpg":       decided(state.Create, migrate.ReasonSeveralMoveCandidates),
+		"s.jpg":       decided(state.Create, migrate.ReasonSeveralMoveCandidates),
+		"p.jpg":       decided(state.Skip, migrate.ReasonDeletedAtSource),
+		"q.jpg":       decided(state.Skip, migrate.ReasonDeletedAtSource),
 	})
 }
 
@@ -137,7 +137,7 @@ func TestSyncMovesBesideItsNamesake(t *testing.T) {
 	w.put("new/X.jpg", "moves")
 	plan := w.decideSync(syncing())
 	i := w.item(plan, "new/X.jpg")
-	if i.Action != state.Move || i.Origin != "old/X.jpg" || !strings.HasPrefix(i.Name, "X~") {
+	if i.Action != state.Move || i.PreviousKey != "old/X.jpg" || !strings.HasPrefix(i.Name, "X~") {
 		t.Errorf("got %+v", i)
 	}
 	conflict := syncing()
@@ -168,18 +168,18 @@ func TestSyncLooksAtAssetsFirst(t *testing.T) {
 		want  map[string]string
 	}{
 		{syncing(), map[string]string{
-			"deleted.jpg": decided(state.Skip, migrate.ReasonDeleted),
-			"edited.jpg":  decided(state.Conflict, migrate.ReasonEditedThere),
-			"moved.jpg":   decided(state.Conflict, migrate.ReasonMovedThere),
-			"renamed.jpg": decided(state.Conflict, migrate.ReasonMovedThere),
-			"same.jpg":    decided(state.Replace, migrate.ReasonContent),
+			"deleted.jpg": decided(state.Skip, migrate.ReasonAssetDeleted),
+			"edited.jpg":  decided(state.Conflict, migrate.ReasonAssetEdited),
+			"moved.jpg":   decided(state.Conflict, migrate.ReasonAssetMoved),
+			"renamed.jpg": decided(state.Conflict, migrate.ReasonAssetMoved),
+			"same.jpg":    decided(state.Replace, migrate.ReasonContentChanged),
 		}},
 		{syncing(func(s *migrate.SyncRules) { s.OnDestinationChange, s.Repair = "overwrite", true }), map[string]string{
-			"deleted.jpg": decided(state.Create, migrate.ReasonRepair) + " from deleted.jpg",
-			"edited.jpg":  decided(state.Replace, migrate.ReasonContent),
-			"moved.jpg":   decided(state.Replace, migrate.ReasonContent),
-			"renamed.jpg": decided(state.Replace, migrate.ReasonContent),
-			"same.jpg":    decided(state.Replace, migrate.ReasonContent),
+			"deleted.jpg": decided(state.Create, migrate.ReasonAssetDeletedCreated) + " from deleted.jpg",
+			"edited.jpg":  decided(state.Replace, migrate.ReasonContentChanged),
+			"moved.jpg":   decided(state.Replace, migrate.ReasonContentChanged),
+			"renamed.jpg": decided(state.Replace, migrate.ReasonContentChanged),
+			"same.jpg":    decided(state.Replace, migrate.ReasonContentChanged),
 		}},
 	} {
 		w.wantDecisions(w.decideSync(tc.rules), tc.want)
@@ -196,21 +196,21 @@ func TestSyncFindsDrift(t *testing.T) {
 	w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"03.jpg": "trash", "07.jpg": "move", "11.jpg": "edit"})
 	third := func(p *plan.Planner) { p.DriftShare = 1.0 / 3 }
 	planned := w.decideSync(syncing(), third)
-	w.wantDecisions(planned, map[string]string{"03.jpg": decided(state.Skip, migrate.ReasonDeleted)})
+	w.wantDecisions(planned, map[string]string{"03.jpg": decided(state.Skip, migrate.ReasonAssetDeleted)})
 	if planned.Drift != "03.jpg" || planned.Run.Unchanged != 11 {
 		t.Errorf("compared up to %q, %d unchanged", planned.Drift, planned.Run.Unchanged)
 	}
 	all := func(p *plan.Planner) { p.DriftShare = 1 }
 	w.wantDecisions(w.decideSync(syncing(), all), map[string]string{
-		"03.jpg": decided(state.Skip, migrate.ReasonDeleted),
-		"07.jpg": decided(state.Conflict, migrate.ReasonMovedThere),
-		"11.jpg": decided(state.Conflict, migrate.ReasonEditedThere),
+		"03.jpg": decided(state.Skip, migrate.ReasonAssetDeleted),
+		"07.jpg": decided(state.Conflict, migrate.ReasonAssetMoved),
+		"11.jpg": decided(state.Conflict, migrate.ReasonAssetEdited),
 	})
 	wins := syncing(func(s *migrate.SyncRules) { s.OnDestinationChange, s.Repair = "overwrite", true })
 	w.wantDecisions(w.decideSync(wins), map[string]string{
-		"03.jpg": decided(state.Create, migrate.ReasonRepair) + " from 03.jpg",
-		"07.jpg": decided(state.Move, migrate.ReasonBack) + " from 07.jpg",
-		"11.jpg": decided(state.Replace, migrate.ReasonRestored),
+		"03.jpg": decided(state.Create, migrate.ReasonAssetDeletedCreated) + " from 03.jpg",
+		"07.jpg": decided(state.Move, migrate.ReasonAssetMovedReverted) + " from 07.jpg",
+		"11.jpg": decided(state.Replace, migrate.ReasonAssetEditedReverted),
 	})
 }
 
@@ -248,7 +248,7 @@ func TestSyncGuards(t *testing.T) {
 			w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprintf("%s changed %d", begin, n))
 		}
 	}
-	limits := func(g safety.Guards) func(*plan.Planner) { return func(p *plan.Planner) { p.Guards = g } }
+	limits := func(g safety.SafetyChecks) func(*plan.Planner) { return func(p *plan.Planner) { p.SafetyChecks = g } }
 	guarded := func(name string, want bool, p migrate.Plan) {
 		t.Helper()
 		if got := len(p.Guarded) > 0; got != want {
@@ -272,9 +272,9 @@ func TestSyncGuards(t *testing.T) {
 	}
 	change(40, "encrypted")
 	guarded("an encrypted disk", true, w.decideSync(syncing()))
-	consent := wide()
-	consent.AcceptChanges = 40
-	guarded("one that somebody meant to encrypt", false, w.decideSync(syncing(), limits(consent)))
+	override := wide()
+	override.AcceptChanges = 40
+	guarded("one that somebody meant to encrypt", false, w.decideSync(syncing(), limits(override)))
 
 	sentinel := wide()
 	sentinel.Sentinel = "sentinel.txt"
@@ -306,9 +306,9 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))
 			}
 			w.syncs(removing) // which misses them for the first time
-			g := safety.DefaultGuards()
+			g := safety.DefaultChecks()
 			g.MaxDelete = tc.most
-			plan := w.decideSync(removing, func(p *plan.Planner) { p.Guards = g })
+			plan := w.decideSync(removing, func(p *plan.Planner) { p.SafetyChecks = g })
 			trashed := 0
 			for _, tally := range plan.Tallies {
 				if tally.Action == state.Trash {
@@ -329,11 +329,11 @@ func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 	w.completes(w.planSync(syncing()))
 	other := syncing()
 	other.Exclude = []string{"b.jpg"}
-	run, err := w.journal.Begin(t.Context(), w.pair, "sync", marshal(w, other))
+	run, err := w.store.Begin(t.Context(), w.pair, "sync", marshal(w, other))
 	must(t, err)
 	plan := func(accepted bool) migrate.Plan {
 		p := plan.New(w.deps(), other)
-		p.Guards.AcceptRules = accepted
+		p.SafetyChecks.AcceptRules = accepted
 		plan, err := p.Plan(t.Context(), run)
 		must(t, err)
 		return plan
@@ -341,7 +341,7 @@ func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 	if len(plan(false).Guarded) != 1 || len(plan(true).Guarded) != 0 {
 		t.Error("other rules are guarded unless they are accepted: that does not hold")
 	}
-	must(t, w.journal.SetRunState(t.Context(), run.Num, state.Planned, state.Applying))
+	must(t, w.store.SetRunState(t.Context(), run.Num, state.Planned, state.Applying))
 	if guarded := plan(false).Guarded; len(guarded) > 0 {
 		t.Errorf("a run that has begun is guarded: %v", guarded)
 	}

@@ -18,24 +18,24 @@ func (w *world) planSync(r migrate.Rules, items ...state.Item) migrate.Plan {
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.journal.Begin(w.Context(), w.pair, "sync", rules)
+	run, err := w.store.Begin(w.Context(), w.pair, "sync", rules)
 	must(w, err)
 	staged, former := make([]state.Item, len(items)), []state.Former{}
 	for n, i := range items {
 		staged[n] = state.Item{Object: i.Object}
 		if i.Asset != "" {
 			of := i.Key
-			if i.Origin != "" {
-				of = i.Origin
+			if i.PreviousKey != "" {
+				of = i.PreviousKey
 			}
 			former = append(former, state.Former{Key: i.Key, Of: of, Asset: json.RawMessage(`{}`)})
 		}
 	}
-	must(w, w.journal.Stage(w.Context(), run.Num, state.Page{Items: staged, Done: true}))
-	must(w, w.journal.Decided(w.Context(), run.Num, items))
-	must(w, w.journal.SaveFormer(w.Context(), run.Num, w.pair.ID, former))
-	must(w, w.journal.FinishPlan(w.Context(), run.Num, "hash", json.RawMessage("[]")))
-	run, err = w.journal.Run(w.Context(), run.ID)
+	must(w, w.store.Stage(w.Context(), run.Num, state.Page{Items: staged, Done: true}))
+	must(w, w.store.Decided(w.Context(), run.Num, items))
+	must(w, w.store.SaveFormer(w.Context(), run.Num, w.pair.ID, former))
+	must(w, w.store.FinishPlan(w.Context(), run.Num, "hash", json.RawMessage("[]")))
+	run, err = w.store.Run(w.Context(), run.ID)
 	must(w, err)
 	return migrate.Plan{Run: run}
 }
@@ -67,13 +67,13 @@ func (w *world) renames(from, to, category, folder, name string) state.Item {
 	w.put(to, w.contentOf(from))
 	w.source.Delete(sources.Key(from))
 	i := w.wants(state.Move, to, category, folder, name)
-	i.Origin, i.Asset = sources.Key(from), w.receipt(from).Asset
+	i.PreviousKey, i.Asset = sources.Key(from), w.receipt(from).Asset
 	return i
 }
 
 func (w *world) receipt(key string) state.Receipt {
 	w.Helper()
-	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
+	r, err := w.store.Receipt(w.Context(), w.pair.ID, sources.Key(key))
 	must(w, err)
 	return r
 }
@@ -102,7 +102,7 @@ func (w *world) completes(p migrate.Plan, changes ...change) {
 
 func (w *world) wantFinished(p migrate.Plan) {
 	w.Helper()
-	if run, err := w.journal.Run(w.Context(), p.Run.ID); err != nil || run.State != state.Finished {
+	if run, err := w.store.Run(w.Context(), p.Run.ID); err != nil || run.State != state.Finished {
 		got, _ := w.states(p)
 		w.Fatalf("the run is %s (%v) with %v, want finished", run.State, err, got)
 	}

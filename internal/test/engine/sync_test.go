@@ -97,7 +97,7 @@ func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	w.source.Delete("z.jpg")
 	for range 3 {
 		plan := w.syncs(removing)
-		if i := w.item(plan, "locked/c/d.jpg"); i.Reason != string(migrate.ReasonUnseen) || i.State != state.ItemSkipped {
+		if i := w.item(plan, "locked/c/d.jpg"); i.Reason != string(migrate.ReasonFolderNotRead) || i.State != state.ItemSkipped {
 			t.Errorf("got %+v", i)
 		}
 	}
@@ -118,7 +118,7 @@ func TestSyncReadsWhatIsTouchedOnce(t *testing.T) {
 	w.syncs(syncing())
 	w.put("a.jpg", "a")
 	plan := w.syncs(syncing())
-	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonSeeming) || i.State != state.ItemSkipped {
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonOnlyVersionChanged) || i.State != state.ItemSkipped {
 		t.Errorf("got %+v", i)
 	}
 	if plan = w.syncs(syncing()); plan.Run.Unchanged != 2 {
@@ -141,7 +141,7 @@ func TestSyncRepairs(t *testing.T) {
 	}
 	repair := syncing(func(s *migrate.SyncRules) { s.Repair = true })
 	plan := w.syncs(repair)
-	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonRepair) || i.State != state.ItemDone || i.Name != "a.jpg" {
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonAssetDeletedCreated) || i.State != state.ItemDone || i.Name != "a.jpg" {
 		t.Errorf("got %+v", i)
 	}
 	if got := len(w.assetsAt()); got != 2 {
@@ -176,12 +176,12 @@ func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "move failed": 1})
 	}
 	for range 3 {
-		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "move parked": 1})
+		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "move retries_exhausted": 1})
 	}
 	if r := w.receipt("old/a.jpg"); r.Name != "a" {
 		t.Errorf("its receipt is %+v", r)
 	}
-	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "new", "a.jpg", digest("theirs")}, {"Images", "old", "a.jpg", digest("a")}})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "new", "a.jpg", checksum("theirs")}, {"Images", "old", "a.jpg", checksum("a")}})
 }
 
 // What a limit leaves out may be what is gone, under another key: then nothing is trashed.
@@ -212,7 +212,7 @@ func TestSyncRepairsWhatWasRenamed(t *testing.T) {
 	w.wantSound()
 }
 
-// forgets has the journal be one of a version that did not note when an asset was changed last.
+// forgets has the state database be one of a version that did not note when an asset was changed last.
 func (w *world) forgets() { w.alter(`UPDATE receipts SET modified = NULL`) }
 
 // Where nobody noted when an asset was changed last, its revisions tell whether somebody
@@ -234,7 +234,7 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	w.wantStates(w.syncWith(w.deps(), removing, always), map[string]int64{"conflict conflict": 1, "replace done": 1, "skip skipped": 2})
 	w.forgets()
 	plan := w.syncWith(w.deps(), removing, always)
-	if i := w.item(plan, "c.jpg"); i.Reason != string(migrate.ReasonEditedThere) {
+	if i := w.item(plan, "c.jpg"); i.Reason != string(migrate.ReasonAssetEdited) {
 		t.Errorf("what somebody edited is %s (%s)", i.Action, i.Reason)
 	}
 	if i := w.item(plan, "d.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
@@ -256,7 +256,7 @@ func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
 	for range 3 {
 		w.syncs(removing)
 	}
-	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
+	if _, err := w.store.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
 		t.Error("b.jpg is still there: an object that cannot be read blocks what has another size")
 	}
 	id := w.receipt("old/a.jpg").Asset
@@ -289,7 +289,7 @@ func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 		w.syncs(removing)
 		for range 2 {
 			plan := w.syncs(removing)
-			if i := w.item(plan, "photos/a.jpg"); i.State != state.ItemSkipped || i.Reason != string(migrate.ReasonElsewhere) {
+			if i := w.item(plan, "photos/a.jpg"); i.State != state.ItemSkipped || i.Reason != string(migrate.ReasonPossiblyMoved) {
 				t.Fatalf("%s: got %+v", o.Obstacle, i)
 			}
 		}
@@ -320,7 +320,7 @@ func TestSyncTrashesBesideWhatWasNeverRead(t *testing.T) {
 	w.source.Delete("empty.jpg")
 	w.syncs(removing)
 	w.source.PutObject(sources.Object{Key: "new/", Obstacle: sources.UnreadableDirectory}, nil)
-	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonPossiblyMoved) {
 		t.Errorf("beside a folder that is new: %s (%s)", i.Action, i.Reason)
 	}
 	w.source.Delete("new/")
@@ -356,7 +356,7 @@ func TestSyncTrashesBesideKnownObjectsThatFail(t *testing.T) {
 	}
 }
 
-// passDays has all that the journal knows lie so many days further back.
+// passDays has all that the state database knows lie so many days further back.
 func (w *world) passDays(n int) {
 	w.Helper()
 	for _, column := range []string{"runs SET listed_at = listed_at", "orphans SET since = since"} {
@@ -372,20 +372,20 @@ func TestSyncAsksNoMoreRunsThanItMust(t *testing.T) {
 	w.put("a.jpg", "picture", "c.jpg", "to be there")
 	w.source.PutObject(sources.Object{Key: "lost+found/", Obstacle: sources.UnreadableDirectory}, nil)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
-	night := func() (plan migrate.Plan, asked int) {
+	day := func() (plan migrate.Plan, asked int) {
 		w.passDays(1)
 		w.before(func() error { asked++; return nil }, "look for what could not be taken before")
 		defer w.unhook()
 		return w.syncs(removing), asked
 	}
 	for range 5 {
-		night()
+		day()
 	}
 	w.source.Delete("a.jpg")
-	if _, asked := night(); asked != 0 {
+	if _, asked := day(); asked != 0 {
 		t.Errorf("where nothing has been gone for long enough, %d runs were asked", asked)
 	}
-	plan, asked := night()
+	plan, asked := day()
 	if i := w.item(plan, "a.jpg"); i.Action != state.Trash || asked != 2 {
 		t.Errorf("%s (%s) after %d runs were asked, want the one that missed it and the one before", i.Action, i.Reason, asked)
 	}
@@ -414,7 +414,7 @@ func TestSyncFindsTheNewOneAmongManyUnreadable(t *testing.T) {
 		if fresh == "" {
 			continue
 		}
-		if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+		if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonPossiblyMoved) {
 			t.Errorf("beside %s, which is new: %s (%s)", fresh, i.Action, i.Reason)
 		}
 		w.source.Delete(sources.Key(fresh))
@@ -438,11 +438,11 @@ func TestSyncWaitsWhereNoRunTellsAnyMore(t *testing.T) {
 	w.syncs(keeping)
 	w.passDays(1)
 	w.syncs(keeping)
-	_, err := w.journal.Prune(t.Context(), time.Now().Add(time.Hour))
+	_, err := w.store.Prune(t.Context(), time.Now().Add(time.Hour))
 	must(t, err)
 	w.passDays(1)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
-	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonElsewhere) {
+	if i := w.item(w.syncs(removing), "a.jpg"); i.Reason != string(migrate.ReasonPossiblyMoved) {
 		t.Errorf("beside what no run tells of: %s (%s)", i.Action, i.Reason)
 	}
 	removing.Exclude = []string{"lost+found"}
@@ -467,7 +467,7 @@ func TestSyncWaitsForWhatIsArchived(t *testing.T) {
 	for range 3 {
 		w.syncs(removing)
 	}
-	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
+	if _, err := w.store.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
 		t.Error("b.jpg is still there: an archived object with an asset blocks what has its size")
 	}
 	w.put("new/a.jpg", "picture")
@@ -495,8 +495,8 @@ func (u *unopened) Open(ctx context.Context, o sources.Object, offset int64) (io
 func TestSyncWaitsForContentsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		err    error
-		nights int
+		err  error
+		days int
 	}{{fs.ErrPermission, 8}, {syscall.EIO, 1}, {syscall.EIO, 3}, {sources.ErrChanged, 3}} {
 		w := newWorld(t)
 		w.put("a.jpg", "picture", "c.jpg", "to be there")
@@ -508,7 +508,7 @@ func TestSyncWaitsForContentsThatCannotBeRead(t *testing.T) {
 		source := &unopened{w.source, "b.jpg", tc.err}
 		d := w.deps()
 		d.Source = source
-		for range tc.nights {
+		for range tc.days {
 			w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "skip failed": 1})
 		}
 		source.err = nil
@@ -578,7 +578,7 @@ func (f *faltering) Open(ctx context.Context, o sources.Object, offset int64) (r
 }
 
 // An object that was given up before may be what is gone, too.
-func TestSyncWaitsForWhatIsParked(t *testing.T) {
+func TestSyncWaitsForWhatIsRetriesExhausted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "picture", "b.jpg", "picture", "c.jpg", "to be there")
@@ -591,10 +591,10 @@ func TestSyncWaitsForWhatIsParked(t *testing.T) {
 	}
 	w.source.Delete("a.jpg")
 	for range 3 {
-		w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "create parked": 1})
+		w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "create retries_exhausted": 1})
 	}
 	source.err = nil
-	w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "move parked": 1})
+	w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "move retries_exhausted": 1})
 }
 
 // Nothing is left to try of an object that failed and is as it had arrived, or is gone.
@@ -617,13 +617,13 @@ func TestSyncForgetsFailuresThatAreOver(t *testing.T) {
 	w.put("a.jpg", "a")
 	w.source.Delete("b.jpg")
 	w.source.Delete("d.jpg")
-	run, err := w.journal.Unfinished(t.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(t.Context(), w.pair.ID)
 	if err == nil {
-		must(t, w.applier(w.deps()).SettleDoubts(t.Context(), run))
-		must(t, w.journal.Relist(t.Context(), run.Num))
+		must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), run))
+		must(t, w.store.Relist(t.Context(), run.Num))
 	}
 	w.syncs(syncing())
-	for f, err := range w.journal.Failures(t.Context(), w.pair.ID, "") {
+	for f, err := range w.store.Failures(t.Context(), w.pair.ID, "") {
 		must(t, err)
 		t.Errorf("%s is said to fail (%s)", f.Key, f.Error)
 	}

@@ -23,7 +23,7 @@ func TestOneLibraryOfTwoNames(t *testing.T) {
 		w := newWorld(t, faults(t, drawFaults(rt)...))
 		defer w.close()
 		w.source.Replace(library)
-		elsewhere, err := w.journal.Pair(w.Context(), "elsewhere", w.pair.Destination, w.url)
+		elsewhere, err := w.store.Pair(w.Context(), "elsewhere", w.pair.Destination, w.url)
 		must(w, err)
 		names, provenance := []state.Pair{w.pair, elsewhere}, drawProvenance(rt)
 		for attempt := range rapid.IntRange(0, 4).Draw(rt, "interruptions") {
@@ -51,14 +51,14 @@ func TestOneLibraryOfTwoNames(t *testing.T) {
 // sent something.
 func (w *world) outdate(d migrate.Deps, changes ...change) {
 	w.Helper()
-	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
 		return
 	case err == nil && run.Stale:
 		w.relist(d, changes...)
 	case err == nil && run.State == state.Planned:
-		must(w, w.journal.SetRunState(w.Context(), run.Num, state.Planned, state.Planning))
+		must(w, w.store.SetRunState(w.Context(), run.Num, state.Planned, state.Planning))
 	}
 	must(w, err)
 }

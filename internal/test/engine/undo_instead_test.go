@@ -24,7 +24,7 @@ import (
 type instead struct {
 	*world
 	rules         migrate.Rules
-	night         migrate.Plan
+	day           migrate.Plan
 	former, later string // ids
 }
 
@@ -39,7 +39,7 @@ func newInstead(t *testing.T) *instead {
 	w.sync(says(), w.rules)
 	w.former = w.receipt("a.jpg").Asset
 	w.put("a.jpg", "other")
-	w.night = w.sync(says(), w.rules)
+	w.day = w.sync(says(), w.rules)
 	w.later = w.receipt("a.jpg").Asset
 	if w.former == w.later {
 		t.Fatal("no new asset was sent")
@@ -110,7 +110,7 @@ func TestUndoOfNewAssetWhoseFormerCannotComeBack(t *testing.T) {
 			w := newInstead(t)
 			tc.prepare(w)
 			var undo migrate.Plan
-			asked := w.during(func() { undo = w.undo(w.night) })
+			asked := w.during(func() { undo = w.undo(w.day) })
 			if n := asked["POST /assets/trash"]; n > 0 {
 				t.Errorf("%d requests to trash something", n)
 			}
@@ -142,7 +142,7 @@ func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newInstead(t)
 			prepare(w)
-			w.wantFailure(w.undo(w.night), "asset "+w.later+" stays")
+			w.wantFailure(w.undo(w.day), "asset "+w.later+" stays")
 			w.wantLater()
 		})
 	}
@@ -156,7 +156,7 @@ func TestUndoOfNewAssetWhenNeitherComesBack(t *testing.T) {
 	for _, status := range []int{http.StatusMultiStatus, http.StatusBadRequest, http.StatusForbidden} {
 		w := newInstead(t)
 		w.refuses(status, w.former, w.later)
-		w.wantFailure(w.undo(w.night), "asset "+w.later+", which was sent instead, is in the trash, too", "restore it there")
+		w.wantFailure(w.undo(w.day), "asset "+w.later+", which was sent instead, is in the trash, too", "restore it there")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 	restore := w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
 		return reply(r, http.StatusServiceUnavailable, `{}`), nil
 	})
-	if _, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false); err == nil {
+	if _, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
 		t.Fatal("the undo did not end early")
 	}
 	restore()
@@ -174,7 +174,7 @@ func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 		t.Fatalf("the asset of the night is not in the trash: %v", err)
 	}
 	must(t, w.other.Delete(t.Context(), w.former))
-	w.wantFailure(w.undo(w.night), "not in the trash of the service any more", "asset "+w.later+" stays")
+	w.wantFailure(w.undo(w.day), "not in the trash of the service any more", "asset "+w.later+" stays")
 	w.wantLater()
 }
 
@@ -192,14 +192,14 @@ func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 			}
 			return ctx.Err()
 		})
-		_, err := w.takeBack(ctx, w.deps(), w.night.Run.ID, false)
+		_, err := w.takeBack(ctx, w.deps(), w.day.Run.ID, false)
 		cancel()
 		w.gate.on(nil)
 		if cut != (err != nil) {
 			t.Errorf("cut off at request %d: %v", n, err)
 		}
 		if cut {
-			w.undo(w.night)
+			w.undo(w.day)
 		}
 		if r := w.receipt("a.jpg"); r.Asset != w.former || w.content(w.assetOf("a.jpg")) != "a" {
 			t.Errorf("cut off at request %d: its asset is %s, want %s", n, r.Asset, w.former)
@@ -215,7 +215,7 @@ func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	w := newInstead(t)
 	w.refuses(http.StatusForbidden, w.former)
-	_, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false)
+	_, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false)
 	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+" stays") {
 		t.Errorf("the undo ended with %v", err)
 	}
@@ -230,12 +230,12 @@ func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	w := newInstead(t)
 	next := w.gate.next
 	w.gate.next = forbiddingAfter{next, "/assets/trash", new(atomic.Bool)}
-	_, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false)
+	_, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false)
 	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+", which was sent instead, may be in the trash") {
 		t.Errorf("the undo ended with %v", err)
 	}
 	w.gate.next = next
-	w.undo(w.night)
+	w.undo(w.day)
 	if r := w.receipt("a.jpg"); r.Asset != w.former || w.content(w.assetOf("a.jpg")) != "a" {
 		t.Errorf("its asset is %s, want %s", r.Asset, w.former)
 	}
@@ -249,21 +249,21 @@ func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
 	w.sync(says(), w.rules)
 	former := map[string]string{"a.jpg": w.later, "b.jpg": w.receipt("b.jpg").Asset}
 	w.put("a.jpg", "third", "b.jpg", "other")
-	night := w.sync(says(), w.rules)
+	day := w.sync(says(), w.rules)
 	next := w.gate.next
 	w.gate.next = forbidding{next, "/assets/" + former["b.jpg"]}
 	w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
 		return reply(r, http.StatusServiceUnavailable, `{}`), nil
 	})
-	undo, err := w.takeBack(t.Context(), w.deps(), night.Run.ID, false)
+	undo, err := w.takeBack(t.Context(), w.deps(), day.Run.ID, false)
 	if !assets.IsAuth(err) {
 		t.Errorf("the undo ended with %v", err)
 	}
-	if i := w.item(undo, "a.jpg"); i.State != state.ItemInDoubt {
-		t.Errorf("it is %s, want in doubt", i.State)
+	if i := w.item(undo, "a.jpg"); i.State != state.ItemUnconfirmed {
+		t.Errorf("it is %s, want unconfirmed", i.State)
 	}
 	w.gate.next = next
-	w.undo(night)
+	w.undo(day)
 	for key, content := range map[string]string{"a.jpg": "other", "b.jpg": "b"} {
 		if r := w.receipt(key); r.Asset != former[key] || w.content(w.assetOf(key)) != content {
 			t.Errorf("the asset of %s is %s, want %s", key, r.Asset, former[key])
@@ -292,7 +292,7 @@ func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
 	next := w.gate.next
 	w.gate.next = forbidding{next, "/assets/" + w.former}
 	asked := w.during(func() {
-		if _, err := w.takeBack(t.Context(), w.deps(), w.night.Run.ID, false); err == nil {
+		if _, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
 			t.Error("the undo did not end early")
 		}
 	})

@@ -65,30 +65,30 @@ func (w *world) exhibits() (all []exhibit) {
 	return all
 }
 
-// remembered is what the journal has of the pair. When the service says that an asset was
+// remembered is what the state database has of the pair. When the service says that an asset was
 // changed last is left out: going back changes it, too.
 func (w *world) remembered() (all []string) {
 	w.Helper()
-	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
 		r.Modified = time.Time{}
-		images, err := w.journal.DescribedAs(w.Context(), w.pair.ID, r.Key)
+		images, err := w.store.DescribedAs(w.Context(), w.pair.ID, r.Key)
 		must(w, err)
-		kept, err := w.journal.Description(w.Context(), w.pair.ID, r.Key)
+		kept, err := w.store.Description(w.Context(), w.pair.ID, r.Key)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			must(w, err)
 		}
 		all = append(all, fmt.Sprintf("%+v %s %+v", r, images, kept))
 	}
-	sum, err := w.journal.SumReceipts(w.Context(), w.pair.ID)
+	sum, err := w.store.SumReceipts(w.Context(), w.pair.ID)
 	must(w, err)
 	return append(all, fmt.Sprint(sum))
 }
 
 // An evening is all there is before a run.
 type evening struct {
-	Assets  []exhibit
-	Journal []string
+	Assets        []exhibit
+	StateDatabase []string
 }
 
 func (w *world) evening() evening { return evening{w.exhibits(), w.remembered()} }
@@ -112,7 +112,7 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 	ctx := w.Context()
 	rules, err := json.Marshal(syncRules("keep"))
 	must(w, err)
-	run, err := w.journal.Begin(ctx, w.pair, "sync", rules)
+	run, err := w.store.Begin(ctx, w.pair, "sync", rules)
 	must(w, err)
 	var page state.Page
 	var items []state.Item
@@ -130,26 +130,26 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 		asset, err := json.Marshal(collect.FormerOf(a))
 		must(w, err)
 		of := i.Key
-		if i.Origin != "" {
-			of = i.Origin
+		if i.PreviousKey != "" {
+			of = i.PreviousKey
 		}
 		former = append(former, state.Former{Key: i.Key, Of: of, Asset: asset})
 	}
 	page.Done = true
-	must(w, w.journal.Stage(ctx, run.Num, page))
-	must(w, w.journal.Decided(ctx, run.Num, items))
-	must(w, w.journal.SaveFormer(ctx, run.Num, w.pair.ID, former))
-	must(w, w.journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
-	must(w, w.journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
-	_, err = w.journal.Take(ctx, run.Num, state.Next{N: len(items), Time: time.Now()})
+	must(w, w.store.Stage(ctx, run.Num, page))
+	must(w, w.store.Decided(ctx, run.Num, items))
+	must(w, w.store.SaveFormer(ctx, run.Num, w.pair.ID, former))
+	must(w, w.store.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
+	must(w, w.store.SetRunState(ctx, run.Num, state.Planned, state.Applying))
+	_, err = w.store.Take(ctx, run.Num, state.Next{N: len(items), Time: time.Now()})
 	must(w, err)
 	var outcomes []state.Outcome
 	for _, d := range deeds {
 		outcomes = append(outcomes, d.do())
 	}
-	must(w, w.journal.Record(ctx, run.Num, w.pair.ID, outcomes))
-	must(w, w.journal.FinishSync(ctx, run, state.Ending{}))
-	run, err = w.journal.Run(ctx, run.ID)
+	must(w, w.store.Record(ctx, run.Num, w.pair.ID, outcomes))
+	must(w, w.store.FinishSync(ctx, run, state.Ending{}))
+	run, err = w.store.Run(ctx, run.ID)
 	must(w, err)
 	return migrate.Plan{Run: run}
 }
@@ -163,7 +163,7 @@ func (w *world) existing(action state.Action, key string) state.Item {
 // as gives a receipt of an asset as it is.
 func (w *world) as(r state.Receipt, a assets.Asset) *state.Receipt {
 	sum := sha256.Sum256([]byte(w.content(a)))
-	r.Digest, r.Size, r.Name, r.Extension, r.Category, r.Folder = sum[:], a.Size, a.Name, a.Extension, a.CategoryID, a.FolderID
+	r.Checksum, r.Size, r.Name, r.Extension, r.Category, r.Folder = sum[:], a.Size, a.Name, a.Extension, a.CategoryID, a.FolderID
 	r.Asset, r.URL, r.Modified = a.ID, a.URL, a.LastModifiedAt
 	return &r
 }
@@ -178,7 +178,7 @@ func (w *world) replaces(key, content string) deed {
 
 func (w *world) moves(from, to, folder string) deed {
 	i := w.existing(state.Move, from)
-	i.Key, i.Origin = sources.Key(to), sources.Key(from)
+	i.Key, i.PreviousKey = sources.Key(to), sources.Key(from)
 	return deed{i, func() state.Outcome {
 		r := w.receipt(from)
 		r.Key = sources.Key(to)
@@ -207,7 +207,7 @@ func (w *world) creates(key, content string) deed {
 
 // describes has the source say something else of an object than before.
 func (w *world) describes(key string) deed {
-	return deed{w.existing(state.Describe, key), func() state.Outcome {
+	return deed{w.existing(state.UpdateMetadata, key), func() state.Outcome {
 		a := w.assetOf(key)
 		said := `{"description":"what the source says","tags":["new"],"attributes":{"by":"the source"}}`
 		a = w.edits(a, "what the source says", append(a.Tags, "new"), map[string]any{"by": "the source", "rights": a.Metadata.CustomAttributes["rights"]})
@@ -232,7 +232,7 @@ func (w *world) library() {
 }
 
 // night is a sync with a deed of every kind.
-func (w *world) night() migrate.Plan {
+func (w *world) day() migrate.Plan {
 	w.Helper()
 	return w.does(
 		w.creates("created.jpg", "created"),
@@ -247,7 +247,7 @@ func (w *world) night() migrate.Plan {
 }
 
 // After the undo of a sync that did something of every kind everything is as the evening
-// before, at the destination and in the journal, and there is nothing left to undo.
+// before, at the destination and in the state database, and there is nothing left to undo.
 func TestUndoOfSync(t *testing.T) {
 	t.Parallel()
 	for _, content := range []bool{false, true} {
@@ -255,11 +255,11 @@ func TestUndoOfSync(t *testing.T) {
 			w := newWorld(t)
 			w.library()
 			before := w.evening()
-			run := w.night()
+			run := w.day()
 			asked := w.during(func() {
 				undo, err := w.takeBack(t.Context(), w.deps(), run.Run.ID, content)
 				must(t, err)
-				want := map[string]int64{"trash done": 1, "create done": 2, "move done": 2, "replace done": 2, "describe done": 1}
+				want := map[string]int64{"trash done": 1, "create done": 2, "move done": 2, "replace done": 2, "update_metadata done": 1}
 				if got, _ := w.states(undo); !gocmp.Equal(want, got) {
 					t.Errorf("the undo came to %v", got)
 				}
@@ -270,7 +270,7 @@ func TestUndoOfSync(t *testing.T) {
 			w.wantEvening(before, "after the undo")
 			w.wantSound()
 			w.verifies()
-			if left, err := w.journal.Undoable(t.Context(), run.Run); err != nil || left.Objects != 0 {
+			if left, err := w.store.Undoable(t.Context(), run.Run); err != nil || left.Objects != 0 {
 				t.Errorf("left to undo: %+v (%v)", left, err)
 			}
 		})
@@ -278,12 +278,12 @@ func TestUndoOfSync(t *testing.T) {
 }
 
 // Two nights are taken back one after the other, the later one first.
-func TestUndoOfTwoNights(t *testing.T) {
+func TestUndoOfTwoRuns(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
 	w.library()
 	before := w.evening()
-	first := w.night()
+	first := w.day()
 	now.passes(10 * time.Minute)
 	second := w.does(w.replaces("replaced.jpg", "once more"), w.trashes("elsewhere/moved.jpg"), w.describes("described.jpg"),
 		w.moves("created.jpg", "dir/created.jpg", w.folder(w.images, "", "elsewhere")), w.creates("trashed.jpg", "again"))
@@ -291,7 +291,7 @@ func TestUndoOfTwoNights(t *testing.T) {
 	undo, err := w.takeBack(t.Context(), w.deps(), first.Run.ID, false)
 	must(t, err)
 	for _, key := range []string{"replaced.jpg", "elsewhere/moved.jpg", "described.jpg", "created.jpg", "trashed.jpg"} {
-		want := string(migrate.ReasonLater) + ": " + second.Run.ID
+		want := string(migrate.ReasonChangedByLaterRun) + ": " + second.Run.ID
 		if i := w.item(undo, key); i.State != state.ItemConflict || i.Error != want {
 			t.Errorf("%s: %s %s", key, i.State, i.Error)
 		}
@@ -309,7 +309,7 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
 	w.library()
-	night := w.night()
+	day := w.day()
 	now.passes(20 * time.Minute)
 	byHand := "by hand"
 	_, err := w.other.Update(t.Context(), w.assetOf("elsewhere/by another name.jpg").ID, assets.Changes{Name: &byHand})
@@ -319,20 +319,20 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	w.edits(w.assetOf("replaced.jpg"), "described since", []string{"people's"}, map[string]any{})
 	for _, a := range []string{"trashed.jpg", "dir/gone.txt"} {
 		if a == "trashed.jpg" { // it is not in the trash any more
-			must(t, w.other.Delete(t.Context(), w.item(night, a).Asset))
+			must(t, w.other.Delete(t.Context(), w.item(day, a).Asset))
 		}
 	}
 	w.trash("elsewhere/moved.jpg")
 
-	undo := w.undoAt(now, night)
+	undo := w.undoAt(now, day)
 	got := map[string]string{}
-	for i, err := range w.journal.Items(t.Context(), undo.Run.Num) {
+	for i, err := range w.store.Items(t.Context(), undo.Run.Num) {
 		must(t, err)
 		got[string(i.Key)] = fmt.Sprintf("%s %s: %s", i.Action, i.State, i.Error)
 	}
 	want := map[string]string{
 		"created.jpg":                   "trash done: ",
-		"described.jpg":                 "describe done: what people wrote at the destination stays: description",
+		"described.jpg":                 "update_metadata done: what people wrote at the destination stays: description",
 		"dir/gone.txt":                  "create done: ",
 		"elsewhere/by another name.jpg": "conflict conflict: the asset was changed since it was sent: name",
 		"elsewhere/moved.jpg":           "skip skipped: ",
@@ -350,7 +350,7 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	if a := w.assetOf("replaced.jpg"); w.content(a) != "before" || a.Metadata.Description != "described since" {
 		t.Errorf("replaced: %+v", a)
 	}
-	if r := w.receipt("dir/moved.jpg"); r.Run == night.Run.Num {
+	if r := w.receipt("dir/moved.jpg"); r.Run == day.Run.Num {
 		t.Errorf("what is gone is remembered as %+v", r)
 	}
 }
@@ -359,7 +359,7 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 func TestUndoOfSyncThatCannotGoBack(t *testing.T) {
 	w := newWorld(t)
 	w.library()
-	night := w.night()
+	day := w.day()
 	revisions, err := w.other.Revisions(t.Context(), w.assetOf("replaced.jpg").ID)
 	must(t, err)
 	for _, r := range revisions {
@@ -374,9 +374,9 @@ func TestUndoOfSyncThatCannotGoBack(t *testing.T) {
 			w.delete("/folders/" + f.ID)
 		}
 	}
-	undo := w.undo(night)
-	for key, why := range map[string]migrate.Reason{"replaced.jpg": migrate.ReasonNoRevision, "dir/gone.txt": migrate.ReasonNoPlace,
-		"elsewhere/moved.jpg": migrate.ReasonNoPlace} {
+	undo := w.undo(day)
+	for key, why := range map[string]migrate.Reason{"replaced.jpg": migrate.ReasonRevisionMissing, "dir/gone.txt": migrate.ReasonFolderMissing,
+		"elsewhere/moved.jpg": migrate.ReasonFolderMissing} {
 		if i := w.item(undo, key); i.State != state.ItemConflict || i.Reason != string(why) {
 			t.Errorf("%s: %s %s %s", key, i.State, i.Reason, i.Error)
 		}
@@ -413,12 +413,12 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	defer w.close()
 	w.library()
 	before := w.evening()
-	night := w.night()
+	day := w.day()
 
 	transport, d, at := w.gate.next, w.deps(), h.moment()
 	h.strike(w, &d, at)
 	impatient := func(u *undo.Undoer) { u.RetryPauses, u.Wait = []time.Duration{short}, 3*short }
-	_, err := w.takeBack(t.Context(), d, night.Run.ID, true, impatient)
+	_, err := w.takeBack(t.Context(), d, day.Run.ID, true, impatient)
 	w.gate.next = transport
 	w.unhook()
 	switch {
@@ -427,7 +427,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	case !at.Came():
 		must(t, err)
 	}
-	undo, again := w.takeBack(t.Context(), w.deps(), night.Run.ID, true, impatient)
+	undo, again := w.takeBack(t.Context(), w.deps(), day.Run.ID, true, impatient)
 	if again != nil {
 		t.Fatalf("%v, after an undo that ended with %v: the next one with %v", h, err, again)
 	}
@@ -441,7 +441,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 
 // After the undo of a real night everything is as the evening before, and the next night
 // does just the same again.
-func TestUndoOfRealNight(t *testing.T) {
+func TestUndoOfRealRun(t *testing.T) {
 	t.Parallel()
 	for _, provenance := range []string{"never", "always"} {
 		t.Run("provenance "+provenance, func(t *testing.T) {
@@ -471,17 +471,17 @@ func TestUndoOfRealNight(t *testing.T) {
 				"replaced.jpg", "after it has changed", "same.txt", "AFTER!")
 			s.of["elsewhere/moved.jpg"] = s.of["dir/moved.jpg"]
 			s.of["described.jpg"] = metadata.Metadata{Description: "A pier", Tags: []string{"pier"}, Attributes: map[string]string{"place": "Bergen", "year": "1905"}}
-			night := next()
-			did, _ := w.states(night)
-			for what, n := range map[string]int64{"create done": 1, "move done": 2, "replace done": 2, "describe done": 1, "trash done": 2} {
+			day := next()
+			did, _ := w.states(day)
+			for what, n := range map[string]int64{"create done": 1, "move done": 2, "replace done": 2, "update_metadata done": 1, "trash done": 2} {
 				if did[what] != n {
 					t.Fatalf("the night came to %v", did)
 				}
 			}
 			now.passes(5 * time.Minute)
-			undo := w.undoAt(now, night)
-			if got, _ := w.states(undo); !gocmp.Equal(got, map[string]int64{"trash done": 1, "move done": 2, "replace done": 2, "describe done": 1, "create done": 2}) {
-				for i := range w.journal.Items(t.Context(), undo.Run.Num) {
+			undo := w.undoAt(now, day)
+			if got, _ := w.states(undo); !gocmp.Equal(got, map[string]int64{"trash done": 1, "move done": 2, "replace done": 2, "update_metadata done": 1, "create done": 2}) {
+				for i := range w.store.Items(t.Context(), undo.Run.Num) {
 					t.Logf("%s %s %s: %s", i.Key, i.Action, i.State, i.Error)
 				}
 				t.Errorf("the undo came to %v", got)
@@ -507,11 +507,11 @@ func TestUndoOfNewAssetsInstead(t *testing.T) {
 		w.sync(says(), r)
 		before := w.evening()
 		w.put("dir/a.jpg", "other", "b.jpg", "B")
-		night := w.sync(says(), r)
-		if got, _ := w.states(night); got["replace done"] != 2 {
+		day := w.sync(says(), r)
+		if got, _ := w.states(day); got["replace done"] != 2 {
 			t.Fatalf("the night came to %v", got)
 		}
-		w.undo(night)
+		w.undo(day)
 		w.wantEvening(before, "with --delete "+deletes)
 		w.verifies()
 		w.close()
@@ -546,22 +546,22 @@ func TestUndoOfAMoveWhoseAssetIsGone(t *testing.T) {
 		w.source.Delete(sources.Key(key))
 	}
 	w.put("dir/a.jpg", "moved", "dir/b.jpg", "too")
-	night := w.syncs(removing)
-	w.wantStates(night, map[string]int64{"move done": 2, "unchanged skipped": 1})
+	day := w.syncs(removing)
+	w.wantStates(day, map[string]int64{"move done": 2, "unchanged skipped": 1})
 	w.put("a.jpg", "another")
 	w.syncs(removing)
 	w.trash("dir/a.jpg")
 	w.trash("dir/b.jpg")
-	undo := w.undo(night)
+	undo := w.undo(day)
 	w.wantStates(undo, map[string]int64{"skip skipped": 2})
-	if r := w.receipt("a.jpg"); r.Run == night.Run.Num || r.Size != int64(len("another")) {
+	if r := w.receipt("a.jpg"); r.Run == day.Run.Num || r.Size != int64(len("another")) {
 		t.Errorf("a.jpg has the receipt %+v", r)
 	}
 	if r := w.receipt("b.jpg"); r.Size != int64(len("too")) { // as before that night; its asset is gone
 		t.Errorf("b.jpg has the receipt %+v", r)
 	}
 	for _, key := range []sources.Key{"dir/a.jpg", "dir/b.jpg"} {
-		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, key); !errors.Is(err, state.ErrNotFound) {
+		if r, err := w.store.Receipt(t.Context(), w.pair.ID, key); !errors.Is(err, state.ErrNotFound) {
 			t.Errorf("%s has the receipt %+v (%v)", key, r, err)
 		}
 	}

@@ -38,19 +38,19 @@ func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content
 	for _, c := range changes {
 		c(undoer)
 	}
-	undone, err := w.journal.Run(w.Context(), id)
+	undone, err := w.store.Run(w.Context(), id)
 	if err != nil {
 		return migrate.Plan{}, err
 	}
-	undoing, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	undoing, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	switch {
 	case err == nil && undoing.Undoes == undone.Num && undoing.State == state.Applying:
 		if err := undoer.Settle(ctx, undoing); err != nil {
 			return migrate.Plan{Run: undoing}, err
 		}
-		err = w.journal.Relist(w.Context(), undoing.Num)
+		err = w.store.Relist(w.Context(), undoing.Num)
 	case err == nil || errors.Is(err, state.ErrNotFound):
-		undoing, err = w.journal.BeginUndo(w.Context(), undone)
+		undoing, err = w.store.BeginUndo(w.Context(), undone)
 	}
 	if err != nil {
 		return migrate.Plan{Run: undoing}, err
@@ -69,7 +69,7 @@ func (w *world) undo(p migrate.Plan) migrate.Plan {
 	w.Helper()
 	plan, err := w.takeBack(w.Context(), w.deps(), p.Run.ID, false)
 	must(w, err)
-	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+	if run, err := w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
 		w.Fatalf("the undo is %s (%v), want finished", run.State, err)
 	}
 	w.wantSound()
@@ -78,14 +78,14 @@ func (w *world) undo(p migrate.Plan) migrate.Plan {
 
 func (w *world) wantSound() {
 	w.Helper()
-	problems, err := w.journal.Check(w.Context())
+	problems, err := w.store.Check(w.Context())
 	must(w, err)
 	if len(problems) > 0 {
-		w.Errorf("the journal is not sound: %q", problems)
+		w.Errorf("the state database is not sound: %q", problems)
 	}
 }
 
-// verifies holds the destination against the journal, with all contents.
+// verifies holds the destination against the state database, with all contents.
 func (w *world) verifies() {
 	w.Helper()
 	w.watch.differences = nil
@@ -99,7 +99,7 @@ func (w *world) verifies() {
 // assetOf finds the asset of an object.
 func (w *world) assetOf(key string) assets.Asset {
 	w.Helper()
-	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
+	r, err := w.store.Receipt(w.Context(), w.pair.ID, sources.Key(key))
 	must(w, err)
 	a, err := w.other.Asset(w.Context(), r.Asset)
 	must(w, err)
@@ -121,7 +121,7 @@ func TestUndo(t *testing.T) {
 			w := newWorld(t)
 			w.varied()
 			r := migrate.DefaultRules()
-			r.Unmatched = "create"
+			r.Unsupported = "create"
 			before := w.assetsAt()
 			first, err := w.try(t.Context(), r, func(a *apply.Applier) { a.Provenance = provenance })
 			must(t, err)
@@ -141,7 +141,7 @@ func TestUndo(t *testing.T) {
 			if diff := gocmp.Diff(folders, w.folders()); diff != "" {
 				t.Errorf("folders and categories (-before +after):\n%s", diff)
 			}
-			if sum, err := w.journal.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
+			if sum, err := w.store.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
 				t.Errorf("%+v receipts are left (%v), want those of the 2 adopted assets", sum, err)
 			}
 			w.verifies()
@@ -169,9 +169,9 @@ func TestUndoPlanOnlyAsks(t *testing.T) {
 	now.passes(20 * time.Minute)
 	w.put("pilot.jpg", "pilot", "pilot.txt", "pilot")
 	pilot := w.migrateAt(now)
-	undone, err := w.journal.Run(t.Context(), pilot.Run.ID)
+	undone, err := w.store.Run(t.Context(), pilot.Run.ID)
 	must(t, err)
-	undoing, err := w.journal.PlanUndo(t.Context(), undone)
+	undoing, err := w.store.PlanUndo(t.Context(), undone)
 	must(t, err)
 	asked := w.during(func() {
 		planner := undo.NewPlanner(w.depsAt(now))
@@ -225,7 +225,7 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 		"untouched.txt":  "done: made by the run",
 	}
 	got := map[string]string{}
-	for i, err := range w.journal.Items(t.Context(), undo.Run.Num) {
+	for i, err := range w.store.Items(t.Context(), undo.Run.Num) {
 		must(t, err)
 		why := i.Error
 		if why == "" {
@@ -237,7 +237,7 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for key, here := range map[string]bool{"renamed.txt": true, "shared.txt": true, "trashed.txt": false, "untouched.txt": false} {
-		if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); (err == nil) != here {
+		if _, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(key)); (err == nil) != here {
 			t.Errorf("%s: receipt: %v", key, err)
 		}
 	}
@@ -282,14 +282,14 @@ func TestUndoAndRestore(t *testing.T) {
 }
 
 // Nothing is adopted from the trash, even of a service that still hands out what is there.
-func TestUndoAndLostJournal(t *testing.T) {
+func TestUndoAndLostStateDatabase(t *testing.T) {
 	w := newWorld(t, served)
 	w.put("a.txt", "a", "dir/b.jpg", "b")
 	w.undo(w.migrate(migrate.DefaultRules()))
-	w.loseJournal()
+	w.loseState()
 	again := w.migrate(migrate.DefaultRules())
 	if got, _ := w.states(again); got["create done"] != 2 {
-		t.Errorf("without a journal: %v", got)
+		t.Errorf("without a state database: %v", got)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestUndoRefusedInPart(t *testing.T) {
 	if i := w.item(undo, "003.jpg"); !strings.Contains(i.Error, "403") {
 		t.Errorf("it failed with %q", i.Error)
 	}
-	if failed, err := w.journal.Undoable(t.Context(), plan.Run); err != nil || failed.Objects != 1 {
+	if failed, err := w.store.Undoable(t.Context(), plan.Run); err != nil || failed.Objects != 1 {
 		t.Errorf("left to undo: %+v (%v)", failed, err)
 	}
 }
@@ -347,17 +347,17 @@ func TestUndoRefusedAsAWhole(t *testing.T) {
 		if (tc.done == 0) != broken || !broken && err != nil {
 			t.Errorf("it ended with %v", err)
 		}
-		if got, _ := w.states(undo); got["trash done"] != tc.done || got["trash sending"]+got["trash in_doubt"] != 0 {
+		if got, _ := w.states(undo); got["trash done"] != tc.done || got["trash sending"]+got["trash unconfirmed"] != 0 {
 			t.Errorf("it came to %v", got)
 		}
-		if left, err := w.journal.Undoable(t.Context(), plan.Run); err != nil || left.Objects != tc.still {
+		if left, err := w.store.Undoable(t.Context(), plan.Run); err != nil || left.Objects != tc.still {
 			t.Errorf("left to undo: %+v (%v)", left, err)
 		}
 		w.close()
 	}
 }
 
-// Whoever must not trash stops the undo at once, and nothing is in doubt.
+// Whoever must not trash stops the undo at once, and nothing is unconfirmed.
 func TestUndoForbidden(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash status=403"))
 	w.putMany(3)
@@ -372,7 +372,7 @@ func TestUndoForbidden(t *testing.T) {
 }
 
 // If a request is refused, perhaps because there is nothing left to do, and the asset may not be
-// read, the outcome stays in doubt, and the next undo finds it out.
+// read, the outcome stays unconfirmed, and the next undo finds it out.
 func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -389,7 +389,7 @@ func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 	if !assets.IsAuth(err) {
 		t.Errorf("it ended with %v", err)
 	}
-	if got, _ := w.states(undo); got["trash in_doubt"] != 1 {
+	if got, _ := w.states(undo); got["trash unconfirmed"] != 1 {
 		t.Errorf("it came to %v", got)
 	}
 	w.gate.next = next
@@ -488,14 +488,14 @@ func (w *world) otherSource(a assets.Asset) {
 	source := &memory.Source{}
 	source.Put(sources.Key(a.Filename()), []byte(w.content(a)))
 	d.Source = source
-	pair, err := w.journal.Pair(w.Context(), "another source", w.pair.Destination, w.url)
+	pair, err := w.store.Pair(w.Context(), "another source", w.pair.Destination, w.url)
 	must(w, err)
-	run, err := w.journal.Begin(w.Context(), pair, "migrate", []byte("{}"))
+	run, err := w.store.Begin(w.Context(), pair, "migrate", []byte("{}"))
 	must(w, err)
 	plan, err := plan.New(d, migrate.DefaultRules()).Plan(w.Context(), run)
 	must(w, err)
 	must(w, w.applier(d).Apply(w.Context(), plan.Run))
-	if holds, err := w.journal.HoldsAsset(w.Context(), pair.ID, a.ID); err != nil || !holds {
+	if holds, err := w.store.HoldsAsset(w.Context(), pair.ID, a.ID); err != nil || !holds {
 		w.Fatalf("the other source did not adopt it (%v)", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestVerifyClean(t *testing.T) {
 		if sent := writes(asked); len(sent) > 0 {
 			t.Errorf("%s: sent %v", tc.level, sent)
 		}
-		if last, err := w.journal.LastVerification(t.Context(), w.pair.ID); err != nil || last.Contents != tc.want || last.Level != tc.level {
+		if last, err := w.store.LastVerification(t.Context(), w.pair.ID); err != nil || last.Contents != tc.want || last.Level != tc.level {
 			t.Errorf("%s: remembered %+v (%v)", tc.level, last, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	w.put("gone.jpg", "1", "renamed.jpg", "2", "dir/moved.jpg", "3", "replaced.jpg", "4", "ok.jpg", "5", "dir/stays.jpg", "6")
 	w.migrate(migrate.DefaultRules())
 	id := func(key string) string {
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key))
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(key))
 		must(t, err)
 		return r.Asset
 	}
@@ -66,7 +66,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	if _, err := w.other.Update(t.Context(), id("renamed.jpg"), assets.Changes{Name: &name}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/moved.jpg")
+	r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/moved.jpg")
 	must(t, err)
 	w.delete("/folders/" + r.Folder) // what is in it moves up, beside what is listed
 	d := w.deps()

@@ -41,7 +41,7 @@ func (l listedOnly) Open(_ context.Context, o sources.Object, offset int64) (io.
 }
 
 // wholeObject has a value in each field, but for an obstacle: only what can be taken is mapped.
-// A new field needs a value here, and a column in the journal.
+// A new field needs a value here, and a column in the state database.
 func wholeObject(t *testing.T, key sources.Key) sources.Object {
 	t.Helper()
 	o := sources.Object{Key: key, Size: int64(len(key)), Time: time.Date(2026, 3, 4, 5, 6, 7, 890_123_456, time.UTC), VersionTag: "tag of " + string(key), ContentType: "image/x-told"}
@@ -61,7 +61,7 @@ func fieldsOf(o sources.Object) map[string]reflect.Value {
 	return fields
 }
 
-// What the journal keeps of an object while it is planned and carried out is all of it: rules
+// What the state database keeps of an object while it is planned and carried out is all of it: rules
 // see the copy, and people are told what rules make of the object as it was listed.
 func TestNothingOfAnObjectIsLostInThePlan(t *testing.T) {
 	inTheWay := wholeObject(t, "b.jpg")

@@ -75,7 +75,7 @@ func plain(v any) string {
 
 // An agreement says which tags of exiftool have the values of a field of ours.
 type agreement struct {
-	from metadata.Origin
+	from metadata.Source
 	name string
 	tags []string
 }
@@ -120,7 +120,7 @@ func agreements() []agreement {
 // fields both have.
 func compare(t *testing.T, name string, ours metadata.Found, is theirs) (agreed int) {
 	t.Helper()
-	hold := func(from metadata.Origin, field string, want []string, same func(a, b string) bool) {
+	hold := func(from metadata.Source, field string, want []string, same func(a, b string) bool) {
 		got := ours[from][field]
 		if why := disagreement(name, field); why != "" {
 			t.Logf("%s: %s is %q, and exiftool says %q: %s", name, field, got, want, why)
@@ -134,10 +134,10 @@ func compare(t *testing.T, name string, ours metadata.Found, is theirs) (agreed 
 		hold(a.from, a.name, is.values(a.tags...), func(a, b string) bool { return a == b })
 	}
 	hold(metadata.FromEXIF, "tags", splitWords(is.values("IFD0:XPKeywords")), func(a, b string) bool { return a == b })
-	for _, from := range []metadata.Origin{metadata.FromEXIF, metadata.FromIPTC, metadata.FromXMP} {
+	for _, from := range []metadata.Source{metadata.FromEXIF, metadata.FromIPTC, metadata.FromXMP} {
 		hold(from, "created", is.created(from), func(a, b string) bool { return a == b })
 	}
-	for from, group := range map[metadata.Origin]string{metadata.FromEXIF: "GPS:", metadata.FromXMP: "XMP-exif:"} {
+	for from, group := range map[metadata.Source]string{metadata.FromEXIF: "GPS:", metadata.FromXMP: "XMP-exif:"} {
 		hold(from, "latitude", is.degrees(group, "GPSLatitude", "S"), near)
 		hold(from, "longitude", is.degrees(group, "GPSLongitude", "W"), near)
 	}
@@ -176,7 +176,7 @@ func splitWords(values []string) (words []string) {
 }
 
 // created gives when a picture was taken as we say it.
-func (s theirs) created(from metadata.Origin) []string {
+func (s theirs) created(from metadata.Source) []string {
 	var when string
 	switch from {
 	case metadata.FromEXIF:

@@ -185,8 +185,8 @@ func written(withIPTC bool) []string {
 }
 
 // fieldsWritten is how many fields there are to find of those, by origin.
-func fieldsWritten(withIPTC bool) map[metadata.Origin]int {
-	n := map[metadata.Origin]int{metadata.FromEXIF: 17, metadata.FromXMP: 18}
+func fieldsWritten(withIPTC bool) map[metadata.Source]int {
+	n := map[metadata.Source]int{metadata.FromEXIF: 17, metadata.FromXMP: 18}
 	if withIPTC {
 		n[metadata.FromIPTC] = 15
 	}

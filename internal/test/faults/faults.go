@@ -1,5 +1,5 @@
 // Package faults makes the surroundings of a migration fail, for tests: one call
-// of many to the service, the source or the journal, or all from one on. Each
+// of many to the service, the source or the state database, or all from one on. Each
 // injector wraps the real thing, or is its hook, and counts the calls that its kind of fault can
 // strike.
 package faults

@@ -23,7 +23,7 @@ func Kinds() []Kind {
 		{"names of files, folders and categories, the path of the source, and the flags that runs were begun with", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
-			intents path; inventory folder name; items key folder name origin; orphans key; ours path;
+			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
 			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
 			surveyed category_name folder name`)},
 		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, user metadata of objects in S3", byTable(`
@@ -42,18 +42,18 @@ func Kinds() []Kind {
 		{"error messages, which may quote names and answers of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
 		{"", byTable(`
-			aliases pair size time version_tag run digest content_type; attempts run attempt at class; bases id content_type;
-			calls minute n; categories id private; choices extension category; contents run size digest;
+			aliases pair size time version_tag run checksum content_type; attempts run attempt at class; bases id content_type;
+			calls minute n; categories id private; choices extension category; contents run size checksum;
 			content_checks pair at intact; conversations enrichment spent at; decorative since; described pair; descriptions pair content_type;
 			differences verification field; enrichment_changes run enrichment state undone_by at;
 			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
 			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;
-			failures pair size time version_tag runs last_run unclear since; fields run origin field objects unmapped;
+			failures pair size time version_tag runs last_run unclear since; fields run previous_key field objects unmapped;
 			folders category; former run; former_keys pair; given_addresses pair; intents category at;
 			inventory scope slot category extension size status mark;
-			items run size time version_tag obstacle action reason state category slot attempts intent_at due_at digest class base content_type;
-			namesakes pair; orphans pair since runs; ours pair category; owner id journal seq epoch since; pairs id rehearsal objects bytes;
-			receipts pair size time version_tag digest extension category slot adopted undescribed run done_at modified base content_type content_run content_at;
+			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
+			namesakes pair; orphans pair since runs; ours pair category; owner id state database seq epoch since; pairs id rehearsal objects bytes;
+			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; surveyed survey category private extension size width height modified language;
 			surveys survey at whole; tallies run action reason state objects bytes; throughput run minute items bytes first last;

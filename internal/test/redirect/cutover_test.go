@@ -41,11 +41,11 @@ func TestCutOver(t *testing.T) {
 	s.note("Before the weekend: a rehearsal on the sandbox, with %d files.", n)
 	s.say(0, "doctor", "./photos")
 	s.say(6, "plan", "./photos")
-	s.say(0, "plan", "./photos", "--unmatched", "skip", "--probe", "--output", "PLAN.jsonl")
+	s.say(0, "plan", "./photos", "--unsupported", "skip", "--probe", "--output", "PLAN.jsonl")
 	approved := s.planHash()
 
 	s.note("A pilot of %d, looked at and taken back.", pilot)
-	s.say(0, "migrate", "./photos", "--unmatched", "skip", "--limit", strconv.Itoa(pilot))
+	s.say(0, "migrate", "./photos", "--unsupported", "skip", "--limit", strconv.Itoa(pilot))
 	s.expect(pilot)
 	s.say(0, "verify", "--content")
 	s.say(0, "urls", "--check")
@@ -63,8 +63,8 @@ func TestCutOver(t *testing.T) {
 	for i := range n / 100 {
 		l.add(t, n+i)
 	}
-	s.say(0, "plan", "./photos", "--unmatched", "skip")
-	s.say(0, "migrate", "./photos", "--unmatched", "skip")
+	s.say(0, "plan", "./photos", "--unsupported", "skip")
+	s.say(0, "migrate", "./photos", "--unsupported", "skip")
 	s.expect(len(l.files))
 
 	s.note("Proof, and the report for those who asked for it.")

@@ -117,7 +117,7 @@ func (s *stage) quietly(args ...string) []map[string]any {
 	}
 }
 
-// lastRun gives the id of the run that the journal shows last.
+// lastRun gives the id of the run that the state database shows last.
 func (s *stage) lastRun() string {
 	s.Helper()
 	lines := s.quietly("runs")

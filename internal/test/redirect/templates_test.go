@@ -21,7 +21,7 @@ func TestRedirectsByTemplates(t *testing.T) {
   - {address: "https://cdn.example.com/x/${folder}/w${width}-${name}", widths: [20, 400]}
 `), 0o600))
 	l := newLibrary(t, filepath.Join(s.dir, "library"), 3)
-	s.run("migrate", "library", "--unmatched", "skip")
+	s.run("migrate", "library", "--unsupported", "skip")
 	var image string
 	for key := range l.files {
 		image = key
@@ -31,7 +31,7 @@ func TestRedirectsByTemplates(t *testing.T) {
 		to := filepath.Join(s.dir, "library", filepath.FromSlash(name))
 		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		must(t, os.Rename(filepath.Join(s.dir, "library", filepath.FromSlash(names[n])), to))
-		s.run("sync", "library", "--unmatched", "skip", "--max-changes-percent", "100")
+		s.run("sync", "library", "--unsupported", "skip", "--max-changes-percent", "100")
 	}
 	for format, start := range map[string]func(*testing.T, *site, string) string{
 		"nginx": func(t *testing.T, s *site, path string) string { return serveNginx(t, path, linesOf(t, path)) },

@@ -8,7 +8,7 @@ import (
 )
 
 // What is kept with an object at the server arrives in the line of its item, which is
-// written after the journal has it, tags included.
+// written after the state database has it, tags included.
 func TestKept(t *testing.T) {
 	b := newBucket(t)
 	must(t, b.describe(t.Context(), "a.txt", "text/x-poem", map[string]string{"author": "Ann", "title": "=?UTF-8?B?w4Zibw==?="}, "place=Oslo&year=2026"))
@@ -17,7 +17,7 @@ func TestKept(t *testing.T) {
 	c := p.command(t, []string{
 		"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.environment, "ASSETFERRY_ACCESS_KEY=" + s.key,
 		"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
-	}, "migrate", "s3://"+b.name, "--endpoint", gateway.url, "--s3-tags", "--unmatched", "create", "--json")
+	}, "migrate", "s3://"+b.name, "--endpoint", gateway.url, "--s3-tags", "--unsupported", "create", "--json")
 	var complaints bytes.Buffer
 	c.Stderr = &complaints
 	out, err := c.Output()

@@ -51,7 +51,7 @@ func TestKill(t *testing.T) {
 	t.Logf("filled the bucket with %d bytes in %v", size, time.Since(began).Round(time.Millisecond))
 	p := build(t)
 	s, stop := p.sandbox(t)
-	args := []string{"migrate", "s3://" + b.name, "--endpoint", gateway.url, "--unmatched", "create", "--json", "--settle-time", "1s"}
+	args := []string{"migrate", "s3://" + b.name, "--endpoint", gateway.url, "--unsupported", "create", "--json", "--confirm-timeout", "1s"}
 
 	began = time.Now()
 	for kill := range kills {

@@ -177,7 +177,7 @@ func (b *bucket) compare(t *testing.T, s service) (c comparison) {
 	return c
 }
 
-// files gives the digest of each file that the S3 server has, by key.
+// files gives the checksum of each file that the S3 server has, by key.
 func (b *bucket) files(t *testing.T) map[string][32]byte {
 	t.Helper()
 	files := map[string][32]byte{}

@@ -91,11 +91,11 @@ func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.ot
 // A tagClass is objects of one size that are equal, as they have one version tag; or one
 // object whose version tag proves nothing.
 type tagClass struct {
-	tag     string // "" if it proves nothing
-	batch   tagBatch
-	members []*Object
-	digest  string // "" if it is not known
-	read    bool
+	tag      string // "" if it proves nothing
+	batch    tagBatch
+	members  []*Object
+	checksum string // "" if it is not known
+	read     bool
 }
 
 // classesByTag puts objects of one size together that have one version tag, in the order in
@@ -116,26 +116,26 @@ func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 			byTag[c.tag] = c
 		}
 		c.members = append(c.members, s)
-		if s.Owns && c.digest == "" {
-			c.digest = string(s.Digest)
+		if s.Owns && c.checksum == "" {
+			c.checksum = string(s.Checksum)
 		}
 	}
 	return classes
 }
 
-// TellApart sets the contents of objects of one size and extension. Equal version tags
+// Distinguish sets the contents of objects of one size and extension. Equal version tags
 // prove that where they may be made from the content. Unequal ones prove nothing, unless enough
 // of the same batches are known to be checksums. Else the objects are read, except those whose
-// digests the state database knows.
-func (r *Comparer) TellApart(ctx context.Context, group []*Object) error {
+// checksums the state database knows.
+func (r *Comparer) Distinguish(ctx context.Context, group []*Object) error {
 	classes := r.classesByTag(group)
 	if len(classes) > 1 {
-		byDigest, err := r.readDoubtful(ctx, classes)
+		byChecksum, err := r.readUnconfirmed(ctx, classes)
 		if err != nil {
 			return err
 		}
-		if byDigest {
-			tellByDigest(classes)
+		if byChecksum {
+			compareChecksums(classes)
 			return nil
 		}
 	}
@@ -147,19 +147,19 @@ func (r *Comparer) TellApart(ctx context.Context, group []*Object) error {
 	return nil
 }
 
-func tellByDigest(classes []*tagClass) {
+func compareChecksums(classes []*tagClass) {
 	for _, c := range classes {
 		for _, s := range c.members {
 			if !s.unreadable {
-				s.Content = c.digest
+				s.Content = c.checksum
 			}
 		}
 	}
 }
 
-// readDoubtful reads objects until all are told apart, by their digests or by their version
+// readUnconfirmed reads objects until all are told apart, by their checksums or by their version
 // tags. It begins with a sample of those that are to be read if version tags prove nothing.
-func (r *Comparer) readDoubtful(ctx context.Context, classes []*tagClass) (byDigest bool, err error) {
+func (r *Comparer) readUnconfirmed(ctx context.Context, classes []*tagClass) (byChecksum bool, err error) {
 	if err := r.readClasses(ctx, r.sample(classes, (*tagClass).isUnknown)); err != nil {
 		return false, err
 	}
@@ -181,7 +181,7 @@ func (r *Comparer) readDoubtful(ctx context.Context, classes []*tagClass) (byDig
 }
 
 // isUnknown reports whether the content is known by nothing but perhaps the version tag.
-func (c *tagClass) isUnknown() bool { return c.digest == "" && !c.read }
+func (c *tagClass) isUnknown() bool { return c.checksum == "" && !c.read }
 
 func (c *tagClass) isUnread() bool { return !c.read }
 
@@ -253,13 +253,13 @@ func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err 
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		digest, err := inventory.DigestOfObjectBeside(ctx, r.source, s.Item.Object, h)
+		checksum, err := inventory.ChecksumOfObjectBeside(ctx, r.source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
 		r.watch.Progress(1, s.Size)
 		if err == nil {
-			c.digest = cmp.Or(c.digest, string(digest))
+			c.checksum = cmp.Or(c.checksum, string(checksum))
 			return hex.EncodeToString(h.Sum(nil)), nil
 		}
 		s.unreadable = !s.Owns // of the others, it is known what they are to share

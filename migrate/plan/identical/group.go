@@ -32,18 +32,18 @@ func BySize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []
 }
 
 // A Group is of objects that are gone and of new ones.
-type Group struct{ Gone, New []state.Candidate }
+type Group struct{ Deleted, New []state.Candidate }
 
 // ByContent returns a group for each content that objects which are gone and new ones have, in the
 // order of the new ones. The contents of these are given.
 func (g Group) ByContent(contents []string) (groups []Group) {
 	byContent := map[string]*Group{}
-	for _, c := range g.Gone {
-		content := string(c.Digest)
+	for _, c := range g.Deleted {
+		content := string(c.Checksum)
 		if byContent[content] == nil {
 			byContent[content] = &Group{}
 		}
-		byContent[content].Gone = append(byContent[content].Gone, c)
+		byContent[content].Deleted = append(byContent[content].Deleted, c)
 	}
 	var inOrder []*Group // so that the plan is always the same
 	for n, c := range g.New {
@@ -63,7 +63,7 @@ func (g Group) ByContent(contents []string) (groups []Group) {
 }
 
 // A Move is an object under its old key and its new one.
-type Move struct{ Gone, New state.Candidate }
+type Move struct{ Deleted, New state.Candidate }
 
 // Pair tells which of equal objects has become which: those whose keys differ in case only,
 // those whose keys end alike, the longer the better, and what is left on both sides if that is
@@ -71,14 +71,14 @@ type Move struct{ Gone, New state.Candidate }
 // have become.
 func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 	pairs, g = g.pairBy(func(key sources.Key) (string, bool) { return migrate.FoldName(string(key)), true })
-	for parts := mostParts(g); parts > 0 && len(g.Gone) > 0 && len(g.New) > 0; parts-- {
+	for parts := mostParts(g); parts > 0 && len(g.Deleted) > 0 && len(g.New) > 0; parts-- {
 		more, rest := g.pairBy(func(key sources.Key) (string, bool) { return endOf(string(key), parts) })
 		pairs, g = append(pairs, more...), rest
 	}
 	switch {
-	case len(g.Gone) == 1 && len(g.New) == 1:
-		return append(pairs, Move{g.Gone[0], g.New[0]}), nil
-	case len(g.Gone) > 0:
+	case len(g.Deleted) == 1 && len(g.New) == 1:
+		return append(pairs, Move{g.Deleted[0], g.New[0]}), nil
+	case len(g.Deleted) > 0:
 		return pairs, g.New
 	}
 	return pairs, nil
@@ -86,21 +86,21 @@ func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 
 // pairBy pairs those of which nobody else has the same sign, and gives the others.
 func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, rest Group) {
-	gone, new := bySign(g.Gone, sign), bySign(g.New, sign)
+	deleted, new := bySign(g.Deleted, sign), bySign(g.New, sign)
 	isPair := func(c state.Candidate) (s string, is bool) {
 		s, has := sign(c.Key)
-		return s, has && len(new[s]) == 1 && len(gone[s]) == 1
+		return s, has && len(new[s]) == 1 && len(deleted[s]) == 1
 	}
 	for _, c := range g.New {
 		if s, is := isPair(c); is {
-			pairs = append(pairs, Move{gone[s][0], c})
+			pairs = append(pairs, Move{deleted[s][0], c})
 		} else {
 			rest.New = append(rest.New, c)
 		}
 	}
-	for _, c := range g.Gone {
+	for _, c := range g.Deleted {
 		if _, is := isPair(c); !is {
-			rest.Gone = append(rest.Gone, c)
+			rest.Deleted = append(rest.Deleted, c)
 		}
 	}
 	return pairs, rest
@@ -108,7 +108,7 @@ func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, 
 
 // mostParts is how many names the longest of the keys has, folders included.
 func mostParts(g Group) (n int) {
-	for _, c := range slices.Concat(g.Gone, g.New) {
+	for _, c := range slices.Concat(g.Deleted, g.New) {
 		n = max(n, strings.Count(string(c.Key), "/")+1)
 	}
 	return n

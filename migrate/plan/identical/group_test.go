@@ -29,7 +29,7 @@ func keysOf(all []state.Candidate) string {
 
 // Case counts first, then the longest end that keys have in common, then that nothing else is left.
 func TestPair(t *testing.T) {
-	for _, tc := range []struct{ gone, new, pairs, ambiguous string }{
+	for _, tc := range []struct{ deleted, new, pairs, ambiguous string }{
 		{"a.jpg", "b.jpg", "a.jpg>b.jpg", ""},
 		{"a.jpg b.jpg", "x/B.jpg A.jpg", "a.jpg>A.jpg b.jpg>x/B.jpg", ""},
 		{"x/a.jpg y/a.jpg", "z/y/a.jpg z/x/a.jpg", "y/a.jpg>z/y/a.jpg x/a.jpg>z/x/a.jpg", ""},
@@ -38,23 +38,23 @@ func TestPair(t *testing.T) {
 		{"a.jpg", "x/a.jpg d.jpg", "a.jpg>x/a.jpg", ""},
 		{"x/e\u0301.jpg b.jpg", "\u00e9.jpg c.jpg d.jpg", "x/e\u0301.jpg>\u00e9.jpg", "c.jpg d.jpg"},
 	} {
-		pairs, ambiguous := Group{candidates(tc.gone), candidates(tc.new)}.Pair()
+		pairs, ambiguous := Group{candidates(tc.deleted), candidates(tc.new)}.Pair()
 		var got []string
 		for _, m := range pairs {
-			got = append(got, string(m.Gone.Key+">"+m.New.Key))
+			got = append(got, string(m.Deleted.Key+">"+m.New.Key))
 		}
 		if diff := cmp.Diff([]string{tc.pairs, tc.ambiguous}, []string{strings.Join(got, " "), keysOf(ambiguous)}); diff != "" {
-			t.Errorf("%s, %s:\n%s", tc.gone, tc.new, diff)
+			t.Errorf("%s, %s:\n%s", tc.deleted, tc.new, diff)
 		}
 	}
 }
 
 func TestByContent(t *testing.T) {
 	g := Group{candidates("a b c"), candidates("1 2 3 4")}
-	g.Gone[0].Digest, g.Gone[1].Digest, g.Gone[2].Digest = []byte("x"), []byte("y"), []byte("x")
+	g.Deleted[0].Checksum, g.Deleted[1].Checksum, g.Deleted[2].Checksum = []byte("x"), []byte("y"), []byte("x")
 	var got []string
 	for _, equal := range g.ByContent([]string{"y", "", "x", "y"}) {
-		got = append(got, keysOf(equal.Gone)+": "+keysOf(equal.New))
+		got = append(got, keysOf(equal.Deleted)+": "+keysOf(equal.New))
 	}
 	if diff := cmp.Diff([]string{"b: 1 4", "a c: 3"}, got); diff != "" {
 		t.Error(diff)

@@ -77,15 +77,15 @@ func New(o Options) *Placer {
 // category behind.
 func (p *Placer) Place(o sources.Object, found metadata.Found) (Spot, migrate.Reason) {
 	if o.Key.Check() != nil {
-		return Spot{}, migrate.ReasonKey
+		return Spot{}, migrate.ReasonInvalidKey
 	}
 	dir, name := sources.Key(migrate.NormalName(string(o.Key))).Split()
 	wish, notes, err := p.mapping.Place(collect.MappingObject(o, found), mapping.Place{Folder: dir, Name: name})
 	switch {
 	case err != nil:
-		return Spot{Place: migrate.Place{Folder: dir, Name: name}, Remark: err.Error()}, migrate.ReasonRules
+		return Spot{Place: migrate.Place{Folder: dir, Name: name}, Remark: err.Error()}, migrate.ReasonMappingError
 	case wish.Skip:
-		return Spot{Place: migrate.Place{Folder: dir, Name: name}}, migrate.ReasonRuledOut
+		return Spot{Place: migrate.Place{Folder: dir, Name: name}}, migrate.ReasonMappingRule
 	}
 	place, why := p.placeAs(o, dir, wish)
 	extended := why == "" && place.Name != wish.Name
@@ -109,11 +109,11 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 	place := migrate.Place{Category: category, Folder: folder, Name: name}
 	switch {
 	case utf8.RuneCountInString(base) > migrate.MaxName || longSegment(folder) || utf8.RuneCountInString(category) > len(migrate.NewPrefix)+migrate.MaxName:
-		return place, migrate.ReasonNameLong
+		return place, migrate.ReasonNameTooLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, migrate.ReasonTooLarge
 	case p.exposes(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
-		return place, migrate.ReasonPublic
+		return place, migrate.ReasonCategoryPublic
 	}
 	return place, ""
 }
@@ -141,10 +141,10 @@ func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, fo
 // unmatched is the reason for an object without a category. A user who wanted one
 // made must hear of it where that is not possible.
 func (p *Placer) unmatched() migrate.Reason {
-	if p.rules.Unmatched == "create" {
-		return migrate.ReasonNoCategory
+	if p.rules.Unsupported == "create" {
+		return migrate.ReasonNoCategoryPossible
 	}
-	return migrate.ReasonUnmatched
+	return migrate.ReasonUnsupportedType
 }
 
 func longSegment(folder string) bool {
@@ -247,7 +247,7 @@ func (p *Placer) named(name, extension string, private bool) (string, bool) {
 // the user wants that. One that is there and does not allow the extension is not changed,
 // but followed by one with a number.
 func (p *Placer) other(extension string) (string, bool) {
-	if p.rules.Unmatched != "create" {
+	if p.rules.Unsupported != "create" {
 		return "", false
 	}
 	if !migrate.ValidExtension(extension) {

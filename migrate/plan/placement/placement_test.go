@@ -32,16 +32,16 @@ func TestPlaceByExtension(t *testing.T) {
 		{"a.png", migrate.Place{Category: "1", Folder: "", Name: "a.png"}, ""},
 		{"x/a.pdf", migrate.Place{Category: "2", Folder: "x", Name: "a.pdf"}, ""},
 		{"e\u0301/e\u0301.jpg", migrate.Place{Category: "1", Folder: "\u00e9", Name: "\u00e9.jpg"}, ""},
-		{"a.odd", migrate.Place{Category: "", Folder: "", Name: "a.odd"}, migrate.ReasonUnmatched},
-		{"none", migrate.Place{Category: "", Folder: "", Name: "none"}, migrate.ReasonUnmatched},
-		{".jpg", migrate.Place{Category: "", Folder: "", Name: ".jpg"}, migrate.ReasonUnmatched},
-		{"a//b.jpg", migrate.Place{}, migrate.ReasonKey},
-		{"a/../b.jpg", migrate.Place{}, migrate.ReasonKey},
-		{"a\x00.jpg", migrate.Place{}, migrate.ReasonKey},
-		{"a\xff.jpg", migrate.Place{}, migrate.ReasonKey},
+		{"a.odd", migrate.Place{Category: "", Folder: "", Name: "a.odd"}, migrate.ReasonUnsupportedType},
+		{"none", migrate.Place{Category: "", Folder: "", Name: "none"}, migrate.ReasonUnsupportedType},
+		{".jpg", migrate.Place{Category: "", Folder: "", Name: ".jpg"}, migrate.ReasonUnsupportedType},
+		{"a//b.jpg", migrate.Place{}, migrate.ReasonInvalidKey},
+		{"a/../b.jpg", migrate.Place{}, migrate.ReasonInvalidKey},
+		{"a\x00.jpg", migrate.Place{}, migrate.ReasonInvalidKey},
+		{"a\xff.jpg", migrate.Place{}, migrate.ReasonInvalidKey},
 		{strings.Repeat("ä", 256) + ".jpg", migrate.Place{Category: "1", Folder: "", Name: strings.Repeat("ä", 256) + ".jpg"}, ""},
-		{strings.Repeat("ä", 257) + ".jpg", migrate.Place{Category: "1", Folder: "", Name: strings.Repeat("ä", 257) + ".jpg"}, migrate.ReasonNameLong},
-		{strings.Repeat("d", 257) + "/a.jpg", migrate.Place{Category: "1", Folder: strings.Repeat("d", 257), Name: "a.jpg"}, migrate.ReasonNameLong},
+		{strings.Repeat("ä", 257) + ".jpg", migrate.Place{Category: "1", Folder: "", Name: strings.Repeat("ä", 257) + ".jpg"}, migrate.ReasonNameTooLong},
+		{strings.Repeat("d", 257) + "/a.jpg", migrate.Place{Category: "1", Folder: strings.Repeat("d", 257), Name: "a.jpg"}, migrate.ReasonNameTooLong},
 		{strings.Repeat("d", 256) + "/a.jpg", migrate.Place{Category: "1", Folder: strings.Repeat("d", 256), Name: "a.jpg"}, ""},
 	} {
 		got, why := newTestPlacer(migrate.DefaultRules(), nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
@@ -80,7 +80,7 @@ func TestChoiceIsStable(t *testing.T) {
 // Once a category was made for an extension, another that came to allow it, as one that is
 // made for a folder does, draws nothing away from it.
 func TestChoiceOfNewCategoryIsStable(t *testing.T) {
-	r := migrate.Rules{CategoryBy: "folder", Unmatched: "create"}
+	r := migrate.Rules{CategoryBy: "folder", Unsupported: "create"}
 	first := newTestPlacer(r, nil)
 	for _, key := range []sources.Key{"a/a.odd", "b.odd"} {
 		place, _ := first.Place(sources.Object{Key: key}, nil)
@@ -106,7 +106,7 @@ func TestPlaceByFolderAndName(t *testing.T) {
 	byFolder, named := migrate.DefaultRules(), migrate.DefaultRules()
 	byFolder.CategoryBy, named.Category = "folder", "Images"
 	creating := byFolder
-	creating.Unmatched = "create"
+	creating.Unsupported = "create"
 	for _, tc := range []struct {
 		r    migrate.Rules
 		key  string
@@ -119,13 +119,13 @@ func TestPlaceByFolderAndName(t *testing.T) {
 		{byFolder, "images/a.jpg", migrate.Place{Category: "new:images", Folder: "", Name: "a.jpg"}, ""},
 		{byFolder, "New/x/a.odd", migrate.Place{Category: "new:New", Folder: "x", Name: "a.odd"}, ""},
 		{byFolder, "top.jpg", migrate.Place{Category: "1", Folder: "", Name: "top.jpg"}, ""},
-		{byFolder, "Images/a.odd", migrate.Place{Category: "", Folder: "Images", Name: "a.odd"}, migrate.ReasonUnmatched},
-		{byFolder, "New/none", migrate.Place{Category: "", Folder: "New", Name: "none"}, migrate.ReasonUnmatched},
-		{byFolder, strings.Repeat("n", 257) + "/a.jpg", migrate.Place{Category: "new:" + strings.Repeat("n", 257), Folder: "", Name: "a.jpg"}, migrate.ReasonNameLong},
+		{byFolder, "Images/a.odd", migrate.Place{Category: "", Folder: "Images", Name: "a.odd"}, migrate.ReasonUnsupportedType},
+		{byFolder, "New/none", migrate.Place{Category: "", Folder: "New", Name: "none"}, migrate.ReasonUnsupportedType},
+		{byFolder, strings.Repeat("n", 257) + "/a.jpg", migrate.Place{Category: "new:" + strings.Repeat("n", 257), Folder: "", Name: "a.jpg"}, migrate.ReasonNameTooLong},
 		{creating, "Images/x/a.odd", migrate.Place{Category: "new:Other files", Folder: "x", Name: "a.odd"}, ""},
-		{creating, "Images/a.not fit", migrate.Place{Category: "", Folder: "Images", Name: "a.not fit"}, migrate.ReasonNoCategory},
+		{creating, "Images/a.not fit", migrate.Place{Category: "", Folder: "Images", Name: "a.not fit"}, migrate.ReasonNoCategoryPossible},
 		{named, "dir/a.jpg", migrate.Place{Category: "1", Folder: "dir", Name: "a.jpg"}, ""},
-		{named, "dir/a.odd", migrate.Place{Category: "", Folder: "dir", Name: "a.odd"}, migrate.ReasonUnmatched},
+		{named, "dir/a.odd", migrate.Place{Category: "", Folder: "dir", Name: "a.odd"}, migrate.ReasonUnsupportedType},
 	} {
 		got, why := newTestPlacer(tc.r, nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Place != tc.want || why != tc.why {
@@ -140,7 +140,7 @@ func TestPlaceInFallbackCategory(t *testing.T) {
 	there := []assets.Category{category("1", "Images", "jpg"), category("2", "Files", "zip", "bin"), category("3", "Rest", "abc")}
 	in := func(name string) migrate.Rules {
 		r := migrate.DefaultRules()
-		r.Unmatched, r.FallbackCategory = "create", name
+		r.Unsupported, r.FallbackCategory = "create", name
 		return r
 	}
 	byFolder, named := in("New"), in("Files")
@@ -163,7 +163,7 @@ func TestPlaceInFallbackCategory(t *testing.T) {
 		{byFolder, "Images/x/README", migrate.Place{Category: "new:New", Folder: "Images/x", Name: "README.bin"}, ""},
 		{named, "x/README", migrate.Place{Category: "2", Folder: "x", Name: "README.bin"}, ""},
 		{in("New"), strings.Repeat("n", 256), migrate.Place{Category: "new:New", Folder: "", Name: strings.Repeat("n", 256) + ".bin"}, ""},
-		{in("New"), strings.Repeat("n", 257), migrate.Place{Category: "new:New", Folder: "", Name: strings.Repeat("n", 257) + ".bin"}, migrate.ReasonNameLong},
+		{in("New"), strings.Repeat("n", 257), migrate.Place{Category: "new:New", Folder: "", Name: strings.Repeat("n", 257) + ".bin"}, migrate.ReasonNameTooLong},
 	} {
 		got, why := newTestPlacer(tc.r, nil, there...).Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Place != tc.want || why != tc.why || got.Extended != (why == "" && got.Name != tc.key[strings.LastIndex(tc.key, "/")+1:]) {
@@ -174,7 +174,7 @@ func TestPlaceInFallbackCategory(t *testing.T) {
 
 func TestOtherFilesOverflow(t *testing.T) {
 	r := migrate.DefaultRules()
-	r.Unmatched = "create"
+	r.Unsupported = "create"
 	p := newTestPlacer(r, nil)
 	for n := range 250 {
 		place, why := p.Place(sources.Object{Key: sources.Key(fmt.Sprintf("a.e%d", n))}, nil)
@@ -207,7 +207,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add("a/b.jpg", "folder", "create")
 	f.Add("e\u0301/x.verylongextension", "extension", "stop")
 	f.Fuzz(func(t *testing.T, key, by, unmatched string) {
-		p := newTestPlacer(migrate.Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg"))
+		p := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unmatched}, nil, category("1", "Images", "jpg"))
 		place, why := p.Place(sources.Object{Key: sources.Key(key)}, nil)
 		if why != "" {
 			return
@@ -221,7 +221,7 @@ func FuzzPlace(f *testing.F) {
 				t.Errorf("place(%q) wants %+v", key, c)
 			}
 		}
-		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg")).Place(sources.Object{Key: sources.Key(key)}, nil)
+		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unmatched}, nil, category("1", "Images", "jpg")).Place(sources.Object{Key: sources.Key(key)}, nil)
 		if again != place {
 			t.Errorf("place(%q) is %+v or %+v", key, place, again)
 		}

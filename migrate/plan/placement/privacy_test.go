@@ -23,7 +23,7 @@ func TestPrivacy(t *testing.T) {
 	private.Private = true
 	all := category("3", "All", "jpg", "png", "odd")
 	byFolder, byExtension, named := migrate.DefaultRules(), migrate.DefaultRules(), migrate.DefaultRules()
-	byFolder.CategoryBy, byFolder.Unmatched, named.Category = "folder", "create", "New"
+	byFolder.CategoryBy, byFolder.Unsupported, named.Category = "folder", "create", "New"
 	for _, tc := range []struct {
 		r      migrate.Rules
 		key    string
@@ -35,13 +35,13 @@ func TestPrivacy(t *testing.T) {
 		{byFolder, "Secret (2)/a.jpg", "new:Secret (2)", "", []migrate.NewCategory{{Name: "Secret (2)", Extensions: []string{"jpg"}}}},
 		{byFolder, "Open/a.odd", "new:Open", "", []migrate.NewCategory{{Name: "Open", Extensions: []string{"jpg", "odd"}}}},
 		{byFolder, "cafe\u0301/a.jpg", "new:caf\u00e9", "", []migrate.NewCategory{{Name: "caf\u00e9", Extensions: []string{"jpg"}, Private: true}}},
-		{byFolder, "Secret/a.odd", "new:Other files", migrate.ReasonPublic, nil},
+		{byFolder, "Secret/a.odd", "new:Other files", migrate.ReasonCategoryPublic, nil},
 		{byExtension, "Open/a.jpg", "1", "", nil},
-		{byExtension, "Secret/a.jpg", "1", migrate.ReasonPublic, nil},
+		{byExtension, "Secret/a.jpg", "1", migrate.ReasonCategoryPublic, nil},
 		{byExtension, "Secret/a.png", "2", "", nil},
 		{byExtension, "elsewhere/a.jpg", "1", "", nil},
 		{named, "Open/a.jpg", "new:New", "", []migrate.NewCategory{{Name: "New", Extensions: []string{"jpg"}}}},
-		{named, "Secret/a.jpg", "new:New", migrate.ReasonPublic, nil},
+		{named, "Secret/a.jpg", "new:New", migrate.ReasonCategoryPublic, nil},
 	} {
 		p := newTestPlacer(tc.r, nil, public, private, all)
 		p.kept = kept
@@ -76,7 +76,7 @@ func TestFullCategory(t *testing.T) {
 	r.CategoryBy = "folder"
 	p := newTestPlacer(r, nil)
 	p.kept = kept{full}
-	for key, want := range map[string]migrate.Reason{"Full/a.e1": "", "Full/a.jpg": migrate.ReasonUnmatched} {
+	for key, want := range map[string]migrate.Reason{"Full/a.e1": "", "Full/a.jpg": migrate.ReasonUnsupportedType} {
 		if _, why := p.Place(sources.Object{Key: sources.Key(key)}, nil); why != want {
 			t.Errorf("%s: %q, want %q", key, why, want)
 		}

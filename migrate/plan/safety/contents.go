@@ -23,7 +23,7 @@ const (
 
 // CheckContents fails if what is to take the place of assets is, for the most part, not what
 // its name says: so looks a disk that somebody has encrypted. Of the planned items, replaced are such.
-func (g Guards) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
+func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
 	if replaced < fewestJudged || replaced <= g.AcceptChanges {
 		return nil
 	}
@@ -53,8 +53,8 @@ func (g Guards) CheckContents(ctx context.Context, s sources.Source, replaced in
 	if judged < fewestJudged || odd*2 <= judged {
 		return nil
 	}
-	return &migrate.GuardError{
-		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.GuardLooksEncrypted),
+	return &migrate.SafetyCheckError{
+		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.CheckLooksEncrypted),
 		NextStep: "open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
 	}
 }

@@ -9,36 +9,36 @@ import (
 	"assetferry/state"
 )
 
-// Doubts are what is at the source and cannot be taken for now: any of it may be an object that
+// Unconfirmed are what is at the source and cannot be taken for now: any of it may be an object that
 // is gone, under another key.
-type Doubts struct {
-	journal *state.Store
-	run     state.Run
-	oldest  time.Time // what happened before does not matter
-	sizes   map[int64]bool
+type Unconfirmed struct {
+	store  *state.Store
+	run    state.Run
+	oldest time.Time // what happened before does not matter
+	sizes  map[int64]bool
 
 	before []state.Run   // the newest first
 	page   []sources.Key // of unknown size
 	since  time.Time     // every listing since then has had all of unknown size; zero if there is nothing
 }
 
-// NewDoubts returns no doubts yet of a run. About what was missed first before a time they are not
+// NewUnconfirmed returns no doubts yet of a run. About what was missed first before a time they are not
 // asked.
-func NewDoubts(journal *state.Store, run state.Run, oldest time.Time) *Doubts {
-	return &Doubts{journal: journal, run: run, oldest: oldest, sizes: map[int64]bool{}}
+func NewUnconfirmed(store *state.Store, run state.Run, oldest time.Time) *Unconfirmed {
+	return &Unconfirmed{store: store, run: run, oldest: oldest, sizes: map[int64]bool{}}
 }
 
-// Has reports whether an object may be in doubt by its size, or by when it was missed first: what
+// Has reports whether an object may be unconfirmed by its size, or by when it was missed first: what
 // could not be looked into before that is not where it went.
-func (d *Doubts) Has(size int64, missed time.Time) bool {
+func (d *Unconfirmed) Has(size int64, missed time.Time) bool {
 	return d.sizes[size] || !d.since.IsZero() && !missed.After(d.since)
 }
 
 // AddSize adds an object of a known size.
-func (d *Doubts) AddSize(size int64) { d.sizes[size] = true }
+func (d *Unconfirmed) AddSize(size int64) { d.sizes[size] = true }
 
 // AddUnsized adds what has no known size. Has knows of it after Flush.
-func (d *Doubts) AddUnsized(ctx context.Context, key sources.Key) error {
+func (d *Unconfirmed) AddUnsized(ctx context.Context, key sources.Key) error {
 	if d.page = append(d.page, key); len(d.page) < state.PageSize {
 		return nil
 	}
@@ -49,12 +49,12 @@ func (d *Doubts) AddUnsized(ctx context.Context, key sources.Key) error {
 const manyRuns = 1000
 
 // Flush finds since when there is what was added without a size.
-func (d *Doubts) Flush(ctx context.Context) (err error) {
+func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 	if len(d.page) == 0 {
 		return nil
 	}
 	if d.before == nil {
-		if d.before, err = d.journal.FinishedBefore(ctx, d.run, manyRuns); err != nil {
+		if d.before, err = d.store.FinishedBefore(ctx, d.run, manyRuns); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (d *Doubts) Flush(ctx context.Context) (err error) {
 
 // pageSince gives the time since which every listing has had all of the page. Only finished runs
 // count that noted what is gone: all else they found, beside it.
-func (d *Doubts) pageSince(ctx context.Context) (since time.Time, err error) {
+func (d *Unconfirmed) pageSince(ctx context.Context) (since time.Time, err error) {
 	since = d.run.ListedAt
 	for _, r := range d.before {
 		if since.Before(d.oldest) {
@@ -81,7 +81,7 @@ func (d *Doubts) pageSince(ctx context.Context) (since time.Time, err error) {
 		if !rules.FollowsDeletions() {
 			continue
 		}
-		if met, err := d.journal.MetUnsized(ctx, r.Num, d.page); err != nil || !met {
+		if met, err := d.store.MetUnsized(ctx, r.Num, d.page); err != nil || !met {
 			return since, err
 		}
 		since = r.ListedAt

@@ -14,10 +14,10 @@ import (
 	"assetferry/state"
 )
 
-// Guards are limits to what a sync may do to assets that are there already, and what the
+// SafetyChecks are limits to what a sync may do to assets that are there already, and what the
 // user consents to beyond them. A source in trouble looks like one in which a lot was done,
 // so nothing here is waived by answering yes to everything.
-type Guards struct {
+type SafetyChecks struct {
 	Sentinel          sources.Key // must be listed; empty: none
 	MaxDelete         int64       // the most assets that may be trashed
 	MaxDeletePercent  float64     // the same, of the objects that are known
@@ -28,9 +28,9 @@ type Guards struct {
 	AcceptRules       bool        // other rules than those of the last sync are meant
 }
 
-// DefaultGuards are the guards where the user says nothing.
-func DefaultGuards() Guards {
-	return Guards{MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20}
+// DefaultChecks are the safety checks where the user says nothing.
+func DefaultChecks() SafetyChecks {
+	return SafetyChecks{MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20}
 }
 
 const (
@@ -42,9 +42,9 @@ const (
 )
 
 // MissingSentinel returns the failed check of a source whose sentinel was not listed.
-func (g Guards) MissingSentinel() *migrate.GuardError {
-	return &migrate.GuardError{
-		What:     fmt.Sprintf("the source has no %s, %s; nothing was sent", g.Sentinel, migrate.GuardSentinelGone),
+func (g SafetyChecks) MissingSentinel() *migrate.SafetyCheckError {
+	return &migrate.SafetyCheckError{
+		What:     fmt.Sprintf("the source has no %s, %s; nothing was sent", g.Sentinel, migrate.CheckSentinelMissing),
 		NextStep: "see that the disk or share is mounted and whole; put the sentinel back, or name another one",
 	}
 }
@@ -52,11 +52,11 @@ func (g Guards) MissingSentinel() *migrate.GuardError {
 // CheckRules fails if the rules are not those of the last sync and nobody said that they are
 // meant: what a rule leaves out, or puts elsewhere, is a change to all of the library. Who
 // had a run carried out has said so, and need not again when it is gone on with.
-func (g Guards) CheckRules(ctx context.Context, journal *state.Store, run state.Run, rules migrate.Rules) error {
+func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
 	}
-	last, err := journal.LastFinished(ctx, run.Pair.ID, migrate.SyncCommand)
+	last, err := store.LastFinished(ctx, run.Pair.ID, migrate.SyncCommand)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	} else if err != nil {
@@ -70,34 +70,34 @@ func (g Guards) CheckRules(ctx context.Context, journal *state.Store, run state.
 	if len(changed) == 0 {
 		return nil
 	}
-	return &migrate.GuardError{
-		What:     fmt.Sprintf("%s, run %s: %s; nothing was sent", migrate.GuardRulesChanged, last.ID, strings.Join(changed, "; ")),
+	return &migrate.SafetyCheckError{
+		What:     fmt.Sprintf("%s, run %s: %s; nothing was sent", migrate.CheckRulesChanged, last.ID, strings.Join(changed, "; ")),
 		NextStep: "look at what they do with {dry_run}, then run it once with {accept_rules}",
 	}
 }
 
 // CheckChanges fails if more of the known objects would be changed than may be.
-func (g Guards) CheckChanges(changes, known int64) error {
+func (g SafetyChecks) CheckChanges(changes, known int64) error {
 	few := changes <= fewChanges && changes <= g.MaxChanges
 	if few || changes <= g.AcceptChanges || changes <= g.MaxChanges && within(changes, known, g.MaxChangesPercent) {
 		return nil
 	}
-	return &migrate.GuardError{
+	return &migrate.SafetyCheckError{
 		What: fmt.Sprintf(flagname.InText("%s %s, of %s: at most %s and %g %% may be ({max_changes}, {max_changes_percent}); nothing was sent"),
-			counted(changes, "asset"), migrate.GuardManyChanges, counted(known, "known object"), migrate.Grouped(g.MaxChanges), g.MaxChangesPercent),
+			counted(changes, "asset"), migrate.CheckManyChanges, counted(known, "known object"), migrate.Grouped(g.MaxChanges), g.MaxChangesPercent),
 		NextStep: fmt.Sprintf("see that the source is what it should be, look at the plan with {dry_run}, then {accept_changes} %d", changes),
 	}
 }
 
 // TooManyDeletes returns why more assets of the known objects are due than may be trashed, or "" if
 // they are not.
-func (g Guards) TooManyDeletes(due, known int64) (why string) {
+func (g SafetyChecks) TooManyDeletes(due, known int64) (why string) {
 	few := due <= fewDeletes && 2*due <= known && g.MaxDeletePercent > 0
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known, g.MaxDeletePercent)) {
 		return ""
 	}
 	return fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), migrate.GuardManyDeletes, counted(known, "known object"), migrate.Grouped(g.MaxDelete), g.MaxDeletePercent)
+		counted(due, "asset"), migrate.CheckManyDeletes, counted(known, "known object"), migrate.Grouped(g.MaxDelete), g.MaxDeletePercent)
 }
 
 // within reports whether so many are at most a part of all, in percent.

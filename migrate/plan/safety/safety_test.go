@@ -5,7 +5,7 @@ import "testing"
 func TestTooManyDeletes(t *testing.T) {
 	for _, tc := range []struct {
 		due, known int64
-		change     func(*Guards)
+		change     func(*SafetyChecks)
 		want       string
 	}{
 		{5, 10, nil, ""}, // few, and as many are left
@@ -13,10 +13,10 @@ func TestTooManyDeletes(t *testing.T) {
 		{6, 600, nil, ""},
 		{6, 599, nil, "6 assets would be trashed because their objects are gone, of 599 known objects: at most 500 and 1 % may be; none was"},
 		{501, 1_000_000, nil, "501 assets would be trashed because their objects are gone, of 1,000,000 known objects: at most 500 and 1 % may be; none was"},
-		{501, 501, func(g *Guards) { g.AcceptDeletes = 501 }, ""},
-		{1, 10, func(g *Guards) { g.MaxDeletePercent = 0 }, "1 asset would be trashed because their objects are gone, of 10 known objects: at most 500 and 0 % may be; none was"},
+		{501, 501, func(g *SafetyChecks) { g.AcceptDeletes = 501 }, ""},
+		{1, 10, func(g *SafetyChecks) { g.MaxDeletePercent = 0 }, "1 asset would be trashed because their objects are gone, of 10 known objects: at most 500 and 0 % may be; none was"},
 	} {
-		g := DefaultGuards()
+		g := DefaultChecks()
 		if tc.change != nil {
 			tc.change(&g)
 		}
@@ -29,17 +29,17 @@ func TestTooManyDeletes(t *testing.T) {
 func TestCheckChanges(t *testing.T) {
 	for _, tc := range []struct {
 		changes, known int64
-		change         func(*Guards)
+		change         func(*SafetyChecks)
 		fails          bool
 	}{
 		{20, 20, nil, false}, // few
 		{21, 104, nil, true},
 		{21, 105, nil, false},
 		{1001, 1_000_000, nil, true},
-		{1001, 1001, func(g *Guards) { g.AcceptChanges = 1001 }, false},
-		{1, 100, func(g *Guards) { g.MaxChanges = 0 }, true},
+		{1001, 1001, func(g *SafetyChecks) { g.AcceptChanges = 1001 }, false},
+		{1, 100, func(g *SafetyChecks) { g.MaxChanges = 0 }, true},
 	} {
-		g := DefaultGuards()
+		g := DefaultChecks()
 		if tc.change != nil {
 			tc.change(&g)
 		}

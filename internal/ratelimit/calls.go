@@ -1,0 +1,145 @@
+package ratelimit
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assetferry/internal/retry"
+)
+
+// A RequestLimit is how many requests may be made within a time. The zero RequestLimit
+// allows any number.
+type RequestLimit struct {
+	Calls  int64
+	Window time.Duration // an hour or a day
+}
+
+// ParseRequestLimit reads a limit such as 5000/h or 20000/d.
+func ParseRequestLimit(text string) (RequestLimit, error) {
+	count, unit, _ := strings.Cut(text, "/")
+	window, ok := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour}[unit]
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || !ok || n < 1 || n > math.MaxInt32 {
+		return RequestLimit{}, fmt.Errorf("%q is not a number of requests an hour or a day, such as 5000/h or 20000/d", text)
+	}
+	return RequestLimit{n, window}, nil
+}
+
+// String is the limit as ParseRequestLimit reads it.
+func (l RequestLimit) String() string {
+	unit := "h"
+	if l.Window == 24*time.Hour {
+		unit = "d"
+	}
+	return fmt.Sprintf("%d/%s", l.Calls, unit)
+}
+
+// Calls is a budget of requests: so many within any hour or day, counted by the
+// minute. A nil budget never ends.
+type Calls struct {
+	limit RequestLimit
+	now   func() time.Time
+
+	mu      sync.Mutex
+	made    map[int64]int64 // by minute since 1970
+	total   int64           // of made
+	minute  int64           // the last one in which some were made
+	unsaved map[int64]int64 // those that nobody was told of yet
+}
+
+// NewRequests makes a budget, nil if there is no limit.
+func NewRequests(limit RequestLimit, now func() time.Time) *Calls {
+	if limit.Calls == 0 {
+		return nil
+	}
+	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: map[int64]int64{}}
+}
+
+// Since is from when on requests count.
+func (c *Calls) Since() time.Time { return c.now().Add(-c.limit.Window) }
+
+// Load adds what was used before, by minute since 1970.
+func (c *Calls) Load(made map[int64]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for minute, n := range made {
+		c.made[minute] += n
+		c.total += n
+	}
+}
+
+// TakeCounts gives the requests since the last call of it, by minute since 1970.
+func (c *Calls) TakeCounts() map[int64]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := c.unsaved
+	c.unsaved = map[int64]int64{}
+	return counts
+}
+
+// take counts a request, or says that there must not be one.
+func (c *Calls) take() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	minute := c.now().Unix() / 60
+	if minute != c.minute || c.total >= c.limit.Calls {
+		c.forget(minute)
+	}
+	if c.total >= c.limit.Calls {
+		return &RequestLimitError{Limit: c.limit, Free: c.free()}
+	}
+	c.minute = minute
+	c.made[minute]++
+	c.unsaved[minute]++
+	c.total++
+	return nil
+}
+
+// forget drops what is too long ago to count. A minute counts as a whole until all
+// of it is too long ago.
+func (c *Calls) forget(minute int64) {
+	first := minute - int64(c.limit.Window/time.Minute)
+	for m, n := range c.made {
+		if m < first {
+			delete(c.made, m)
+			c.total -= n
+		}
+	}
+}
+
+// free is when the oldest minute does not count any more.
+func (c *Calls) free() time.Time {
+	oldest := slices.Min(slices.Collect(maps.Keys(c.made)))
+	return time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
+}
+
+// A RequestLimitError says that all requests that were allowed have been made.
+type RequestLimitError struct {
+	Limit RequestLimit
+	Free  time.Time // when some may be made again
+}
+
+func (e *RequestLimitError) Error() string {
+	return fmt.Sprintf("all %s requests are used up", e.Limit)
+}
+
+// Class is fatal: nothing else can be done in this run.
+func (e *RequestLimitError) Class() retry.Class { return retry.Fatal }
+
+// Hint is the next step.
+func (e *RequestLimitError) Hint() string {
+	layout, free := "15:04", e.Free.Local()
+	if free.YearDay() != time.Now().YearDay() {
+		layout = "2006-01-02 15:04"
+	}
+	return "run the same command again from " + free.Format(layout) + " on; it goes on where it stopped"
+}

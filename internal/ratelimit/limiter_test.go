@@ -1,0 +1,541 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/internal/test/seedtest"
+)
+
+// A service refuses some requests, by the time they arrive at.
+type service interface{ refuses(now time.Time) bool }
+
+// A bucket holds as many tokens as one second gives and starts full.
+type bucket struct {
+	perSecond, tokens float64
+	filled            time.Time
+}
+
+func (b *bucket) refuses(now time.Time) bool {
+	if b.filled.IsZero() {
+		b.tokens = b.perSecond
+	} else {
+		b.tokens = min(b.perSecond, b.tokens+now.Sub(b.filled).Seconds()*b.perSecond)
+	}
+	b.filled = now
+	if b.tokens < 1 {
+		return true
+	}
+	b.tokens--
+	return false
+}
+
+// moody refuses a share of the requests, whatever their rate.
+type moody struct {
+	dice  *rand.Rand
+	share float64
+}
+
+func (m *moody) refuses(time.Time) bool { return m.dice.Float64() < m.share }
+
+type fine struct{}
+
+func (fine) refuses(time.Time) bool { return false }
+
+// A traffic is what came of a number of calls.
+type traffic struct {
+	calls, refused int
+	took           time.Duration
+}
+
+func (f traffic) goodput() float64 { return float64(f.calls-f.refused) / f.took.Seconds() }
+func (f traffic) share() float64   { return float64(f.refused) / float64(f.calls) }
+
+// drive has sixteen workers make calls until so many are accepted, each taking 2 ms. No
+// two workers take quite as long: what happens at the same moment happens in any order,
+// and a rate that is found out is another one for each.
+func drive(l *Limiter, s service, accepted int64) traffic {
+	var mu sync.Mutex
+	var left, calls, refused atomic.Int64
+	left.Store(accepted)
+	start := time.Now()
+	var workers sync.WaitGroup
+	for n := range 16 {
+		own := time.Duration(n) * 1009 * time.Nanosecond
+		workers.Go(func() {
+			time.Sleep(own)
+			for left.Add(-1) >= 0 {
+				for {
+					t, err := l.Begin(background)
+					if err != nil {
+						panic(err)
+					}
+					calls.Add(1)
+					time.Sleep(time.Millisecond + own)
+					mu.Lock()
+					no := s.refuses(time.Now())
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+					t.End(Outcome{Refused: no})
+					if !no {
+						break
+					}
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return traffic{int(calls.Load()), int(refused.Load()), time.Since(start)}
+}
+
+// A service that counts gets what it allows, and has little to refuse.
+func TestRateOfACountingService(t *testing.T) {
+	for _, perSecond := range []float64{20, 50, 100, 400, 1000} {
+		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := drive(New(Options{Max: 16}), &bucket{perSecond: perSecond}, 2000)
+				t.Logf("limit %v/s: %d calls, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
+				if f.goodput() < 0.85*perSecond {
+					t.Errorf("limit %v/s: goodput %.1f/s", perSecond, f.goodput())
+				}
+				if f.share() > 0.05 {
+					t.Errorf("limit %v/s: %.1f %% of the calls are refused", perSecond, 100*f.share())
+				}
+			})
+		})
+	}
+}
+
+// Refusals that have nothing to do with the rate cost little more than themselves,
+// also in the long run.
+func TestRateOfAMoodyService(t *testing.T) {
+	seed := seedtest.Seed(t)
+	synctest.Test(t, func(t *testing.T) {
+		for _, calls := range []int64{2000, 100_000} {
+			well := drive(New(Options{Max: 16}), fine{}, calls)
+			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
+			pauses := time.Duration(f.refused) * 4 * firstPause
+			const findingOut = 12 * time.Second // what is refused anyway, at a low rate; mostly 2 s, but dice are dice
+			t.Logf("%d calls, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
+			if f.took > 8*well.took+pauses+findingOut {
+				t.Errorf("took %v, without refusals %v", f.took, well.took)
+			}
+		}
+	})
+}
+
+// A service whose limit falls, or that begins to count, is a moody one at first
+// sight. That is not for long.
+func TestRateOfAServiceThatChanges(t *testing.T) {
+	before := map[string]service{
+		"counts more": &bucket{perSecond: 100},
+		"is moody":    &moody{rand.New(rand.NewPCG(1, 2)), 0.1},
+		"is fine":     fine{},
+	}
+	for name, was := range before {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const perSecond = 50
+				l := New(Options{Max: 16})
+				drive(l, was, 5000)
+				now := &bucket{perSecond: perSecond}
+				drive(l, now, int64(perSecond*(recheck+10*time.Second).Seconds()))
+				f := drive(l, now, 2000)
+				t.Logf("%d calls, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
+				if f.goodput() < 0.85*perSecond || f.share() > 0.05 {
+					t.Errorf("%.1f %% of the calls are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
+				}
+			})
+		})
+	}
+}
+
+// However long a rate does not matter, it does not get out of sight.
+func TestRateStaysNearWhatIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 1})
+		drive(l, &bucket{perSecond: 100}, 500)
+		f := drive(l, fine{}, 100_000)
+		if most := 2 * headroom * f.goodput(); l.rate.limit > most {
+			t.Errorf("the rate is %v/s, want no more than %v/s", l.rate.limit, most)
+		}
+		if f.goodput() < 400 {
+			t.Errorf("goodput %v/s: the service refuses nothing any more", f.goodput())
+		}
+	})
+}
+
+var background = context.Background()
+
+// begin begins so many requests at once, and reports how many of them may.
+func begin(t *testing.T, l *Limiter, n int) (tickets []Ticket) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(background)
+	got := make(chan Ticket, n)
+	for range n {
+		go func() {
+			if ticket, err := l.Begin(ctx); err == nil {
+				got <- ticket
+			}
+		}()
+	}
+	synctest.Wait()
+	cancel()
+	synctest.Wait()
+	for range len(got) {
+		tickets = append(tickets, <-got)
+	}
+	return tickets
+}
+
+func end(tickets []Ticket, o Outcome) {
+	for _, t := range tickets {
+		t.End(o)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 18})
+		sizes := []int{}
+		for range 6 {
+			tickets := begin(t, l, 20)
+			sizes = append(sizes, len(tickets))
+			end(tickets, Outcome{})
+		}
+		if want := []int{4, 8, 16, 18, 18, 18}; !slices.Equal(sizes, want) {
+			t.Errorf("requests at once, round by round: %v, want %v", sizes, want)
+		}
+		tickets := begin(t, l, 20)
+		end(tickets, Outcome{Refused: true}) // all of one round count once
+		time.Sleep(time.Second)
+		sizes = nil
+		for range 4 {
+			tickets := begin(t, l, 20)
+			sizes = append(sizes, len(tickets))
+			end(tickets, Outcome{})
+		}
+		if want := []int{9, 9, 10, 11}; !slices.Equal(sizes, want) {
+			t.Errorf("requests at once after refusals, round by round: %v, want half of 18 and then %v", sizes, want)
+		}
+	})
+}
+
+// Refusals in a row make the pauses longer, a good answer makes them short again.
+func TestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		l := New(Options{Max: 4, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		wait := func() time.Duration {
+			start := time.Now()
+			ticket, err := l.Begin(background)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket.End(Outcome{Refused: true})
+			return time.Since(start)
+		}
+		var waits []time.Duration
+		for range 12 {
+			waits = append(waits, wait())
+		}
+		for n, want := range []time.Duration{0, startPause, 2 * startPause, 4 * startPause} {
+			if waits[n] != want {
+				t.Errorf("wait %d: %v, want %v", n, waits[n], want)
+			}
+		}
+		if waits[11] != maxPause || len(told) != 12 {
+			t.Errorf("the last wait is %v, told of %d", waits[11], len(told))
+		}
+		ticket, err := l.Begin(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket.End(Outcome{})
+		if w := wait(); w != 0 {
+			t.Errorf("after a good answer: %v", w)
+		}
+		if w := wait(); w > startPause {
+			t.Errorf("and then: %v", w)
+		}
+	})
+}
+
+// All wait as long as the service asks one of them to, and the answers to what was
+// under way do not add to that.
+func TestRetryAfterIsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 16})
+		tickets := begin(t, l, 4)
+		tickets[0].End(Outcome{Refused: true, RetryAfter: 30 * time.Second})
+		for _, ticket := range tickets[1:] {
+			ticket.End(Outcome{Refused: true})
+		}
+		start := time.Now()
+		if _, err := l.Begin(background); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("waited %v, want 30s", took)
+		}
+	})
+}
+
+// How long no request began because of refusals is counted once, however many wait, and what
+// they wait for otherwise is not.
+func TestThrottling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 2, Start: 2})
+		tickets := begin(t, l, 2)
+		var waiting sync.WaitGroup
+		for range 3 {
+			waiting.Go(func() {
+				ticket, err := l.Begin(background)
+				if err != nil {
+					t.Error(err)
+				}
+				ticket.End(Outcome{})
+			})
+		}
+		time.Sleep(time.Minute) // for others to end
+		tickets[0].End(Outcome{Refused: true, RetryAfter: 30 * time.Second})
+		tickets[1].End(Outcome{Refused: true, RetryAfter: 20 * time.Second})
+		waiting.Wait()
+		if got := l.Throttling(); got.Refused != 2 || got.Held < 30*time.Second || got.Held > 31*time.Second {
+			t.Errorf("got %+v, want 2 refusals and 30s", got)
+		}
+
+		held := l.Throttling().Held
+		begin(t, l, 1)[0].End(Outcome{Refused: true, RetryAfter: time.Hour})
+		time.Sleep(time.Minute)
+		if got := l.Throttling().Held - held; got != time.Minute {
+			t.Errorf("after a minute: held %v more", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := l.Throttling().Held - held; got != time.Hour {
+			t.Errorf("after two hours: held %v more, want what was asked for", got)
+		}
+	})
+}
+
+// A service that does not answer any more is not asked all the time.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 4})
+		start := time.Now()
+		for range 20 {
+			ticket, err := l.Begin(background)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket.End(Outcome{Silent: true})
+		}
+		if took := time.Since(start); took < 30*time.Second || took > 2*time.Minute {
+			t.Errorf("twenty in a row took %v", took)
+		}
+	})
+}
+
+// What ends for reasons of our own is no good answer: it does not make a row of
+// refusals end, and it is no goodput.
+func TestUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		l := New(Options{Max: 1, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		for range 4 {
+			for _, o := range []Outcome{{Refused: true}, {Unknown: true}} {
+				end(one(t, l), o)
+			}
+		}
+		if want := []time.Duration{startPause, 2 * startPause, 4 * startPause, 8 * startPause}; !slices.Equal(told, want) {
+			t.Errorf("pauses %v, want %v", told, want)
+		}
+		if l.rate.count != 0 || l.busy != 0 {
+			t.Errorf("%v counted as good, %d still busy", l.rate.count, l.busy)
+		}
+	})
+}
+
+// one waits until one request may begin.
+func one(t *testing.T, l *Limiter) []Ticket {
+	t.Helper()
+	ticket, err := l.Begin(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []Ticket{ticket}
+}
+
+// What was under way when a pause began does not make it longer.
+func TestPauseIsForARound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		l := New(Options{Max: 8, Start: 8, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		tickets := begin(t, l, 8)
+		end(tickets[:3], Outcome{Refused: true})
+		end(tickets[3:4], Outcome{})
+		end(tickets[4:], Outcome{Refused: true})
+		if want := []time.Duration{startPause}; !slices.Equal(told, want) {
+			t.Errorf("pauses %v, want %v", told, want)
+		}
+	})
+}
+
+// Who waits longest is next, also past those who come and find it free.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 1})
+		first := one(t, l)
+		var order []int
+		for n := range 10 {
+			go func() {
+				ticket, err := l.Begin(background)
+				if err != nil {
+					t.Error(err)
+				}
+				order = append(order, n)
+				ticket.End(Outcome{})
+			}()
+			synctest.Wait()
+		}
+		end(first, Outcome{})
+		synctest.Wait()
+		if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(order, want) {
+			t.Errorf("got %v, want %v", order, want)
+		}
+	})
+}
+
+func TestLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 16, Start: 16})
+		answers := func(latency time.Duration, n int) int {
+			for range n {
+				end(begin(t, l, 16), Outcome{Latency: latency})
+				time.Sleep(latency)
+			}
+			return len(begin(t, l, 16))
+		}
+		end(begin(t, l, 1), Outcome{Latency: 100 * time.Millisecond})
+		l.busy = 0
+		if n := answers(300*time.Millisecond, 5); n != 16 {
+			t.Errorf("a little slower: %d at once", n)
+		}
+		l.busy = 0
+		if n := answers(3*time.Second, 4); n > 12 {
+			t.Errorf("much slower: %d at once", n)
+		}
+		l.busy = 0
+		if n := answers(3*time.Second, 60); n != 16 {
+			t.Errorf("slower for good: %d at once", n)
+		}
+	})
+}
+
+func TestDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 1})
+		stop := make(chan struct{})
+		ctx := retry.WithDrain(background, stop)
+		if _, err := l.Begin(ctx); err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 2)
+		for range 2 { // one that is next, and one that waits for its turn
+			go func() { _, err := l.Begin(ctx); errs <- err }()
+		}
+		synctest.Wait()
+		close(stop)
+		for range 2 {
+			if err := <-errs; !errors.Is(err, retry.ErrDraining) {
+				t.Errorf("got %v, want ErrDraining", err)
+			}
+		}
+		cause := errors.New("second signal")
+		aborted, abort := context.WithCancelCause(retry.WithDrain(ctx, nil))
+		go func() { _, err := l.Begin(aborted); errs <- err }()
+		synctest.Wait()
+		abort(cause)
+		if err := <-errs; !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, cause)
+		}
+	})
+}
+
+func TestNoLimiter(t *testing.T) {
+	ticket, err := (*Limiter)(nil).Begin(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.End(Outcome{Refused: true})
+}
+
+func BenchmarkBeginEnd(b *testing.B) {
+	used := map[int64]int64{}
+	for minute := range int64(24 * 60) {
+		used[time.Now().Unix()/60-minute] = 1
+	}
+	budget := NewRequests(RequestLimit{math.MaxInt32, 24 * time.Hour}, time.Now)
+	budget.Load(used)
+	run := func(name string, workers int, o Options) {
+		b.Run(name, func(b *testing.B) {
+			l := New(o)
+			b.SetParallelism(max(1, workers/runtime.GOMAXPROCS(0)))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if t, err := l.Begin(background); err == nil {
+						t.End(Outcome{Latency: time.Millisecond})
+					}
+				}
+			})
+		})
+	}
+	run("few", 1, Options{Max: 64})
+	run("many", 16, Options{Max: 64})
+	run("budget", 16, Options{Max: 64, Budget: budget})
+}
+
+// Refusals long after one another, with little asked for between them, say little
+// about the rate that the service stands.
+func TestQuietTimesAreNoLimit(t *testing.T) {
+	for name, quiet := range map[string]time.Duration{"idle": 2 * time.Hour, "large files": 10 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Options{Max: 16})
+				ask := func(refused bool, took time.Duration) (waited time.Duration) {
+					start := time.Now()
+					ticket, err := l.Begin(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					waited = time.Since(start)
+					time.Sleep(took)
+					ticket.End(Outcome{Refused: refused})
+					return waited
+				}
+				ask(true, time.Second)
+				for range 3 {
+					ask(false, quiet)
+				}
+				ask(true, time.Second)
+				for n := range 8 {
+					if waited := ask(false, 100*time.Millisecond); waited > maxPause {
+						t.Errorf("request %d waits %v", n, waited)
+					}
+				}
+			})
+		})
+	}
+}

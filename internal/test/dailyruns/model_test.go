@@ -1,0 +1,401 @@
+//go:build unix
+
+package dailyruns_test
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An asset is what is at the destination, or must be.
+type asset struct {
+	id      string // empty as long as the service was not asked for it
+	place   string // category, folders and name
+	content string
+	metadata
+	revisions int  // contents that it has or had
+	edited    bool // people did something to it after the tool did
+	trashed   bool
+}
+
+// A memory is what the tool knows of an object that has arrived.
+type memory struct {
+	asset   *asset
+	content string    // that was sent
+	time    time.Time // of the object then
+	place   string    // where its asset was brought
+	said    metadata  // what the source said when the asset was described last
+	gone    time.Time // when a finished run first missed it; zero if it is there
+}
+
+// A model says what a sync does, in the words of its promises.
+type model struct {
+	library *library
+	assets  []*asset
+	known   map[string]*memory
+	seen    string // the last object whose asset was compared with what was left of it
+}
+
+// A fate is what becomes of an object, as reports say it, and why, or a part of that.
+type fate struct{ action, state, why string }
+
+// A policy is what the tool was told for a night.
+type policy struct {
+	now       time.Time
+	trash     bool // --delete trash
+	percent   int  // --max-delete-percent
+	look      int  // --drift-share: one in so many; 0: that of every night
+	repair    bool // --repair
+	overwrite bool // --on-destination-change overwrite
+}
+
+const (
+	gracePeriod = 20 * time.Hour
+	share       = 30
+	percent     = 1
+)
+
+// is reports whether a fate is the one that a report tells.
+func (f fate) is(told fate) bool {
+	return f.action == told.action && f.state == told.state && strings.Contains(told.why, f.why)
+}
+
+// placeOf is where an object belongs.
+func placeOf(key string) string {
+	switch path.Ext(key) {
+	case ".jpg", ".png":
+		return "Images/" + key
+	}
+	return "Documents/" + key
+}
+
+// of is the asset of an object.
+func (m *model) of(key string) *asset { return m.known[key].asset }
+
+// clone gives a model that can be played with. The source is the same.
+func (m *model) clone() *model {
+	c := &model{library: m.library, known: map[string]*memory{}, seen: m.seen}
+	same := map[*asset]*asset{}
+	copied := func(a *asset) *asset {
+		if same[a] == nil {
+			b := *a
+			same[a] = &b
+		}
+		return same[a]
+	}
+	for _, a := range m.assets {
+		c.assets = append(c.assets, copied(a))
+	}
+	for key, known := range m.known {
+		k := *known
+		k.asset = copied(known.asset)
+		c.known[key] = &k
+	}
+	return c
+}
+
+// A night is what a sync finds and does, object by object.
+type day struct {
+	*model
+	policy
+	fates     map[string]fate
+	unchanged int
+	guarded   bool // not everything was trashed
+}
+
+// sync carries out a sync, and tells what became of each object with an item.
+func (m *model) sync(p policy) *day {
+	p.look, p.percent = cmp.Or(p.look, share), cmp.Or(p.percent, percent)
+	n := &day{model: m, policy: p, fates: map[string]fate{}}
+	looked := n.looked()
+	moved, torn := n.moves()
+	for _, key := range m.library.keys() {
+		switch o, known := m.library.objects[key], m.known[key]; {
+		case o.hidden && known != nil:
+			n.fates[key] = fate{"skip", "skipped", "not looked at"}
+		case o.hidden:
+		case o.closed && known == nil:
+			n.fates[key] = fate{"create", "failed", "not at the destination yet"}
+		case o.closed && !o.time.Equal(known.time): // else nobody opens it
+			n.fates[key] = fate{"replace", "failed", "its content changed"}
+		case known != nil:
+			n.follow(key, o, known, looked[key])
+		case moved[key] != "":
+			n.move(key, moved[key])
+		default:
+			n.create(key, o)
+			if torn[key] {
+				n.fates[key] = fate{"create", "created", "that of several objects that are gone"}
+			}
+		}
+	}
+	if m.library.hidden != "" {
+		n.fates[m.library.hidden] = fate{"skip", "failed", "cannot be read"}
+	}
+	n.orphans()
+	return n
+}
+
+// looked are the objects whose assets are compared tonight with what was left of them,
+// whatever else is to be done: so many each night, one after the other.
+func (n *day) looked() map[string]bool {
+	keys := slices.Sorted(maps.Keys(n.known))
+	left := (len(keys) + n.look - 1) / n.look
+	from, _ := slices.BinarySearch(keys, n.seen+"\x00")
+	looked := map[string]bool{}
+	for _, key := range slices.Concat(keys[from:], keys[:from])[:left] {
+		looked[key] = true
+		n.seen = key
+	}
+	return looked
+}
+
+// gone are the objects that are not at the source any more.
+func (n *day) gone() (keys []string) {
+	for key := range n.known {
+		if n.library.objects[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// moves pairs new objects with gone ones of the same content: those that have the same
+// name, and then one with one. Of several nobody can tell.
+func (n *day) moves() (moved map[string]string, torn map[string]bool) {
+	gone, news := map[string][]string{}, map[string][]string{}
+	for _, key := range n.gone() {
+		gone[n.known[key].content] = append(gone[n.known[key].content], key)
+	}
+	for key, o := range n.library.objects {
+		if n.known[key] == nil && !o.closed && !o.hidden {
+			news[o.content] = append(news[o.content], key)
+		}
+	}
+	moved, torn = map[string]string{}, map[string]bool{}
+	for content, to := range news {
+		from := gone[content]
+		for _, key := range slices.Clone(to) {
+			same := named(from, path.Base(key))
+			if len(from) == 1 && len(to) == 1 {
+				same = from
+			}
+			if len(same) == 1 && len(named(to, path.Base(key))) == 1 {
+				moved[key] = same[0]
+				from, to = without(from, same[0]), without(to, key)
+			}
+		}
+		for _, key := range to {
+			torn[key] = len(from) > 0
+		}
+	}
+	return moved, torn
+}
+
+func named(keys []string, name string) (all []string) {
+	for _, key := range keys {
+		if path.Base(key) == name {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+func without(keys []string, key string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
+}
+
+func (n *day) create(key string, o *object) {
+	a := &asset{place: placeOf(key), content: o.content, metadata: o.said, revisions: 1}
+	n.assets = append(n.assets, a)
+	n.known[key] = &memory{asset: a, content: o.content, time: o.time, place: a.place, said: o.said}
+	n.fates[key] = fate{"create", "created", "not at the destination yet"}
+}
+
+func (n *day) move(key, from string) {
+	known := n.known[from]
+	if a := known.asset; n.isDeleted(a) || a.place != known.place {
+		n.stop(key, known)
+		return
+	}
+	delete(n.known, from)
+	n.known[key] = known
+	known.asset.place, known.place, known.time, known.gone = placeOf(key), placeOf(key), n.library.objects[key].time, time.Time{}
+	n.fates[key] = fate{"move", "moved", "its content was under another key before"}
+}
+
+func (m *model) isDeleted(a *asset) bool { return a.trashed || !slices.Contains(m.assets, a) }
+
+func (k *memory) isMoved() bool { return k.asset.place != k.place }
+
+func (k *memory) isRetouched() bool { return k.asset.content != k.content }
+
+// isTheirs reports whether people did something to an asset that makes it theirs.
+func (m *model) isTheirs(known *memory) bool {
+	return m.isDeleted(known.asset) || known.isMoved() || known.isRetouched()
+}
+
+// stop leaves an asset to people.
+func (n *day) stop(key string, known *memory) {
+	switch {
+	case n.isDeleted(known.asset):
+		n.fates[key] = fate{"skip", "skipped", "it stays deleted"}
+	case known.isMoved():
+		n.fates[key] = fate{"conflict", "conflict", "moved or renamed its asset"}
+	default:
+		n.fates[key] = fate{"conflict", "conflict", "changed the content of its asset"}
+	}
+}
+
+// follow deals with an object that has arrived before.
+func (n *day) follow(key string, o *object, known *memory, looked bool) {
+	known.gone = time.Time{}
+	news := o.said.over(known.said)
+	changed, redescribed := o.content != known.content, !news.equal(known.said)
+	switch asked := changed || redescribed || looked; {
+	case asked && n.isDeleted(known.asset) && n.repair:
+		n.create(key, o)
+		n.fates[key] = fate{"create", "created", "created again"}
+		return
+	case asked && n.isDeleted(known.asset), (changed || looked) && n.isTheirs(known) && !n.overwrite:
+		n.stop(key, known)
+		return
+	case changed:
+		n.refill(o, known)
+		n.fates[key] = fate{"replace", "replaced", "its content changed"}
+	case redescribed:
+		n.fates[key] = fate{"describe", "described", "its metadata changed"}
+	case looked && known.isMoved():
+		known.asset.place, known.asset.edited = known.place, false
+		n.fates[key] = fate{"move", "moved", "back it goes"}
+	case looked && known.isRetouched():
+		n.refill(o, known)
+		n.fates[key] = fate{"replace", "replaced", "the source wins"}
+	default:
+		n.unchanged++
+	}
+	if merged := n.merge(known.said, o.said, known.asset.metadata); changed || redescribed && !merged.equal(known.asset.metadata) {
+		known.asset.metadata, known.asset.edited = merged, false
+	}
+	known.content, known.time, known.said = o.content, o.time, news
+}
+
+// refill gives an asset the content of its object. What it had is kept.
+func (n *day) refill(o *object, known *memory) {
+	known.asset.content, known.asset.revisions, known.asset.edited = o.content, known.asset.revisions+1, false
+}
+
+// over is what is said, where it says something, and else what was said before.
+func (m metadata) over(before metadata) metadata {
+	if m.text != "" {
+		before.text = m.text
+	}
+	if len(m.tags) > 0 {
+		before.tags = m.tags
+	}
+	return before
+}
+
+// merge is the metadata that an asset is to have: of a text the source has the say unless
+// people changed it, tags are united but for those that people took away, and nothing is
+// erased.
+func (n *day) merge(before, said, is metadata) metadata {
+	if said.text != "" && (is.text == before.text || n.overwrite) {
+		is.text = said.text
+	}
+	is.tags = slices.Clone(is.tags)
+	for _, t := range said.tags {
+		if !slices.Contains(is.tags, t) && (n.overwrite || !slices.Contains(before.tags, t)) {
+			is.tags = append(is.tags, t)
+		}
+	}
+	slices.Sort(is.tags)
+	return is
+}
+
+// orphans deals with what is gone: it stays, or is trashed once it was missed in a night
+// before and for the whole quarantine. What people changed meanwhile is theirs.
+func (n *day) orphans() {
+	stays := "its asset stays, see --delete"
+	if n.trash {
+		stays = "its asset stays for now"
+	}
+	known, gone := len(n.known), n.gone()
+	var due []string
+	for _, key := range gone {
+		n.fates[key] = fate{"skip", "skipped", stays}
+		if since := &n.known[key].gone; since.IsZero() {
+			*since = n.now
+		} else if n.trash && n.now.Sub(*since) >= gracePeriod {
+			due = append(due, key)
+		}
+	}
+	if n.guarded = len(due)*100 > n.percent*known; n.guarded {
+		for _, key := range due {
+			n.fates[key] = fate{"skip", "skipped", "more assets than one run may trash"}
+		}
+		return
+	}
+	for _, key := range due {
+		n.discard(key, n.known[key])
+	}
+}
+
+// discard trashes the asset of an object that is gone.
+func (n *day) discard(key string, known *memory) {
+	switch deleted := n.isDeleted(known.asset); {
+	case !deleted && (known.asset.edited || n.isTheirs(known)):
+		n.stop(key, known)
+		return
+	case deleted:
+		n.fates[key] = fate{"trash", "trashed", "from the destination as well"}
+	default:
+		n.fates[key] = fate{"trash", "trashed", "gone from the source long enough"}
+	}
+	known.asset.trashed = true
+	delete(n.known, key)
+}
+
+// goOn lets a night go on with a run that was left behind: what that one got done is its
+// doing, if it was to be done.
+func (n *day) goOn(left *day, said map[string]fate) {
+	for key, was := range left.fates {
+		if !was.is(said[key]) {
+			continue
+		}
+		if _, also := n.fates[key]; !also {
+			n.unchanged--
+		}
+		n.fates[key] = was
+	}
+}
+
+// exit is the exit code of the run.
+func (n *day) exit() int {
+	if n.guarded {
+		return 6
+	}
+	for _, f := range n.fates {
+		if f.state == "failed" || f.state == "conflict" {
+			return 3
+		}
+	}
+	return 0
+}
+
+// told counts fates by the word that reports have for them.
+func (n *day) told() map[string]int {
+	counts := map[string]int{}
+	for _, f := range n.fates {
+		counts[f.state]++
+	}
+	if n.unchanged > 0 {
+		counts["unchanged"] += n.unchanged
+	}
+	return counts
+}

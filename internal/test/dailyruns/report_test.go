@@ -1,0 +1,75 @@
+//go:build unix
+
+package dailyruns_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A report is what a run tells of itself, as far as it is compared.
+type report struct {
+	Verdict struct{ Kind, Sentence string }
+	Run     struct{ ID, State string }
+	Sum     struct {
+		Parts []struct {
+			Name    string
+			Objects int
+		}
+		Closes bool
+	}
+}
+
+// reported reads the report of a run as a document.
+func reported(t *testing.T, text string) (r report) {
+	t.Helper()
+	must(t, json.Unmarshal([]byte(text), &r))
+	return r
+}
+
+// counts are the parts of the sum.
+func (r report) counts() map[string]int {
+	counts := map[string]int{}
+	for _, p := range r.Sum.Parts {
+		counts[p.Name] = p.Objects
+	}
+	return counts
+}
+
+// listed reads the table of a report, without what is unchanged, of which a run tells
+// only how many there are.
+func listed(t *testing.T, text string) map[string]fate {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	must(t, err)
+	column := map[string]int{}
+	for n, name := range rows[0] {
+		column[name] = n
+	}
+	fates := map[string]fate{}
+	for _, row := range rows[1:] {
+		if f := (fate{row[column["action"]], row[column["state"]], row[column["reason"]]}); f.state != "unchanged" {
+			fates[row[column["key"]]] = f
+		}
+	}
+	return fates
+}
+
+// A summary is the last line of a run in JSON.
+type summary struct {
+	Type, Run       string
+	Actions, States map[string]int
+	Exit            int
+}
+
+func summed(t *testing.T, stdout string) (s summary) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &s))
+	if s.Type != "summary" {
+		t.Fatalf("the last line is no summary: %s", lines[len(lines)-1])
+	}
+	return s
+}

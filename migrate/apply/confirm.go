@@ -1,0 +1,412 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/migrate/collect"
+	"assetferry/migrate/inventory"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+const (
+	// clockSlack is how much earlier than an intent its effect may seem to be: the
+	// server's clock is known to a second and may have been set a little meanwhile.
+	clockSlack = 5 * time.Minute
+	// listedPerRequest is how many assets come with one request for a list.
+	listedPerRequest = 50
+)
+
+// A finding is what looking at the destination says about an item unconfirmed.
+type finding struct {
+	pending
+	final   bool           // what is not there by now does not come any more
+	later   bool           // it is not known before the whole container has been listed
+	receipt *state.Receipt // the asset that was made, if it is there
+	extra   []string       // further assets that look the same
+	remark  string         // what people are told although all is well
+	refused string         // why it has arrived under another name
+	err     error          // it could not be found out
+
+	unprovable []assets.Asset // that may be it, and of which its object tells nothing any more
+	unproven   bool           // the receipt is of the only asset that can be meant; see takeUnproven
+}
+
+// confirmAll finds out about items unconfirmed by looking: at the asset of one that replaces,
+// and else into its container. That is listed once, newest first, back to shortly before
+// the oldest intent, and all of it before anything is sent again; see lookThroughAll. If there
+// is nothing else to do, that is not put off.
+func (a *Applier) confirmAll(ctx context.Context, s *structure, unconfirmed []pending, now time.Time, atRest bool) []finding {
+	reported, unconfirmed := a.confirmEachReplaced(ctx, unconfirmed, now)
+	groups := map[migrate.Container][]finding{}
+	for _, q := range unconfirmed {
+		c := migrate.Container{Category: q.item.Category, Folder: q.item.Folder}
+		groups[c] = append(groups[c], finding{pending: q, final: !now.Before(q.due)})
+	}
+	g := errgroup.Group{}
+	g.SetLimit(a.Concurrency)
+	for c, group := range groups {
+		g.Go(func() error {
+			if err := a.confirmGroup(ctx, s, c, group, atRest); err != nil {
+				for n := range group {
+					group[n].err = err
+				}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // each finding has its own error
+	return append(reported, slices.Concat(slices.Collect(maps.Values(groups))...)...)
+}
+
+// confirmGroup completes the findings about items of one place.
+func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.Container, group []finding, atRest bool) error {
+	c, err := s.lookup(ctx, place.Category, place.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // so nothing can have arrived in it
+	} else if err != nil {
+		return err
+	}
+	claimed := map[string]bool{}
+	a.lookAtRecent(ctx, c, group, claimed)
+	a.lookThroughAll(ctx, c, group, claimed, atRest)
+	a.takeUnproven(ctx, c, group, claimed)
+	if slices.ContainsFunc(group, finding.lost) {
+		// The next plan that wants the place has to look who is there.
+		if err := a.State.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
+			return migrate.NewStateError(err)
+		}
+	}
+	return nil
+}
+
+// lookAtRecent looks for items among what a container got since they were sent.
+func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
+	var wanted []*finding
+	var since time.Time
+	for n := range group {
+		f := &group[n]
+		if f.unseen {
+			continue
+		}
+		if wanted = append(wanted, f); since.IsZero() || f.item.IntentAt.Before(since) {
+			since = f.item.IntentAt
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	candidates, _, err := a.namesakesIn(ctx, c, wanted, since)
+	if err == nil {
+		candidates, err = a.withoutPlanned(ctx, wanted, candidates)
+	}
+	for _, f := range wanted {
+		if f.err = err; err == nil {
+			since, _ := byAge(f.item, candidates)
+			a.match(ctx, c, f, since, claimed)
+		}
+	}
+}
+
+// lookThroughAll looks for items that would be sent again, among all that is in a container:
+// the service's clock may have been set back since they were sent, or another of its nodes may
+// have made the asset, so that this is older than the intent by all that can be known. No
+// clock has a part in whether something is there twice.
+//
+// All of a large container is listed once as many items wait for it as that takes requests, or
+// once there is nothing else to do.
+func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool, atRest bool) {
+	var wanted []*finding
+	for n := range group {
+		if f := &group[n]; f.final && f.receipt == nil && f.err == nil && f.item.Action != state.Adopt {
+			wanted = append(wanted, f)
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	if !atRest && len(wanted)*listedPerRequest < a.sizes.of(c) {
+		for _, f := range wanted {
+			f.later = true
+		}
+		return
+	}
+	candidates, n, err := a.namesakesIn(ctx, c, wanted, time.Time{})
+	a.sizes.note(c, n)
+	if err == nil {
+		candidates, err = a.withoutPlanned(ctx, wanted, candidates)
+	}
+	for _, f := range wanted {
+		if f.err = err; err != nil {
+			continue
+		}
+		since, before := byAge(f.item, candidates)
+		if a.match(ctx, c, f, since, claimed); f.receipt != nil {
+			continue
+		}
+		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
+			f.receipt.Adopted = true
+			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
+		}
+	}
+}
+
+// namesakesIn lists the assets with the names of items that a container got since a time,
+// newest first, and counts all that it lists.
+func (a *Applier) namesakesIn(ctx context.Context, c migrate.Container, wanted []*finding, since time.Time) (found []assets.Asset, listed int, err error) {
+	names := map[string]bool{}
+	for _, f := range wanted {
+		names[migrate.FoldName(f.item.Name)] = true
+	}
+	for asset, err := range Newest(ctx, a.Dest, c, since) {
+		if err != nil {
+			return nil, listed, err
+		}
+		if listed++; names[migrate.FoldName(asset.Filename())] {
+			found = append(found, asset)
+		}
+	}
+	return found, listed, nil
+}
+
+// withoutPlanned leaves out what the plan knew to be in the places of items: some are sent
+// beside it by order.
+func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	var slots []int64
+	for _, f := range wanted {
+		slots = append(slots, f.item.Slot)
+	}
+	entries, err := a.State.EntriesAt(ctx, state.RunScope(a.run.Num), slots)
+	if err != nil {
+		return nil, migrate.NewStateError(err)
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		known[e.Asset] = true
+	}
+	return slices.DeleteFunc(candidates, func(asset assets.Asset) bool { return known[asset.ID] }), nil
+}
+
+// byAge gives the assets that are not older than an item, the oldest first, and those that
+// are, the newest first. If the item was sent beside one that was there, the newest of both
+// comes first.
+func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asset) {
+	for _, asset := range candidates {
+		if isOlder(asset, i.IntentAt) {
+			before = append(before, asset)
+		} else {
+			since = append(since, asset)
+		}
+	}
+	if i.Reason != string(migrate.ReasonNameExistsCreated) {
+		slices.Reverse(since)
+	}
+	return since, before
+}
+
+// sizes are how many assets containers had when all of them were listed last.
+type sizes struct{ known sync.Map }
+
+func (s *sizes) of(c migrate.Container) int {
+	n, _ := s.known.Load(c)
+	size, _ := n.(int)
+	return size
+}
+
+func (s *sizes) note(c migrate.Container, n int) { s.known.Store(c, n) }
+
+// Newest lists what a container got since a time, newest first, or all of it if that is
+// zero. One that is gone has nothing.
+func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since time.Time) iter.Seq2[assets.Asset, error] {
+	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
+	if !since.IsZero() {
+		o.Since = since.Add(-clockSlack)
+	}
+	if c.Folder != "" {
+		o.CategoryID, o.FolderID = "", c.Folder
+	}
+	return func(yield func(assets.Asset, error) bool) {
+		for asset, err := range r.List(ctx, o) {
+			if errors.Is(err, fs.ErrNotExist) || !yield(asset, err) {
+				return
+			}
+		}
+	}
+}
+
+// isOlder reports whether an asset was there before a time. One whose age is not
+// known may be new.
+func isOlder(asset assets.Asset, than time.Time) bool {
+	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
+}
+
+// match finds the asset that an item unconfirmed became. Of several equal ones the first is
+// taken and the others are told.
+func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
+	i := f.item
+	checksum := i.Checksum // if it was sent by this process
+	for _, asset := range candidates {
+		if claimed[asset.ID] || asset.Size != i.Size || !migrate.SameName(asset, i.Name) {
+			continue
+		}
+		equal, err := a.isItem(ctx, i, asset, &checksum)
+		switch {
+		case migrate.IsStateError(err):
+			f.receipt, f.err = nil, err
+			return
+		case err != nil:
+			if e, lost := errors.AsType[*lostError](err); lost && e.object {
+				f.unprovable = append(f.unprovable, asset)
+			}
+			f.note(err)
+		case !equal:
+		case f.receipt != nil:
+			f.extra = append(f.extra, asset.ID)
+		default:
+			// The same library under another path may have taken it over.
+			owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+			if err != nil {
+				f.err = migrate.NewStateError(err)
+				return
+			}
+			claimed[asset.ID] = true
+			f.receipt = receiptOf(i, asset, c, checksum)
+			f.receipt.Adopted = f.receipt.Adopted || owned
+		}
+	}
+	if f.receipt != nil {
+		f.err = nil // whatever the others are
+		a.keepFound(ctx, f)
+		a.inheritFound(ctx, f)
+	}
+}
+
+// note keeps an error by which a candidate cannot be told, of several one that may pass.
+func (f *finding) note(err error) {
+	if f.err == nil || f.lost() {
+		f.err = err
+	}
+}
+
+// isNamesake reports whether an asset with the content of an item may as well be of
+// another object beside it, which goes by the very name that the asset has, and is on
+// its way or unconfirmed itself. The names differ in the case of their extensions.
+func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset, checksum []byte) (bool, error) {
+	dir, _ := path.Split(string(i.Key))
+	key := sources.Key(dir + asset.Filename())
+	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
+		return false, nil
+	}
+	other, err := a.State.Item(ctx, a.run.Num, key)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, migrate.NewStateError(err)
+	}
+	open := other.State == state.ItemSending || other.State == state.ItemUnconfirmed
+	if !open || other.Size != asset.Size || norm.NFC.String(other.Name) != norm.NFC.String(asset.Filename()) {
+		return false, nil
+	}
+	theirs, err := inventory.ChecksumOfObject(ctx, a.Source, other.Object)
+	return err != nil || bytes.Equal(theirs, checksum), context.Cause(ctx)
+}
+
+// isItem reports whether an asset that is not ours by the state database has the content
+// of an item, whose checksum it finds out if it is not known.
+func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, checksum *[]byte) (bool, error) {
+	held, err := a.State.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
+	if err != nil {
+		return false, migrate.NewStateError(err)
+	} else if held {
+		return false, nil
+	}
+	if *checksum == nil {
+		*checksum, err = inventory.ChecksumOfObject(ctx, a.Source, i.Object)
+		changed := collect.IsChangedOrGone(err)
+		if changed || migrate.HasClass(err, retry.Permanent) || a.confirmOnly && collect.IsUnreadable(err) {
+			return false, &lostError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
+		} else if err != nil {
+			return false, err
+		}
+	}
+	theirs, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil // deleted since it was listed
+	case migrate.HasClass(err, retry.Permanent):
+		return false, &lostError{asset.ID, err, false, false}
+	case err != nil || !bytes.Equal(theirs, *checksum):
+		return false, err
+	}
+	others, err := a.isNamesake(ctx, i, asset, *checksum)
+	return !others, err
+}
+
+// A lostError says that it cannot be told any more whether an asset is of an
+// item: the object is not what it was when it was sent, or one of the two cannot be
+// read.
+type lostError struct {
+	asset   string
+	err     error
+	object  bool // it is the object that tells nothing: it changed, is gone, or may not be read
+	changed bool // it changed, or is gone
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("%v, so it cannot be told whether asset %s is of it", e.err, e.asset)
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// lost reports whether asking again will tell no more.
+func (f finding) lost() bool {
+	_, lost := errors.AsType[*lostError](f.err)
+	return lost
+}
+
+// outcome is what the state database is told of a finding.
+func (f finding) outcome() state.Outcome {
+	if e, lost := errors.AsType[*lostError](f.err); lost { // a run must not be kept open for what nobody will ever know
+		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
+		if e.changed {
+			o.State = state.ItemChanged
+		}
+		return o
+	}
+	if f.receipt == nil {
+		return state.Outcome{Key: f.item.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
+			Error: "cannot find out whether it arrived: " + f.err.Error()}
+	}
+	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: migrate.InsteadOf(f.item)}
+	if f.unproven {
+		o.State = state.ItemChanged
+	}
+	if len(f.extra) > 0 {
+		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
+	}
+	o.Error = migrate.JoinTexts(o.Error, f.remark)
+	if f.refused != "" && !f.unproven {
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(f.refused, o.Error), true
+	}
+	return o
+}
