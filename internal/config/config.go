@@ -53,6 +53,8 @@ func (e *UsageError) Error() string { return e.Msg }
 type Settings struct {
 	File string // the file that was read; empty if none was
 
+	Preset string // careful, fast, scheduled; empty: none
+
 	To           string           // address, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
 
@@ -160,6 +162,7 @@ type Origin int
 // The places that a value can come from.
 const (
 	FromDefault Origin = iota
+	FromPreset
 	FromFile
 	FromJob
 	FromEnvironment
@@ -207,7 +210,7 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 			return nil, &UsageError{Msg: fmt.Sprintf("--%s: %v", r.flag(), err)}
 		}
 	}
-	return s, nil
+	return s, s.applyPreset(rows)
 }
 
 func newSettings(env Env) *Settings {

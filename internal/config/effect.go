@@ -90,6 +90,8 @@ func (s *Settings) from(key string) string {
 			return s.fromJob()
 		case FromFile:
 			return s.File
+		case FromPreset:
+			return "preset " + s.Preset
 		}
 	}
 	return byDefault

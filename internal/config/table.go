@@ -35,6 +35,7 @@ type setter func(values []string) error
 // table is all there is to know about the settings but what they mean.
 func (s *Settings) table() []row {
 	return []row{
+		{key: "preset", example: "careful", values: presetNames(), set: oneOf(&s.Preset, presetNames()...)},
 		{key: "to", env: "ASSETFERRY_URL", example: "production", set: text(&s.To)},
 		{key: "state", env: "ASSETFERRY_STATE", example: "assetferry.db", set: text(&s.State), path: true, written: true},
 		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", example: "your-workspace-id", set: text(&s.Workspace)},

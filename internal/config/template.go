@@ -38,40 +38,40 @@ type Setting struct{ Key, Value string }
 // TemplateName is what the destination of a template is called.
 const TemplateName = "production"
 
-const templateHead = `Settings of assetferry. A switch beats a variable of the environment, and that
-beats this file; "assetferry doctor" shows what is in effect and where it comes
-from. A mistake in here is an error that names its line.
+const templateHead = `Settings of assetferry. Precedence: flag, environment variable, job in this file, rest
+of this file, preset, default. "assetferry doctor" shows every setting in effect and
+its source. A mistake in this file is an error with its line.
 
-Where no space follows a "#", a setting is left alone, and shown with its default or
-an example: remove the "#" and it counts.`
+A line that begins with "#" and no space is a setting that is not in effect, with its
+default or an example. Remove the "#" to use it.`
 
-const templateKey = `The access key itself never stands here; say how it is found. Besides access_key_env,
-the name of a variable, there are access_key_file, a file that only you can read, and
-access_key_command, a program that prints it, such as "pass show assetferry". Where
-somebody else signs, token_command is a program that prints a token. Use one of them.`
+const templateKey = `Never write the access key itself here. Use one of: access_key_env (name of a
+variable), access_key_file (a file that only you can read), access_key_command (a
+program that prints it, such as "pass show assetferry"), or token_command (a program
+that prints a token).`
 
-const templateMapping = `Rules, in order, that decide where assets go and what describes them: category, folder,
-name, private, description, tags, attributes. "assetferry help mapping" tells all of it,
-and "assetferry plan SOURCE --explain-mapping KEY" what becomes of one object.`
+const templateMapping = `Rules, in order, for category, folder, name, private, description, tags and
+attributes. "assetferry help mapping" explains them. "assetferry plan SOURCE
+--explain-mapping KEY" shows the result for one object.`
 
-const templateAddresses = `The addresses at which objects were found so far, for "assetferry urls" and "assetferry
-rewrite": templates that build them from the key of an object, with the widths of images
-where there were several. "assetferry help redirects" tells which placeholders there are.`
+const templateAddresses = `Old URLs of objects, for "assetferry urls" and "assetferry rewrite": templates that
+build a URL from the key, with image widths if there were several. "assetferry help
+addresses" lists the placeholders.`
 
-const templateJobs = `Jobs by name. Each has a source and the settings that differ from those above; a
-relative path starts at the folder of this file. "assetferry migrate", "sync", "plan",
-"doctor", "verify", "report" and "schedule" use the only job, or default_job, where
-neither a source nor --job NAME is given.`
+const templateJobs = `Jobs by name. Each has a source, and settings that differ from those above. A relative
+path starts at the folder of this file. Without a source and --job NAME, "assetferry
+migrate", "sync", "plan", "doctor", "verify", "report" and "schedule" use default_job,
+or the only job.`
 
-const templatePrivate = `Upload only into private categories. A file without one is a conflict.`
+const templatePrivate = `Upload only to private categories. A file without one is a conflict.`
 
-// meaningOf is what the keys of a destination mean that are no settings of their own.
+// meaningOf explains the keys of a destination that are no settings of their own.
 func meaningOf(key string) string {
 	return map[string]string{
-		"url":              "The address of the service: https://api.ckbox.io, or that of your own installation.",
-		"environment":      "The ID of the environment, from the place where its access keys are made.",
-		"require_approval": "Whether writing here takes the signature of an approver, who is listed in approvers_file (OpenSSH allowed_signers); see assetferry help security.",
-		"workspace":        "These four are for this destination alone and beat the settings of the same name below.",
+		"url":              "URL of the service: https://api.ckbox.io, or that of your own installation.",
+		"environment":      "ID of the environment, from the page that creates its access keys.",
+		"require_approval": "Require an approver's signature for changes. approvers_file lists the approvers (OpenSSH allowed_signers); see assetferry help security.",
+		"workspace":        "These settings hold for this destination only, and beat the settings of the same name below.",
 	}[key]
 }
 
@@ -82,6 +82,9 @@ func (t Template) Encode() []byte {
 	d.blank()
 	for _, r := range new(Settings).table() {
 		d.prose("", capitalize(t.Meaning(r.flag())))
+		if r.key == "preset" {
+			d.presets()
+		}
 		value, known := t.value(r.key)
 		d.setting("", r, cmp.Or(value, r.initial, r.example, "false"), known)
 		d.blank()
@@ -164,7 +167,7 @@ func (t Template) encodeDestination(d *draft) {
 	if n.credential() == "" {
 		n.AccessKeyEnv = accessKey
 	}
-	d.prose("", "Destinations by name; --to takes one of these names, too.")
+	d.prose("", "Destinations by name, for --to.")
 	d.line(counts, "", "destinations:")
 	d.line(counts, "  ", TemplateName+":")
 	for _, r := range n.table() {
@@ -271,6 +274,17 @@ func (d *draft) setting(indent string, r row, value string, counts bool) {
 		value = quote(value)
 	}
 	d.line(counts, indent, r.key+": "+value)
+}
+
+// presets lists the presets with their settings.
+func (d *draft) presets() {
+	for _, p := range Presets() {
+		var settings []string
+		for _, s := range p.Settings {
+			settings = append(settings, s.Key+": "+s.Value)
+		}
+		d.prose("", p.Name+": "+strings.Join(settings, ", "))
+	}
 }
 
 // prose writes paragraphs as comments of at most 80 columns.

@@ -23,10 +23,10 @@ import (
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
-		Short: "Look at the AI content service, and use it",
-		Long: `These commands talk to the AI content service at --ai-url. They need no journal
-and change nothing in the library. What enrich does with the service, what is
-sent where, and how to stay on premises: assetferry help enrich.
+		Short: "Use and inspect the AI content service",
+		Long: `These commands use the AI content service at --ai-url. They need no state
+database and change no asset. assetferry help enrich explains what enrich sends
+to the service, and how to run it on premises.
 `,
 	}
 	c.AddCommand(newModelsCommand(f), newUsageCommand(f), newConversationsCommand(f), newAskCommand(f), newActionCommand(f), newReviewCommand(f), newContextsCommand(f))
@@ -42,8 +42,8 @@ func newModelsCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
 		Short: "List the models with their limits",
-		Long: `Models lists the models that the service has, whether our token may use them,
-and what they take. One that is to be removed says when.
+		Long: `Models lists the models of the service, with their inputs and their date of
+removal. It shows which of them the token may use.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -105,14 +105,12 @@ func newUsageCommand(f *command.Factory) *cobra.Command {
 	var users []string
 	c := &cobra.Command{
 		Use:   "usage",
-		Short: "Show the credits that were used, in total and by user",
-		Long: `Usage shows the credits that were used in a period: since the first of this
-month, unless --since says otherwise. The total is that of the environment; the
-users are all who were active in the period, or those that --of names. A user
-whom the service does not list is an error, and never taken for 0.
+		Short: "Show the credits used, in total and per user",
+		Long: `Usage shows the credits used in a period, by default since the first of this
+month. The total is that of the environment. The list has all active users, or
+those of --of. A user that the service does not list is an error.
 
-It takes a token with the scope ai:admin, and a service that bills: one on
-premises does not.
+It needs a token with the scope ai:admin, and a service that bills.
 `,
 		Example: `  assetferry ai usage --since 2026-01-01
   assetferry ai usage --of anna --of ben`,
@@ -129,9 +127,9 @@ premises does not.
 			return showUsage(ctx, f, s, from, to, users)
 		}),
 	}
-	c.Flags().StringVar(&since, "since", "", "from this `date` on, such as 2026-01-31")
-	c.Flags().StringVar(&before, "before", "", "up to this `date`, which does not count")
-	c.Flags().StringArrayVar(&users, "of", nil, "only this `user`, by the ID in sub of its tokens (repeatable; default all who were active)")
+	c.Flags().StringVar(&since, "since", "", "first `date` of the period, such as 2026-01-31")
+	c.Flags().StringVar(&before, "before", "", "`date` after the period")
+	c.Flags().StringArrayVar(&users, "of", nil, "only the user with this `ID` in sub of the token (repeatable; default: all active users)")
 	return c
 }
 
@@ -186,11 +184,12 @@ func newConversationsCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "conversations",
-		Short: "List conversations, ours or with --all those of everybody",
-		Long: `Conversations lists the conversations of the user of the token (--user), the
-last changed first. What enrich makes is in the group "assetferry", and is
-deleted once it has an answer; one that is left behind is deleted by the next
-run of enrich. --all lists those of all users, which takes the scope ai:admin.
+		Short: "List conversations, or delete some",
+		Long: `Conversations lists the conversations of the user of the token, the newest
+change first. --all lists those of all users and needs the scope ai:admin.
+
+Enrich uses the group "assetferry" and deletes each conversation after the
+answer. The next run deletes any conversation that is left.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -205,12 +204,12 @@ run of enrich. --all lists those of all users, which takes the scope ai:admin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&group, "group", "", "only those of this `group`")
-	flags.BoolVar(&everybody, "all", false, "those of all users")
+	flags.StringVar(&group, "group", "", "only conversations in this `group`")
+	flags.BoolVar(&everybody, "all", false, "conversations of all users")
 	flags.IntVar(&limit, "limit", 0, "show at most this `number` of conversations")
 	remove := &cobra.Command{
 		Use:   "rm ID...",
-		Short: "Delete conversations with all that was attached to them",
+		Short: "Delete conversations with their attachments",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			s, err := f.OpenAI(ctx)

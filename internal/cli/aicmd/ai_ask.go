@@ -36,12 +36,12 @@ func newAskCommand(f *command.Factory) *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",
-		Short: "Ask the service something, with files, and show the answer",
-		Long: `Ask makes a conversation, sends a prompt with the files and pages given, shows
-the answer as it comes, and deletes the conversation. Each call costs credits.
-PROMPT - is read from stdin.
+		Short: "Ask a model a question, with files",
+		Long: `Ask sends a prompt with files and web pages to a new conversation, shows the
+answer, and deletes the conversation. Each request costs credits. PROMPT - reads
+stdin.
 `,
-		Example: `  assetferry ai ask --file photo.jpg 'What is to be seen here?'`,
+		Example: `  assetferry ai ask --file photo.jpg 'What does this photo show?'`,
 		Args:    cmdline.One("PROMPT"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			prompt, err := prompt(f, args[0])
@@ -52,12 +52,12 @@ PROMPT - is read from stdin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&o.files, "file", nil, "send this `file` along (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
-	flags.StringArrayVar(&o.web, "page", nil, "have the service read the page at this `address` (repeatable)")
-	flags.BoolVar(&o.search, "web-search", false, "let the model search the web")
-	flags.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
-	flags.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags.StringArrayVar(&o.files, "file", nil, "attach this `file` (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	flags.StringArrayVar(&o.web, "page", nil, "attach the web page at this `URL` (repeatable)")
+	flags.BoolVar(&o.search, "web-search", false, "allow the model to search the web")
+	flags.BoolVar(&o.reasoning, "reasoning", false, "allow the model more time to reason")
+	flags.BoolVar(&o.keep, "keep", false, "keep the conversation and show its ID")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddContextFlag(flags)
 	return c
 }

@@ -26,7 +26,7 @@ import (
 func newContextsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contexts",
-		Short: "Show and change contexts, such as a house style",
+		Short: "List and change contexts, such as a house style",
 		Long: `A context of the AI content service holds prompts and files, for instance how
 alt texts are written here. --ai-context of enrich, ai ask, ai action and
 ai review has a model heed it. To list and show contexts takes a token with the
@@ -46,8 +46,8 @@ func newContextsListCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List contexts",
-		Long: `Ls lists the contexts that our token may use. --all lists all of the
-environment, which takes the scope ai:admin.
+		Long: `Ls lists the contexts that the token may use. --all lists all contexts of the
+environment and needs the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ environment, which takes the scope ai:admin.
 			return listContexts(f, all(ctx))
 		}),
 	}
-	c.Flags().BoolVar(&everything, "all", false, "all of the environment")
+	c.Flags().BoolVar(&everything, "all", false, "list all contexts of the environment")
 	return c
 }
 
@@ -100,10 +100,10 @@ func newContextsShowCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what a context holds",
-		Long: `Show shows the prompts and files of a context with their IDs. With --all it also
-shows the text of the prompts, and finds contexts that our own token may not
-use; that takes the scope ai:admin.
+		Short: "Show the prompts and files of a context",
+		Long: `Show lists the prompts and files of a context with their IDs. --all also shows
+the text of prompts, and finds contexts that the token may not use. It needs the
+scope ai:admin.
 `,
 		Example: `  assetferry ai contexts show house-style --all`,
 		Args:    cmdline.One("ID"),
@@ -125,7 +125,7 @@ use; that takes the scope ai:admin.
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&everything, "all", false, "also the text of the prompts, and any context of the environment")
+	c.Flags().BoolVar(&everything, "all", false, "show the text of prompts, and any context of the environment")
 	return c
 }
 
@@ -195,9 +195,9 @@ type contextParts struct {
 }
 
 func (p *contextParts) addFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&p.promptFlags, "prompt", nil, "put this prompt into it, `NAME=TEXT` or NAME=@FILE (repeatable)")
-	f.StringArrayVar(&p.files, "file", nil, "put this `file` into it (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
-	f.StringArrayVar(&p.pages, "page", nil, "have the service fetch the page at this `address` into it (repeatable)")
+	f.StringArrayVar(&p.promptFlags, "prompt", nil, "`NAME=TEXT`: add this prompt; or NAME=@FILE (repeatable)")
+	f.StringArrayVar(&p.files, "file", nil, "add this `file` (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	f.StringArrayVar(&p.pages, "page", nil, "add the web page at this `URL` (repeatable)")
 }
 
 // check reads the prompts and makes sure that the files are there.
@@ -327,9 +327,9 @@ type contextFields struct {
 }
 
 func (o *contextFields) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.description, "description", "", "what it is for, as a `text` for people")
-	f.StringVar(&o.instructions, "instructions", "", "instructions for the models, as a `text` or @FILE (a guess: only prompts are documented)")
-	f.StringArrayVar(&o.features, "apply-to", nil, "have it apply by itself to this `feature` (repeatable): "+strings.Join(ai.Features(), ", ")+"; the names are guesses")
+	f.StringVar(&o.description, "description", "", "description for people, as a `text`")
+	f.StringVar(&o.instructions, "instructions", "", "instructions for models, as a `text` or @FILE (undocumented)")
+	f.StringArrayVar(&o.features, "apply-to", nil, "apply the context to all requests of this `feature` (repeatable): "+strings.Join(ai.Features(), ", ")+" (undocumented)")
 }
 
 // check reads what is in files.
@@ -349,9 +349,9 @@ func newContextsCreateCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a context with prompts and files",
-		Long: `Create makes a context and puts prompts and files into it. It takes the scope
-ai:admin. Two contexts may have the same name; what tells them apart is the ID,
-which is shown. With --apply-to everybody gets it in every such request.
+		Long: `Create creates a context with prompts and files, and shows its ID. Names need
+not be unique. --apply-to applies the context to all such requests of all users.
+It needs the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
 		Args:    cmdline.One("NAME"),
@@ -413,7 +413,7 @@ func newContextsAddCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:     "add ID",
-		Short:   "Put prompts and files into a context",
+		Short:   "Add prompts and files to a context",
 		Example: `  assetferry ai contexts add house-style --file glossary.md`,
 		Args:    cmdline.One("ID"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -455,9 +455,9 @@ func newContextsChangeCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change ID|ID/prompt/PROMPTID",
 		Short: "Change a context, or a prompt in it",
-		Long: `Change sets what a flag names, and leaves the rest as it is. It counts from the
-next call on, for everybody who refers to the context. --apply-to none has it
-apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
+		Long: `Change sets the fields that have a flag and keeps the rest. The change applies
+to all users from their next request on. --apply-to none applies the context to
+no request by itself. --text is for a prompt. It needs the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts change house-style --name 'Style of alt texts'
   assetferry ai contexts change house-style/prompt/alt --text @alt.txt`,
@@ -482,8 +482,8 @@ apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.name, "name", "", "the `name`")
-	flags.StringVar(&o.text, "text", "", "the text of a prompt, as a `text` or @FILE")
+	flags.StringVar(&o.name, "name", "", "`name` of the context")
+	flags.StringVar(&o.text, "text", "", "text of the prompt, as a `text` or @FILE")
 	o.addFlags(flags)
 	ch.AddFlags(c)
 	return c
@@ -574,9 +574,9 @@ func newContextsDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete ID|ID/prompt/PROMPTID|ID/file/FILEID",
 		Short: "Delete a context, or a prompt or file in it",
-		Long: `Delete deletes a context with everything in it, or one prompt or file in it. Who
-refers to it gets an error from then on. It cannot be taken back, so it asks. It
-takes the scope ai:admin.
+		Long: `Delete deletes a context with everything in it, or one prompt or file. Later
+requests that refer to it fail. It cannot be undone, so delete asks first. It
+needs the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts delete house-style/file/glossary --yes`,
 		Args:    cmdline.One("ID"),
@@ -596,7 +596,7 @@ takes the scope ai:admin.
 		}),
 	}
 	ch.AddFlags(c)
-	ch.AddYes(c, "delete without asking")
+	ch.AddYes(c, "delete without a question")
 	return c
 }
 

@@ -24,8 +24,8 @@ import (
 type customOptions struct{ prompt, format string }
 
 func (o *customOptions) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&o.prompt, "prompt", "", "the instruction, as a `text` or @FILE; may be left out with --ai-context")
-	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	c.Flags().StringVar(&o.prompt, "prompt", "", "instruction, as a `text` or @FILE; optional with --ai-context")
+	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddContextFlag(c.Flags())
 }
 
@@ -33,11 +33,11 @@ func newActionCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "action FILE",
-		Short: "Have a text rewritten by an instruction",
-		Long: `Action sends a text or HTML with an instruction of your own, which the service
-calls a custom action, and shows what comes back. A context that holds a prompt
-can take the place of the instruction. Each call costs credits. FILE - is read
-from stdin, and stays as it is.
+		Short: "Rewrite a text by an instruction",
+		Long: `Action sends a text or HTML with your instruction, and shows the answer. The
+service calls this a custom action. A context with a prompt can replace the
+instruction. Each request costs credits. Action does not change FILE; FILE -
+reads stdin.
 `,
 		Example: `  assetferry ai action site/index.html --prompt 'Use plain words.' --format html
   assetferry ai action - --ai-context house-style <alt.txt`,
@@ -57,7 +57,7 @@ from stdin, and stays as it is.
 			})
 		}),
 	}
-	c.Flags().StringVar(&o.format, "format", "text", "the `format` of the answer: text or html")
+	c.Flags().StringVar(&o.format, "format", "text", "`text|html`: format of the answer")
 	o.addFlags(c)
 	return c
 }
@@ -66,13 +66,14 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "review FILE",
-		Short: "Have a text reviewed by an instruction",
-		Long: `Review sends a text or HTML with an instruction of your own, which the service
-calls a custom review, and shows the elements that it would change. A context
-that holds a prompt can take the place of the instruction. Elements of HTML keep
-the data-id that they have; where none has one, each element at the top gets a
-number, and so does each paragraph of a plain text. Each call costs credits.
-FILE - is read from stdin, and stays as it is.
+		Short: "Review a text by an instruction",
+		Long: `Review sends a text or HTML with your instruction, and shows the elements that
+the service would change. The service calls this a custom review. A context with
+a prompt can replace the instruction.
+
+HTML elements keep their data-id. Top-level elements without one, and paragraphs
+of plain text, get a number. Each request costs credits. Review does not change
+FILE; FILE - reads stdin.
 `,
 		Example: `  assetferry ai review alt.txt --prompt 'Name products as we do.'`,
 		Args:    cmdline.One("FILE"),

@@ -26,18 +26,19 @@ import (
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
-		Short: "Look at the destination, and change it asset by asset",
-		Long: `These commands look at what is at the destination, whoever put it there. Only
-copy, folder, category and quality --set change anything there, and --dry-run
-shows what. On a terminal they show tables; elsewhere, or with --json, they
-write JSON Lines: an object for each asset, category or folder. --table shows
-tables everywhere.
+		Short: "List, download, copy and organize assets of the destination",
+		Long: `These commands show assets, categories and folders of the destination. Only
+copy, folder, category and quality --set change anything; --dry-run shows the
+changes.
 
-A PLACE is a category or a folder, by name or by ID: Images, Images/2024/spring.
-Where several have the same name, the message gives their IDs.
+On a terminal they show tables. Otherwise, or with --json, they write JSON
+Lines. --table always shows tables.
+
+A PLACE is a category or a folder, by name or ID: Images, Images/2024/spring. If
+several have the same name, the message lists their IDs.
 `,
 	}
-	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
+	c.PersistentFlags().Bool("table", false, "show tables even if stdout is not a terminal")
 	c.AddCommand(newListCommand(f), newSearchCommand(f), newRecentCommand(f), newGetCommand(f),
 		newImageCommand(f), newCategoriesCommand(f), newFoldersCommand(f),
 		newCopyCommand(f), newFolderCommand(f), newCategoryCommand(f), newQualityCommand(f))
@@ -77,8 +78,8 @@ func sorts() map[string]string {
 func (l *listing) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&l.limit, "limit", 0, "show at most this `number` of assets")
-	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: as the service likes)")
-	f.BoolVar(&l.descending, "desc", false, "the greatest, or the newest, first")
+	f.StringVar(&l.sort, "sort", "", "`name|size|uploaded|modified`: sort by this field (default: order of the service)")
+	f.BoolVar(&l.descending, "desc", false, "sort in descending order")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions([]string{"name", "size", "uploaded", "modified"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -158,8 +159,8 @@ func newListCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls PLACE",
 		Short: "List the assets in a category or a folder",
-		Long: `Ls lists the assets that are directly in a category or a folder; with
---recursive also those in the folders below it.
+		Long: `Ls lists the assets directly in a category or a folder. --recursive includes all
+folders below.
 `,
 		Args: cmdline.One("PLACE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -194,7 +195,7 @@ func newListCommand(f *command.Factory) *cobra.Command {
 		}),
 	}
 	l.addFlags(c)
-	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "list what is in the folders below, too")
+	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "include all folders below")
 	return c
 }
 
@@ -260,9 +261,9 @@ func newSearchCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search PHRASE",
 		Short: "Search names, tags, descriptions and custom attributes",
-		Long: `Search finds assets in the whole workspace. What it looks at, and how, is the
-service's to decide. With --since older assets are also left out here, because
-a service may ignore the date that it is asked for.
+		Long: `Search finds assets in the whole workspace. The service decides which fields it
+searches. --since also filters the results here, because a service may ignore
+the date.
 `,
 		Args: cmdline.One("PHRASE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -300,8 +301,8 @@ a service may ignore the date that it is asked for.
 	flags.StringArrayVar(&in, "in", nil, "only in this `category` (repeatable)")
 	flags.StringArrayVar(&s.Extensions, "extension", nil, "only with this `extension` (repeatable)")
 	flags.StringArrayVar(&s.Tags, "tag", nil, "only with this `tag` (repeatable)")
-	flags.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
-	flags.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
+	flags.StringVar(&since, "since", "", "only assets uploaded since this `date`, such as 2026-01-31")
+	flags.BoolVar(&s.AI, "ai", false, "also find similar meanings, if the service supports it")
 	return c
 }
 
@@ -322,7 +323,7 @@ func newRecentCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "recent",
-		Short: "List what the user of the token used last (--user)",
+		Short: "List the assets that the user of the token used last",
 		Args:  cobra.NoArgs,
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {
@@ -435,7 +436,7 @@ func brief(words []string) string {
 func newFoldersCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "folders [PLACE]",
-		Short: "Show the tree of folders, of all categories or below a place",
+		Short: "Show the folders of all categories, or below a place",
 		Args:  cmdline.AtMostOne("PLACE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			dest, err := f.OpenDestination(ctx, true)

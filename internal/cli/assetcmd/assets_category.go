@@ -20,7 +20,7 @@ import (
 func newCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
-		Short: "Change a category",
+		Short: "Add file extensions to a category",
 		Long: `There is one change: to let a category take further extensions. No command takes
 one away from a category or deletes a category, because the service then deletes
 the files in it for good.
@@ -34,16 +34,14 @@ func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "add-extension CATEGORY EXTENSION...",
-		Short: "Let a category take further extensions",
-		Long: `Add-extension adds to the extensions that a category takes, and never drops one.
-CATEGORY is a name or an ID. Extensions are compared without regard to case. It
-takes a token of an admin.
+		Short: "Add file extensions to a category",
+		Long: `Add-extension adds extensions to a category and never removes one. CATEGORY is a
+name or an ID. Upper and lower case count as equal. It needs an admin token.
 
-The service can only be told all extensions at once, and deletes the files of
-one that is missing there for good. So they are read again right before, and if
-anybody changed the category meanwhile, nothing is sent. The request is sent
-only once. Do not edit the category by other means at the same time: a change
-within that fraction of a second is overwritten.
+The service takes only complete lists, and deletes the assets of a missing
+extension for good. So the command reads the list again just before, and sends
+nothing if the category changed meanwhile. It sends the request only once. Do
+not edit the category by other means at the same time.
 `,
 		Example: `  assetferry assets category add-extension Images jxl --dry-run
   assetferry assets category add-extension Images jxl`,

@@ -24,20 +24,18 @@ func newCopyCommand(f *command.Factory) *cobra.Command {
 	var rename bool
 	c := &cobra.Command{
 		Use:   "copy ID...",
-		Short: "Copy assets into a category or a folder",
-		Long: `Copy has the service make copies of assets in a category or a folder, with their
-names, descriptions and tags. An ID that begins with a dash goes behind two. The
-copies have other IDs and URLs, which the service does not tell: assetferry
-assets ls shows them. The state database knows nothing of them, so undo never
-touches them.
+		Short: "Copy assets to a category or a folder",
+		Long: `Copy copies assets to a category or a folder, with names, descriptions and tags.
+The service does not report the new IDs and URLs: use assetferry assets ls. The
+state database does not know the copies, so undo never touches them. An ID that
+begins with a dash goes after two dashes.
 
-What becomes of each asset is reported. The service refuses one whose extension
-the category does not take, or whose name is taken there; with --rename that one
-gets another name. Where no answer came, a copy may have been made (unconfirmed):
-look there before the command is run again, since that makes a second one.
+Each asset has its own result. The service refuses an extension that the
+category does not accept, and a name that exists; --rename chooses another name.
+If no answer came (unconfirmed), check the place before you run the command again,
+because that could make a second copy.
 
-Private content that would become public is copied only after a question, or
-with --yes.
+Copying private content to a public category needs an answer or --yes.
 `,
 		Example: `  assetferry assets search harbour --extension jpg --limit 1 > found.jsonl
   ID=$(sed -E 's/.*"id":"([^"]+)".*/\1/' found.jsonl)
@@ -55,10 +53,10 @@ with --yes.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&into, "into", "", "copy into this `place`, such as Images/2024, or its ID")
-	flags.BoolVar(&rename, "rename", false, "give a copy another name where an asset has its name already")
+	flags.StringVar(&into, "into", "", "copy to this `place`, such as Images/2024 or an ID")
+	flags.BoolVar(&rename, "rename", false, "choose another name if the name exists")
 	ch.AddFlags(c)
-	ch.AddYes(c, "copy private content to a public category without asking")
+	ch.AddYes(c, "copy private content to a public category without a question")
 	return c
 }
 

@@ -35,14 +35,13 @@ func newFolderRenameCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "rename FOLDER NAME",
-		Short: "Give a folder another name",
-		Long: `Rename gives a folder another name; it stays where it is, and so does what is in
-it. FOLDER is written as in Images/2024/spring, or is an ID. A name that another
+		Short: "Rename a folder",
+		Long: `Rename changes the name of a folder. The folder and its content stay in place.
+FOLDER is a path such as Images/2024/spring, or an ID. A name that another
 folder beside it has is refused.
 
-A later run remembers the folder in its state database and goes on using it.
-Without that database a run knows folders by their names only, and creates again
-what is in the folder, in a new one of the old name.
+Later runs know the folder from their state database and continue to use it. A
+run without that database creates a folder with the old name again.
 `,
 		Example: `  assetferry assets folder rename Images/2024 2024-archive --dry-run
   assetferry assets folder rename Images/2024 2024-archive`,
@@ -132,13 +131,13 @@ func newFolderDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete FOLDER",
 		Short: "Delete an empty folder",
-		Long: `Delete deletes a folder in which there is nothing: no asset and no other folder.
-Any other folder stays (exit code 6). FOLDER is written as in
-Images/2024/spring, or is an ID. It asks first, unless --yes is given.
+		Long: `Delete deletes an empty folder. A folder with assets or folders in it stays
+(exit code 6). FOLDER is a path such as Images/2024/spring, or an ID. Delete
+asks first, unless --yes is given.
 
-The service has no lock: what somebody puts into the folder between the look and
-the deletion is not lost, but moves one level up. Assets in the trash are not
-looked at; restored, they go where the service puts them.
+The service has no lock: an asset that is added in the same moment moves one
+level up. Delete ignores the trash; the service decides where it restores those
+assets.
 `,
 		Example: `  assetferry assets folder delete Images/2024/spring -n || [ $? -eq 6 ]
   assetferry assets folder delete Images/2024/spring --yes || [ $? -eq 6 ]`,
@@ -155,7 +154,7 @@ looked at; restored, they go where the service puts them.
 		}),
 	}
 	ch.AddFlags(c)
-	ch.AddYes(c, "delete without asking")
+	ch.AddYes(c, "delete without a question")
 	return c
 }
 

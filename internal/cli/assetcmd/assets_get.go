@@ -26,13 +26,14 @@ func newGetCommand(f *command.Factory) *cobra.Command {
 	var to target
 	c := &cobra.Command{
 		Use:   "get ID",
-		Short: "Show everything known of an asset, or download it with -o",
-		Long: `Get shows what is known of an asset. With -o it downloads the content to a file,
-or into a folder under the asset's name; - is stdout. In that name, %XX stands
-for characters that a file system does not accept, and for a dot or a dash at
-its start. The file is written completely or not at all. An existing file is
-overwritten only with --force. An ID that begins
-with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
+		Short: "Show an asset, or download it with -o",
+		Long: `Get shows all properties of an asset. -o downloads it to a file, to a folder
+under its own name, or to stdout (-). In that name, %XX replaces characters that
+a file system does not accept, and a dot or a dash at the start.
+
+A file is written completely or not at all. Only --force overwrites an existing
+file. An ID that begins with a dash goes after two dashes:
+assetferry assets get -- -NxTs6sfrd3a
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -107,8 +108,8 @@ type target struct {
 }
 
 func (t *target) addFlags(c *cobra.Command) {
-	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or into this folder; - is stdout")
-	c.Flags().BoolVar(&t.force, "force", false, "overwrite the file if it is there")
+	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - is stdout")
+	c.Flags().BoolVar(&t.force, "force", false, "overwrite an existing file")
 }
 
 // toStdout reports whether a command writes content to stdout.

@@ -29,12 +29,11 @@ func newImageCommand(f *command.Factory) *cobra.Command {
 	var to target
 	c := &cobra.Command{
 		Use:   "image ID",
-		Short: "Download an image in another size or format, or show its address",
-		Long: `Image has the service make a picture of an image, in another size or format, and
-downloads it to a file with -o; - is stdout. Without -o it shows the address.
-Nothing gets larger than the image itself, and of the widths that the service
-has it takes the nearest. The format is that of the file's name, unless --format
-says otherwise.
+		Short: "Download an image in another size or format",
+		Long: `Image requests a resized or converted image from the service and downloads it
+with -o; - is stdout. Without -o it shows the URL. The service never enlarges an
+image, and takes the nearest width that it offers. The format follows the file
+name, unless --format is given.
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -60,9 +59,9 @@ says otherwise.
 	}
 	to.addFlags(c)
 	flags := c.Flags()
-	flags.IntVar(&r.Width, "width", 0, "`pixels` (default: as wide as the image)")
-	flags.IntVar(&r.Height, "height", 0, "`pixels`, so that it fits into both (default: whatever it comes to)")
-	flags.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
+	flags.IntVar(&r.Width, "width", 0, "width in `pixels` (default: that of the image)")
+	flags.IntVar(&r.Height, "height", 0, "maximum height in `pixels` (default: in proportion)")
+	flags.StringVar(&format, "format", "", "`"+strings.Join(imageFormats(), "|")+"`: image format (default webp)")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c

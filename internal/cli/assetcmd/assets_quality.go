@@ -23,14 +23,13 @@ func newQualityCommand(f *command.Factory) *cobra.Command {
 	var quality int
 	c := &cobra.Command{
 		Use:   "quality [FORMAT]",
-		Short: "Show or set the quality of the images that the service makes",
-		Long: `Quality shows the quality with which the service makes images, from 1 to 100,
-for each format or for one. --set changes it, for the whole workspace. It takes
-a token of an admin.
+		Short: "Show or set the quality of generated images",
+		Long: `Quality shows the quality of the images that the service generates, from 1 to
+100, for all formats or one. --set changes it for the whole workspace. It needs
+an admin token.
 
-How the service wants to be asked for a change is not documented. So the quality
-is read again afterwards, and it is an error if it is not the one that was set.
-What happens to images that were made before is up to the service.
+The request for a change is not documented. So quality reads the value again and
+fails if it differs. The service decides about images that exist already.
 `,
 		Example: `  assetferry assets quality
   assetferry assets quality webp --set 85 --dry-run

@@ -17,7 +17,7 @@ import (
 
 // AddContextFlag adds what names contexts that go along with billed calls.
 func AddContextFlag(f *pflag.FlagSet) {
-	f.StringArray("ai-context", nil, "have the model heed this `context`, such as a house style: ID, ID/prompt/PROMPTID or ID/file/FILEID (repeatable)")
+	f.StringArray("ai-context", nil, "add this `context` to requests: ID, ID/prompt/PROMPTID or ID/file/FILEID (repeatable)")
 }
 
 // contextRefs reads the contexts that the settings name, each once.

@@ -295,10 +295,10 @@ func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scop
 
 // AddAIFlags adds what decides how the AI content service is talked to.
 func AddAIFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "ai-limits", "which `limits` to keep to: auto keeps to those of the service at the vendor's, and to none elsewhere")
-	cmdline.Setting(f, "ai-compatibility", "compatibility `version` of the models to ask for: GET /v1/models/VERSION")
-	f.StringArray("ai-permission", nil, "ask for this `scope` in tokens, in place of those that a command needs (repeatable)")
-	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path` of an endpoint whose address is a guess (repeatable)")
+	cmdline.Setting(f, "ai-limits", "rate limits to keep; auto: those of the vendor at its own hosts, none elsewhere")
+	cmdline.Setting(f, "ai-compatibility", "compatibility `version` in GET /v1/models/VERSION")
+	f.StringArray("ai-permission", nil, "request this `scope` in tokens instead of the usual scopes (repeatable)")
+	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path`: path of an undocumented endpoint (repeatable)")
 }
 
 // CreditsText writes a number of credits as short as it is exact to a hundredth.

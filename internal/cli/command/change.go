@@ -16,7 +16,7 @@ type Change struct{ DryRun, Yes bool }
 
 // AddFlags adds what commands take that change the destination.
 func (ch *Change) AddFlags(c *cobra.Command) {
-	c.Flags().BoolVarP(&ch.DryRun, "dry-run", "n", false, "show what would be changed and stop")
+	c.Flags().BoolVarP(&ch.DryRun, "dry-run", "n", false, "show the changes and stop")
 	AddApprovalFlags(c.Flags())
 }
 

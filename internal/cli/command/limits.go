@@ -23,10 +23,10 @@ const countEvery = time.Second
 
 // AddLimitFlags adds what keeps a run within bounds.
 func AddLimitFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "max-requests", "at most so many requests within any hour or day: `5000/h`, 20000/d")
+	cmdline.Setting(f, "max-requests", "maximum `number` of requests per hour or day, such as 5000/h or 20000/d")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
-	cmdline.Setting(f, "bwlimit", "`bytes` a second to send at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(f, "bwlimit", "maximum upload `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
 }
 
 // StartWindow ends the command in good order when its time is up, until the

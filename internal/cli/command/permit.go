@@ -60,9 +60,9 @@ const (
 
 // AddApprovalFlags adds what commands take that can be approved.
 func AddApprovalFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "approval", "`file` of an approval request that an approver signed, with the signature beside it in FILE.sig")
-	f.String(RequestFlag, "", "write what an approver has to sign into this `file`, and do nothing else")
-	f.String(expiresFlag, defaultExpiry, "with --"+RequestFlag+": the `duration` until the approval expires")
+	cmdline.Setting(f, "approval", "approval request `file` that an approver signed; the signature is in FILE.sig")
+	f.String(RequestFlag, "", "only write the request that an approver signs to this `file`")
+	f.String(expiresFlag, defaultExpiry, "`duration` until a requested approval expires")
 }
 
 // approvalFlags reads them; zero where a command has none.

@@ -16,8 +16,8 @@ import (
 
 // AddRunFlags adds what a command takes that is about one run.
 func AddRunFlags(f *pflag.FlagSet) {
-	f.String("run", "", "the `ID` of the run, as status shows it (default: the newest that was more than a plan)")
-	f.String("source", "", "the newest run of the source with this `name`, as status shows it")
+	f.String("run", "", "`ID` of the run (default: the newest one that is not a plan)")
+	f.String("source", "", "use the newest run of the source with this `name`")
 }
 
 // SelectRun finds the run that a command is about.

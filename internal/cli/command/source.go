@@ -170,10 +170,10 @@ func (f *Factory) BucketOptions() (o s3.Options, err error) {
 
 // AddS3Flags adds how a bucket is reached.
 func AddS3Flags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	cmdline.Setting(f, "endpoint", "`URL` of an S3 service other than AWS")
 	f.Bool("s3-anonymous", false, "read a public bucket without credentials")
-	f.Bool("s3-requester-pays", false, "pay for the requests if the owner of the bucket does not")
-	f.Bool("s3-tags", false, "keep the tags of objects in the journal as well: one more request for each object that is sent")
+	f.Bool("s3-requester-pays", false, "pay for requests to a requester-pays bucket")
+	f.Bool("s3-tags", false, "also store object tags in the state database: one more request per upload")
 }
 
 // Recognise gives a source as an export if it is one, and can be.

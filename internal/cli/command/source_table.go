@@ -89,8 +89,8 @@ func noTable(err error) error {
 
 // AddTableFlags adds how a table is read, and how what it names is reached.
 func AddTableFlags(f *pflag.FlagSet) {
-	f.StringArray("table-columns", nil, "what a column of a table means, as `MEANING=COLUMN`, such as 'url=Download URL' (repeatable)")
-	cmdline.Setting(f, "table-root", "the `folder` that paths in a table begin at, if it is not that of the table")
-	f.Bool("table-check", false, "ask for the size and the version of every address of a table, also where the table says a size: one more request for each")
-	f.StringArray("source-host", nil, "the `host` that the headers in ASSETFERRY_SOURCE_HEADERS are sent to (repeatable)")
+	f.StringArray("table-columns", nil, "`MEANING=COLUMN`: meaning of a table column, such as 'url=Download URL' (repeatable)")
+	cmdline.Setting(f, "table-root", "`folder` that paths in a table are relative to (default: the folder of the table)")
+	f.Bool("table-check", false, "request size and version of every URL in a table: one more request per object")
+	f.StringArray("source-host", nil, "send the headers in ASSETFERRY_SOURCE_HEADERS to this `host` (repeatable)")
 }

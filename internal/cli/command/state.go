@@ -143,7 +143,7 @@ func (f *Factory) OwnFiles(d *Destination, journal string) []string {
 
 // AddKeepRuns adds how long the items of runs are kept.
 func AddKeepRuns(f *pflag.FlagSet) {
-	cmdline.Setting(f, "keep-runs", "keep the items of a run for this `duration` after it ended, and its sums for good; 0s keeps all")
+	cmdline.Setting(f, "keep-runs", "`duration` to keep the items of finished runs; totals stay; 0s keeps all")
 }
 
 // Prune forgets runs that are long past, after one has finished. That one is done whether

@@ -30,7 +30,7 @@ import (
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
-		Short: "Have descriptions, tags and alt text proposed, and apply them",
+		Short: "Propose descriptions, tags and alt texts with AI",
 		Long: `Enrich finds assets whose descriptions are missing or no good, and has the AI
 content service at --ai-url propose better ones. A proposal changes nothing: a
 person accepts, edits or rejects it, and apply then writes what was accepted,
@@ -59,8 +59,8 @@ of it.
 		newDocumentsCommand(f),
 		newProposalsCommand(f),
 		newImportCommand(f),
-		newJudgeCommand(f, "accept", "Accept proposals as they are", true),
-		newJudgeCommand(f, "reject", "Reject proposals, so that they are not made again", false),
+		newJudgeCommand(f, "accept", "Accept proposals unchanged", true),
+		newJudgeCommand(f, "reject", "Reject proposals for good", false),
 		newDecorativeCommand(f),
 		newApplyCommand(f),
 	)
@@ -69,10 +69,10 @@ of it.
 
 // addRuleFlags adds what decides what never leaves for the AI content service.
 func addRuleFlags(f *pflag.FlagSet) {
-	f.StringArray("enrich-exclude", nil, "hold back what matches this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
-	f.StringArray("never-category", nil, "hold back the category of this `name` (repeatable)")
-	f.StringArray("never-tag", nil, "hold back assets with this `tag` (repeatable)")
-	cmdline.Setting(f, "enrich-private", "whether what private categories hold may leave")
+	f.StringArray("enrich-exclude", nil, "never send assets that match this `glob` on CATEGORY/FOLDER/NAME.ext (repeatable)")
+	f.StringArray("never-category", nil, "never send assets of the category with this `name` (repeatable)")
+	f.StringArray("never-tag", nil, "never send assets with this `tag` (repeatable)")
+	cmdline.Setting(f, "enrich-private", "allow sending assets of private categories, or never")
 }
 
 // An enrichSession is what the commands of enrich work with.
@@ -188,14 +188,13 @@ func newSurveyCommand(f *command.Factory) *cobra.Command {
 	var o surveyOptions
 	c := &cobra.Command{
 		Use:   "survey",
-		Short: "Find pictures whose description is missing or no good",
-		Long: `Survey lists the assets of the destination, which takes GET requests only, and
-says of how many pictures the description is missing, says nothing (the name of
-the file, what a camera wrote), is longer than the 125 characters that screen
-readers do well with, or is in another language than the one wanted. --list
-names them. Nothing leaves for the AI content service.
+		Short: "Find images with missing or useless descriptions",
+		Long: `Survey lists the assets of the destination and counts images with a description
+that is missing, that says nothing (a file name, a camera name), that exceeds
+125 characters, or that is in another language. --list lists these images.
+Nothing is sent to the AI content service.
 
-What is only decoration needs no description: enrich decorative marks it.
+"assetferry enrich decorative" marks images that need no description.
 `,
 		Example: `  assetferry enrich audit --language en
   assetferry enrich audit --list junk`,
@@ -203,8 +202,8 @@ What is only decoration needs no description: enrich decorative marks it.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichSurvey(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.language, "language", "", "the `language` that descriptions should be in, such as en or de (default any)")
-	flags.StringVar(&o.list, "list", "", "name the pictures with this `finding`: none, junk, long, language, decorative, or all")
+	flags.StringVar(&o.language, "language", "", "expected `language` of descriptions, such as en or de (default: any)")
+	flags.StringVar(&o.list, "list", "", "`none|junk|long|language|decorative|all`: list the images with this finding")
 	return c
 }
 

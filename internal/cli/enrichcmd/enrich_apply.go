@@ -24,16 +24,15 @@ func newApplyCommand(f *command.Factory) *cobra.Command {
 	var o applyOptions
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Write accepted proposals into assets",
-		Long: `Apply writes what was accepted: descriptions, tags beside those that are there,
-or custom attributes. It looks at each asset right before it writes. One whose
-text is not what it was when the proposal was made is left as it is and is a
-conflict: somebody wrote since. Between that look and the write the service has
-no lock, so a person who saves within that moment is overwritten; it is a
-fraction of a second.
+		Short: "Write accepted proposals to assets",
+		Long: `Apply writes accepted descriptions, tags and custom attributes to assets. Tags
+are added to the existing ones. Just before a write, apply reads the asset
+again: if its text changed since the proposal, the asset is a conflict and stays
+as it is. The service has no lock, so an edit in that fraction of a second is
+overwritten.
 
-Nothing is sent to the AI content service. assetferry undo --run ID takes all of
-it back, but for what people wrote since.
+Nothing is sent to the AI content service. "assetferry undo --run ID" undoes a
+run of apply.
 `,
 		Example: `  assetferry enrich apply --dry-run
   assetferry enrich apply --yes`,
@@ -41,9 +40,9 @@ it back, but for what people wrote since.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return applyProposals(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what would be written and stop")
-	flags.BoolVar(&o.yes, "yes", false, "write without asking")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the texts to write and stop")
+	flags.BoolVar(&o.yes, "yes", false, "write without a question")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of assets at the same time (default %d)", migrate.DefaultConcurrency))
 	command.AddWindowFlags(flags)
 	command.AddApprovalFlags(flags)
 	return c

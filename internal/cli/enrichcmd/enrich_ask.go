@@ -34,12 +34,12 @@ type askingOptions struct {
 }
 
 func (o *askingOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
-	f.BoolVar(&o.yes, "yes", false, "send without asking")
-	f.BoolVar(&o.again, "again", false, "also what was proposed already, which forgets those proposals and what was decided, or failed for good")
-	f.IntVar(&o.limit, "limit", 0, "ask about at most this `number` of assets")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the data to send and the cost, and stop")
+	f.BoolVar(&o.yes, "yes", false, "send without a question")
+	f.BoolVar(&o.again, "again", false, "ask again, and replace earlier proposals, decisions and final failures")
+	f.IntVar(&o.limit, "limit", 0, "maximum `number` of assets to ask about")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of assets at the same time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(f, "max-credits", "stop before the run spends more than this `number` of credits; needs the scope ai:admin")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
 	addRuleFlags(f)
@@ -51,17 +51,14 @@ func newDescribeCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
-		Short: "Have alt text and tags proposed for pictures",
-		Long: `Describe sends pictures to the AI content service, one at a time in a
-conversation of its own that is deleted afterwards, and keeps the alternative
-text and the tags that come back as a proposal. Pictures are made smaller first,
-and nothing of what a camera wrote into them leaves. Without ASSETs it takes
-those without description and those whose description says nothing, as the last
-survey found them; the first time it makes one.
+		Short: "Propose alt texts and tags for images",
+		Long: `Describe sends images to the AI content service and keeps the returned alt texts
+and tags as proposals. Each image goes to a conversation of its own, which is
+deleted afterwards. Images are made smaller first, without camera data. The file
+name is sent too; descriptions, tags and folders are not.
 
-Each picture is asked about once, whatever happens in between: what was answered
-before a kill is looked up, not asked again. The name of the file leaves with
-the picture; descriptions, tags and folders do not.
+Without ASSETs, describe takes the images that the last survey found without a
+useful description. A resumed run asks about no image twice.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
@@ -78,10 +75,10 @@ the picture; descriptions, tags and folders do not.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
-	flags.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
+	flags.StringVar(&o.language, "language", "en", "`language` of the texts, such as en, de or pt-BR")
+	flags.StringArrayVar(&o.findings, "finding", nil, "ask about images with this `finding` (repeatable) (default none, junk)")
 	flags.DurationVar(&o.settle, "confirm-timeout", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	return c
 }
 
@@ -89,10 +86,10 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "review [ASSET...]",
-		Short: "Have descriptions that are there proofread",
-		Long: `Review sends descriptions that are there to the AI content service, many with
-one call, and keeps what it would change as proposals. Pictures do not leave.
-Without ASSETs it takes all that have a description.
+		Short: "Proofread existing descriptions",
+		Long: `Review sends existing descriptions to the AI content service, many per request,
+and keeps its changes as proposals. Images are not sent. Without ASSETs, review
+takes all assets with a description.
 `,
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
@@ -102,7 +99,7 @@ Without ASSETs it takes all that have a description.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.StringVar(&o.review, "review", "correctness", "the `review`: correctness, clarity, readability, make-shorter, or another one of the service")
+	flags.StringVar(&o.review, "review", "correctness", "kind of `review`: correctness, clarity, readability, make-shorter, or another one of the service")
 	return c
 }
 
@@ -111,14 +108,14 @@ func newTranslateCommand(f *command.Factory) *cobra.Command {
 	var to languageOrDestination
 	c := &cobra.Command{
 		Use:   "translate --to LANGUAGE [ASSET...]",
-		Short: "Have descriptions that are there translated",
-		Long: `Translate sends descriptions that are there to the AI content service, many with
-one call, and keeps the translations as proposals. Pictures do not leave. What
-is accepted goes to a custom attribute, description_de for German, unless --into
-names another one; --into description has it take the place of the description.
+		Short: "Translate existing descriptions",
+		Long: `Translate sends existing descriptions to the AI content service, many per
+request, and keeps the translations as proposals. Images are not sent. Accepted
+texts go to a custom attribute, such as description_de. --into names another
+attribute, or description itself.
 
-Here --to names a language, or a destination as everywhere, or it is given
-twice; --language is always a language.
+Here --to is a language or a destination, and can be given twice. --language is
+always a language.
 `,
 		Example: `  assetferry enrich translate --to de --dry-run
   assetferry enrich translate --to de --into description --yes`,
@@ -131,9 +128,9 @@ twice; --language is always a language.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.Var(&to, "to", "the `language` to translate to, or where to write, as everywhere")
-	flags.StringVar(&o.language, "language", "", "the `language` to translate to")
-	flags.StringVar(&o.into, "into", "", "`where` translations go: description, or the name of a custom attribute (default description_LANGUAGE)")
+	flags.Var(&to, "to", "target `language`, or the destination")
+	flags.StringVar(&o.language, "language", "", "target `language`")
+	flags.StringVar(&o.into, "into", "", "write translations to this `attribute`, or to description (default description_LANGUAGE)")
 	return c
 }
 

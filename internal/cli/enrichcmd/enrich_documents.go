@@ -31,27 +31,21 @@ func newDocumentsCommand(f *command.Factory) *cobra.Command {
 	var o documentsOptions
 	c := &cobra.Command{
 		Use:   "documents PATH...",
-		Short: "Have the alt texts written that images in HTML pages lack",
-		Long: `Documents sends HTML pages to the AI content service, with all that is in them,
-and writes PAGE.enriched.html beside each: the page as it was, byte for byte,
-but for the alternative texts that its images lacked. Images that have one, also
-an empty one, keep it. An answer that changed anything else is refused, and the
-page is named. PATH is a page, or a folder with all pages in it; links are not
-followed.
+		Short: "Write missing alt texts in HTML pages",
+		Long: `Documents sends complete HTML pages to the AI content service and writes
+PAGE.enriched.html beside each page. Only the missing alt texts differ from the
+original. Images with an alt text keep it, even an empty one. An answer with any
+other change is refused. PATH is a page or a folder; links are not followed.
 
-The service fetches pictures by their addresses, if it can reach them.
---embed-images sends those that are files below the folder of their page, made
-small.
+The service downloads images by their URLs, if it can reach them. --embed-images
+sends image files below the folder of the page, made smaller.
 
-What else Document Processing can do goes along as it is given, with --option:
-capabilities, or HTTP headers with which the service fetches pictures. How such
-options are called is for the description of the service to say; the names are
-not checked here. Headers and other credentials have to be in a file
-(NAME=@FILE) or a variable (NAME=env:VARIABLE), and are never printed.
+--option passes further options of Document Processing, without a check of their
+names. Headers and other credentials must be in a file (NAME=@FILE) or a
+variable (NAME=env:VARIABLE), and are never printed.
 
-What is written already is not asked again while the page stays the same; a
-small manifest beside it remembers that, and what changed. --summaries gathers
-these.
+A second run skips pages that did not change. A small manifest beside each
+result records its changes; --summaries collects them.
 `,
 		Example: `  assetferry enrich documents site --dry-run
   assetferry enrich documents site --embed-images --language de --yes
@@ -60,15 +54,15 @@ these.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return documents(ctx, f, args, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.Language, "language", "", "the `language` of the texts (default that of each page)")
-	flags.StringVar(&o.Suffix, "suffix", ".enriched", "what is put before the ending of the `name` of a result")
-	flags.BoolVar(&o.Embed, "embed-images", false, "send pictures along that are files below the folder of their page")
-	flags.BoolVar(&o.Again, "again", false, "also pages whose result is there")
-	flags.StringVar(&o.summaries, "summaries", "", "write what changed in each page to this `file`, as JSON Lines")
-	flags.StringArrayVar(&o.options, "option", nil, "send this `NAME=JSON` along, or NAME=@FILE or NAME=env:VARIABLE (repeatable)")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
-	flags.BoolVar(&o.yes, "yes", false, "send without asking")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags.StringVar(&o.Language, "language", "", "`language` of the texts (default: that of the page)")
+	flags.StringVar(&o.Suffix, "suffix", ".enriched", "`text` before the file extension of a result")
+	flags.BoolVar(&o.Embed, "embed-images", false, "send image files below the folder of the page")
+	flags.BoolVar(&o.Again, "again", false, "also process pages that have a result")
+	flags.StringVar(&o.summaries, "summaries", "", "write the changes of each page to this `file`, as JSON Lines")
+	flags.StringArrayVar(&o.options, "option", nil, "`NAME=JSON`: pass this option; or NAME=@FILE, NAME=env:VARIABLE (repeatable)")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the data to send and the cost, and stop")
+	flags.BoolVar(&o.yes, "yes", false, "send without a question")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddWindowFlags(flags)
 	command.AddContextFlag(flags)
 	command.AddAIFlags(flags)

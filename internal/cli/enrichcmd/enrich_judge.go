@@ -24,12 +24,12 @@ func newImportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take the decisions of a page or a table that a person edited",
-		Long: `Import reads the file that the page of proposals saved, or a table that was
-edited: the column decision says accept, reject or decorative, and an edited
-text counts where it says accept. What is empty stays undecided. Either all of
-the file is taken, or nothing, with each mistake named by its line. It changes
-only the journal; enrich apply writes what was accepted.
+		Short: "Import decisions from a page or a table",
+		Long: `Import reads the file that the page of proposals saved, or an edited table. The
+column decision says accept, reject or decorative. With accept, edited texts
+count. Empty cells stay undecided. Import takes the whole file or nothing, and
+lists mistakes by line. It changes only the state database: enrich apply writes
+the accepted texts.
 `,
 		Example: `  assetferry enrich import decisions.csv`,
 		Args:    cmdline.One("FILE"),
@@ -37,7 +37,7 @@ only the journal; enrich apply writes what was accepted.
 			return importDecisions(ctx, f, args[0], dryRun)
 		}),
 	}
-	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what the file says, and take nothing")
+	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "show the decisions and stop")
 	return c
 }
 
@@ -166,8 +166,8 @@ func newJudgeCommand(f *command.Factory, name, short string, accepted bool) *cob
 	c := &cobra.Command{
 		Use:   name + " [ID...]",
 		Short: short,
-		Long: short + `,
-by the IDs that enrich proposals shows, or all that are open with --all.
+		Long: short + `.
+enrich proposals shows their IDs. --all takes all undecided proposals.
 `,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
@@ -176,7 +176,7 @@ by the IDs that enrich proposals shows, or all that are open with --all.
 			return judgeByHand(ctx, f, args, accepted)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all that nobody has decided on yet")
+	c.Flags().BoolVar(&all, "all", false, "all undecided proposals")
 	return c
 }
 
@@ -223,10 +223,10 @@ func newDecorativeCommand(f *command.Factory) *cobra.Command {
 	var undo bool
 	c := &cobra.Command{
 		Use:   "decorative ASSET...",
-		Short: "Mark pictures as decoration, which needs no description",
-		Long: `Decorative remembers that these pictures only decorate: nothing is proposed for
-them, and they never leave for the AI content service. ASSET is the ID of an
-asset, as enrich audit --list shows it. It changes only the journal.
+		Short: "Mark images as decoration, which need no description",
+		Long: `Decorative marks images that need no description. They are never sent to the AI
+content service. ASSET is an asset ID, as enrich audit --list shows it. Only
+the state database changes.
 `,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -246,6 +246,6 @@ asset, as enrich audit --list shows it. It changes only the journal.
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&undo, "undo", false, "take the mark away")
+	c.Flags().BoolVar(&undo, "undo", false, "remove the mark")
 	return c
 }

@@ -41,16 +41,14 @@ func newProposalsCommand(f *command.Factory) *cobra.Command {
 	var o proposalsOptions
 	c := &cobra.Command{
 		Use:   "proposals",
-		Short: "Show proposals for a person to accept, edit or reject",
-		Long: `Proposals shows what the AI content service proposed and nobody has decided yet;
---only shows others. As a page it has a picture, the old and the new text and
-what they cost, and each can be edited, accepted or rejected; it saves what was
-decided as a file. As CSV it is for a spreadsheet: write accept, reject or
-decorative into the column decision, and edit the texts. Both come back with
+		Short: "Show proposals to accept, edit or reject",
+		Long: `Proposals shows undecided proposals; --only selects others. The HTML page shows
+image, old text, new text and cost. People edit, accept or reject each proposal
+in it, and save a file. The page contains the images, so it can be sent to
+others. In a CSV file, write accept, reject or decorative into the column
+decision, and edit the texts. Import either file with
 
     assetferry enrich import FILE
-
-The page holds the pictures themselves, so it can be sent to somebody else.
 `,
 		Example: `  assetferry enrich proposals --format html --output proposals.html
   assetferry enrich proposals --only applied --format csv --output applied.csv`,
@@ -58,13 +56,13 @@ The page holds the pictures themselves, so it can be sent to somebody else.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return listProposed(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
+	flags.StringVar(&o.format, "format", "text", "`"+strings.Join(proposalFormats(), "|")+"`: output format")
 	flags.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
-	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
-	flags.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
-	flags.StringVar(&o.language, "language", "", "those in this `language`")
-	flags.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
-	flags.BoolVar(&o.withoutPictures, "no-pictures", false, "leave the pictures out of the page")
+	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "proposals in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
+	flags.StringVar(&o.kind, "kind", "", "`describe|review|translate`: proposals of this kind")
+	flags.StringVar(&o.language, "language", "", "proposals in this `language`")
+	flags.StringVar(&o.run, "run", "", "proposals of the run with this `ID`")
+	flags.BoolVar(&o.withoutPictures, "no-pictures", false, "omit the images from the page")
 	return c
 }
 

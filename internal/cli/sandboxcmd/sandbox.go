@@ -40,80 +40,63 @@ type sandboxOptions struct {
 }
 
 // sandboxLong is what the help of sandbox says.
-const sandboxLong = `Sandbox runs a stand-in of the asset management service, and beside it one of
-the AI content service, at an address of its own. Once they listen it prints
-what a shell needs to use them and closes stdout, so that one line is all the
-set-up there is:
+const sandboxLong = `Sandbox runs stand-ins of the asset management service and of the AI content
+service. It prints the variables that a shell needs, and then closes stdout:
 
     eval "$(assetferry sandbox --data DIR &)"
 
-It goes on until assetferry sandbox stop, or until it is interrupted or
-terminated, which is not an error; stderr says which process it is. Started in
-the background like that it leaves the terminal, so that Ctrl-C at the prompt
-does not end it.
+It runs until "assetferry sandbox stop", an interrupt or a termination; none of
+these is an error. In the background it leaves the terminal, so that Ctrl-C at
+the prompt does not end it.
 
-With --data everything is kept in a folder and is there again after a restart,
-at the same port, so that what a shell has exported still holds; without, it is
-in memory. Credentials are made on the first start and kept in
-DIR/credentials.env. A port that another program has taken meanwhile is an
-error: --listen chooses another one.
+--data keeps all data in a folder, with the credentials in DIR/credentials.env.
+A restart uses the same port. If another program uses the port, choose one with
+--listen. Without --data, all data is in memory.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
     --fault 'POST /assets status=429 rate=0.3 retry-after=1 seed=7'
 
     status=CODE            answer with this status
-    commit=before|after    was the change made before the bad status?
-                           after: the change is made, then the status sent;
-                           before (default): the status comes without it
+    commit=before|after    after: make the change, then send the status;
+                           before (default): send only the status
     drop=before|after      cut the connection before or after the change
-    delay=DURATION         wait before answering
+    delay=DURATION         wait before the answer
     limit=N/s              429 above this rate
-    retry-after=VALUE      the header to go with it
-    rate=P | nth=N | once=N   fire at random, every Nth time, or only the Nth
-    seed=N                 of the random rate
+    retry-after=VALUE      header of the answer
+    rate=P | nth=N | once=N   at random, every Nth request, or only the Nth
+    seed=N                 seed of the random rate
 
-Each rule counts every request that matches it; the first that fires wins.
-
-The AI content service takes the same rules with --ai-fault, and for answers
-that are streamed, stream=KIND in place of a status:
+Each rule counts all requests that match it. The first rule that fires wins.
+--ai-fault takes the same rules, and for streamed answers stream=KIND:
 
     --ai-fault 'POST /v1/actions/custom/calls stream=cut rate=0.1'
 
-    stream=error           an error event, although the status is 200
-    stream=cut             the connection ends in the middle of the answer
-    stream=nodone          no event says that it is over
+    stream=error           an error event, with status 200
+    stream=cut             the connection ends in the middle
+    stream=nodone          no final event
     stream=envelope        events in the older form
-    stream=slow            pieces come late
-    stream=garbled         an answer that is no JSON although that was asked for
-    stream=fenced          one with words around it
-    stream=empty           none at all
+    stream=slow            slow events
+    stream=garbled         invalid JSON
+    stream=fenced          JSON with text around it
+    stream=empty           no content
 
-Its answers are made up from what is sent to it, the size and the colours of a
-picture or the words of a document, and say so. --ai-rates and --ai-credits have
-it refuse what the service would refuse, --ai-on-premises has it answer as an
-installation of your own does. It describes itself at /v1/docs and /v1/doc.json.
+The stand-in of the AI content service invents its answers and says so in them.
+It describes itself at /v1/docs and /v1/doc.json. --ai-rates, --ai-credits and
+--ai-on-premises set its limits. The other stand-in has /docs, /docs.json and
+GET /_sandbox/stats, which counts requests.
 
-Images take at most 192 MB of memory while they are decoded, all together. One
-that takes more has no renditions here, and a rendition that would is smaller
-than was asked for.
+--max-storage and --max-bandwidth refuse uploads above a limit; with the plan
+ckbox.personal, downloads too. Images may use at most 192 MB of memory at the
+same time. Larger images get no renditions, or smaller ones.
 
-The limits of a plan can be tried out: beyond them uploads are refused, and on
-the plan ckbox.personal files are not handed out any more either. Bandwidth
-counts from the start of the sandbox.
+--profile and --ai-profile make the sandbox behave like a real service that
+doctor --probe measured: assetferry help profile.
 
-A profile makes it do as a real service was seen to do: --profile, and
---ai-profile for the AI content service: assetferry help profile.
-
-A browser on this machine sees what has arrived: categories, folders, assets
-with pictures and metadata, the trash, private files included. The address that
-is printed has a key that opens the page once, for one browser; that browser is
-let in again for 30 days with --data, and else as long as the sandbox runs.
-assetferry sandbox status prints a new address. --no-library switches the page
-off. It is never shown to other machines, and faults and latency do not hit it.
-
-GET /_sandbox/stats tells which requests came, without a token. /docs is a page
-about all that the sandbox answers, /docs.json the same for programs.
+The library page shows all assets, private ones too, in a browser on this
+machine. The printed URL opens it once, for one browser. That browser has access
+for 30 days with --data, or else until the sandbox ends. "assetferry sandbox
+status" prints a new URL. Faults and --latency do not affect the page.
 `
 
 // NewCommand makes assetferry sandbox.
@@ -121,7 +104,7 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run stand-ins of both services, to rehearse on",
+		Short: "Run a local stand-in of both services for tests",
 		Long:  sandboxLong,
 		Args:  cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -136,15 +119,15 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	}
 	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
-	flags.StringVar(&o.data, "data", "", "keep everything in this `directory`")
-	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
-	flags.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
-	flags.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
-	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
-	flags.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
-	flags.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
-	flags.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (default 127.0.0.1:0; with --data the port of the last start)")
+	flags.StringVar(&o.data, "data", "", "keep all data in this `directory` (default: in memory)")
+	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "use ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY as credentials")
+	flags.BoolVar(&o.noLibrary, "no-library", false, "disable the library page for browsers")
+	flags.DurationVar(&o.latency, "latency", 0, "`duration` before each answer")
+	flags.DurationVar(&o.processing, "processing-delay", 0, "minimum `duration` of image processing")
+	flags.DurationVar(&o.skew, "clock-skew", 0, "`duration` by which the clock is ahead")
+	flags.StringArrayVar(&o.faults, "fault", nil, "fault `rule` (repeatable)")
+	flags.StringVar(&o.profile, "profile", "", "`file` from doctor --probe: behave like that service")
 	o.limits.addFlags(flags)
 	o.ai.addFlags(flags)
 	return c

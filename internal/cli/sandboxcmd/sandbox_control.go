@@ -89,11 +89,10 @@ func newStopCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "Stop the sandbox of this shell, or of a folder",
-		Long: `Stop ends the sandbox whose address and key this shell has exported, or, with
---data, the one that keeps its data there, and returns when it has ended. What
-it keeps in a folder stays. No process is killed: a sandbox stops itself for who
-has its access key. Where none runs there is nothing to do, which is no error.
+		Short: "Stop a sandbox",
+		Long: `Stop ends the sandbox of this shell, or the sandbox of a folder with --data, and
+waits until it has ended. The data in the folder stays. It is no error if no
+sandbox runs. Stop needs the access key of the sandbox, and kills no process.
 `,
 		Example: `  assetferry sandbox stop
   assetferry sandbox stop --data rehearsal`,
@@ -116,7 +115,7 @@ has its access key. Where none runs there is nothing to do, which is no error.
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "the sandbox with its data in this `directory`")
 	return c
 }
 
@@ -124,11 +123,10 @@ func newStatusCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show where the sandbox listens, and a new library address",
-		Long: `Status shows where the sandbox of this shell listens, or with --data the one of
-a folder. It prints a new address of the library page, which opens it once: the
-key of the address that was printed at the start may be spent by then. Exit code
-10 says that no sandbox runs.
+		Short: "Show the URLs of a running sandbox",
+		Long: `Status shows the URLs of the sandbox of this shell, or of a folder with --data.
+It prints a new URL of the library page, which opens the page once. It exits
+with 10 if no sandbox runs.
 `,
 		Example: `  assetferry sandbox status
   assetferry sandbox status --data rehearsal`,
@@ -151,7 +149,7 @@ key of the address that was printed at the start may be spent by then. Exit code
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "the sandbox with its data in this `directory`")
 	return c
 }
 

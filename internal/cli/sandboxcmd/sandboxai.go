@@ -29,13 +29,13 @@ type sandboxAI struct {
 }
 
 func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.off, "no-ai", false, "leave the AI content service out")
-	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` that the AI content service listens on")
-	f.StringArrayVar(&o.faults, "ai-fault", nil, "`rule` of a fault of the AI content service (repeatable)")
-	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300 (also scrape, tokens)")
-	f.Float64Var(&o.credits, "ai-credits", 0, "refuse what goes beyond this `number` of credits (default no limit)")
-	f.StringVar(&o.profile, "ai-profile", "", "have the AI content service do as this `file` says, which doctor --probe made of a real one")
-	f.BoolVar(&o.onPremises, "ai-on-premises", false, "answer as an installation on premises does: no billing, no limits")
+	f.BoolVar(&o.off, "no-ai", false, "run no AI content service")
+	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` of the AI content service")
+	f.StringArrayVar(&o.faults, "ai-fault", nil, "fault `rule` for the AI content service (repeatable)")
+	f.StringVar(&o.rates, "ai-rates", "off", "`limits` per minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300")
+	f.Float64Var(&o.credits, "ai-credits", 0, "refuse requests above this `number` of credits (default: no limit)")
+	f.StringVar(&o.profile, "ai-profile", "", "`file` from doctor --probe: behave like that AI content service")
+	f.BoolVar(&o.onPremises, "ai-on-premises", false, "behave like an on-premises installation: no billing, no limits")
 }
 
 // start runs the stand-in until it is stopped.

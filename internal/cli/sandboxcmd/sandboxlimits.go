@@ -19,11 +19,11 @@ type sandboxLimits struct {
 }
 
 func (l *sandboxLimits) addFlags(f *pflag.FlagSet) {
-	f.Var(&l.file, "max-file-size", "refuse files beyond this `size`, such as 50M (default 5G)")
-	f.IntVar(&l.megapixels, "max-megapixels", 0, "refuse images with more than `N` million pixels (default 50)")
-	f.Var(&l.storage, "max-storage", "`size` of everything that can be kept, such as 10G (default no limit)")
-	f.Var(&l.bandwidth, "max-bandwidth", "`size` of everything that is handed out, such as 10G (default no limit)")
-	f.StringVar(&l.plan, "plan", "", "`name` of the plan (default ckbox.personal)")
+	f.Var(&l.file, "max-file-size", "refuse files above this `size`, such as 50M (default 5G)")
+	f.IntVar(&l.megapixels, "max-megapixels", 0, "`N`: refuse images above N million pixels (default 50)")
+	f.Var(&l.storage, "max-storage", "storage limit, as a `size` such as 10G (default: none)")
+	f.Var(&l.bandwidth, "max-bandwidth", "download limit, as a `size` such as 10G (default: none)")
+	f.StringVar(&l.plan, "plan", "", "`name` of the service plan (default ckbox.personal)")
 }
 
 func (l *sandboxLimits) limits() profile.Limits {
