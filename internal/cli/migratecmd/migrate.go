@@ -50,7 +50,7 @@ changed after their upload; sync uploads those as well.
 
 The first Ctrl-C finishes the uploads in progress. The second one aborts them.
 `,
-		Example: `  assetferry migrate ./photos --dry-run
+		Example: `  assetferry migrate ./photos --unsupported skip --dry-run
   assetferry migrate ./photos --unsupported skip --limit 20
   assetferry migrate ./photos --unsupported skip`,
 		Args:              command.SourceOrJob,

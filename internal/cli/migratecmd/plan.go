@@ -42,8 +42,8 @@ apply FILE --hash HEX" carries out that plan and nothing else.
 
 A plan with conflicts or unreadable objects exits with 3, as its run would.
 `,
-		Example: `  assetferry plan ./photos
-  assetferry plan ./photos --unsupported skip --probe
+		Example: `  assetferry plan ./photos --unsupported skip
+  assetferry plan ./photos --unsupported skip --probe --verbose
   assetferry plan ./photos --unsupported skip --sync --preset careful`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
