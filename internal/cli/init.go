@@ -85,7 +85,7 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 		return exit.Usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
-		return exit.Usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
+		return exit.Usage(fmt.Errorf("%s exists", o.output), "name another file with --output, or replace it with --force")
 	}
 	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }

@@ -11,18 +11,18 @@ import (
 	"assetferry/state"
 )
 
-// shownFindings is how many differences, and how many notes, a person is shown;
-// JSON has them all, and so has --verbose.
+// shownFindings is the number of differences, and of notes, that are shown without --verbose. JSON
+// has all.
 const shownFindings = 20
 
-// A watch shows what the engine does.
+// A watch shows the progress of the engine.
 type watch struct {
 	out                *ui.Out
 	differences, notes int
-	Further            int64 // of the differences, those that further assets are
+	Further            int64 // differences that are additional assets
 }
 
-// Watch shows what the engine does.
+// Watch returns an observer that shows the progress of the engine.
 func (f *Factory) Watch() *watch { return &watch{out: f.Out} }
 
 // Phase implements migrate.Observer.
@@ -74,37 +74,37 @@ func (w *watch) Found(d migrate.Difference) {
 func (w *watch) Waits(until time.Time, stays bool) {
 	at := until.Local().Format(time.TimeOnly)
 	if stays {
-		w.out.Notef("Nothing is left but items that failed and wait for another attempt, the first at %s.", at)
+		w.out.Notef("Only failed items are left. The next retry is at %s.", at)
 	} else {
-		w.out.Notef("What is left waits for another attempt, the first at %s: run the same command again then, or let it stay with --wait.", until.Local().Format(time.DateTime))
+		w.out.Notef("Only failed items are left. The next retry is due at %s: run the same command again then, or use a longer --wait.", until.Local().Format(time.DateTime))
 	}
 }
 
 // Tries implements migrate.Observer.
 func (w *watch) Tries(items int, why string, until time.Time) {
-	w.out.Notef("%s in a row failed, the last with: %s", ui.Counted(int64(items), "item"), ui.Sanitize(why))
-	w.out.Notef("From now on one at a time is tried; the first failure after %s ends the run.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("%s in a row failed. Last error: %s", ui.Counted(int64(items), "item"), ui.Sanitize(why))
+	w.out.Notef("Trying one item at a time until %s; then the next failure ends the run.", until.Local().Format(time.TimeOnly))
 }
 
 // Halts implements migrate.Observer.
 func (w *watch) Halts(why string, until time.Time) {
-	w.out.Notef("No asset can be changed at the moment: %s", ui.Sanitize(why))
-	w.out.Notef("It is tried again until %s, and then the run ends.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("The service refuses all changes: %s", ui.Sanitize(why))
+	w.out.Notef("Retrying until %s; then the run ends.", until.Local().Format(time.TimeOnly))
 }
 
 // Unconfirmed implements migrate.Observer.
 func (w *watch) Unconfirmed(items int, why string, until time.Time) {
-	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
+	w.out.Notef("%s unconfirmed. The destination is checked at %s; missing uploads are sent again. Last error: %s",
 		ui.Counted(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
 }
 
-// Others tells for what a plan waits.
+// Others implements migrate.Observer.
 func (w *watch) Others(others int64, until time.Time) {
-	w.out.Notef("Another source of this destination was stopped while it sent or moved %s, which may still show up. The destination is looked at after that, at %s.",
+	w.out.Notef("A run of another source stopped while it uploaded or moved %s. Waiting until %s before the destination is read.",
 		ui.Counted(others, "asset"), until.Local().Format(time.TimeOnly))
 }
 
-// SayHidden tells how many findings were not shown.
+// SayHidden shows the number of hidden findings.
 func (w *watch) SayHidden() {
 	for _, n := range []struct {
 		seen int
@@ -116,8 +116,7 @@ func (w *watch) SayHidden() {
 	}
 }
 
-// PreviousKey is the key that an object had before, of one that is moved or replaced; "" for all
-// others.
+// PreviousKey returns the former key of an object that is moved or replaced; "" for all others.
 func PreviousKey(i state.Item) string {
 	if i.Action != state.Move && i.Action != state.Replace || i.PreviousKey == i.Key {
 		return ""

@@ -124,7 +124,7 @@ func openEnrichmentFor(ctx context.Context, f *command.Factory, readOnly bool, s
 	f.Summary.Destination = e.dest.Identity()
 	f.StartMeter(ctx, e.dest, e.store)
 	f.Out.Notef("Destination  %s", e.dest)
-	f.Out.Notef("Journal      %s", ui.Sanitize(path))
+	f.Out.Notef("State        %s", ui.Sanitize(path))
 	e.Engine = enrich.New(enrichDeps(f, e))
 	return e, nil
 }

@@ -194,7 +194,7 @@ func introduce(f *command.Factory, s *endpoints) {
 	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.store.Path())
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
-	f.Out.Notef("Journal      %s", ui.Sanitize(s.store.Path()))
+	f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
 	introduceMetadata(f, s.metadata)
 	s.approved.introduce(f)
 }

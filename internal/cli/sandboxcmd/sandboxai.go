@@ -77,11 +77,11 @@ func readAIProfile(name string) (p aiservice.Profile, err error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe writes one")
 	}
 	defer f.Close()
 	if p, err = aiservice.ReadProfile(name, f); err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists its fields")
 	}
 	return p, nil
 }

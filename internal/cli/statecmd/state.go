@@ -67,7 +67,7 @@ func stateSub(f *command.Factory, name, short, long string, do func(context.Cont
 			if err := command.MustExist(path); err != nil {
 				return err
 			}
-			f.Out.Notef("Journal      %s", ui.Sanitize(path))
+			f.Out.Notef("State        %s", ui.Sanitize(path))
 			return do(ctx, path)
 		}),
 	}
