@@ -34,7 +34,7 @@ var meanings = map[int]string{
 // Codes that commands of a kind share.
 const (
 	offlineCodes  = "0 1 2"                    // commands that need neither a service nor a state database
-	readCodes     = "0 1 2 10 130"             // commands that read the state database
+	readCodes     = "0 1 2 10 11 130"          // commands that read the state database
 	keepCodes     = "0 1 2 10 11 130"          // commands that write to the state database only
 	askCodes      = "0 1 2 7 12 130"           // commands that send requests
 	askStateCodes = "0 1 2 7 11 12 130"        // commands that send requests and write to the state database
@@ -48,7 +48,7 @@ const (
 var codes = map[string]string{
 	"":           "0 2",
 	"demo":       "0 1 2 130",
-	"doctor":     "0 1 2 7 12 130",
+	"doctor":     "0 1 2 6 7 12 130",
 	"init":       "0 1 2 130",
 	"sandbox":    "0 1 2 11",
 	"plan":       "0 1 2 3 5 6 7 11 12 130",
@@ -59,16 +59,16 @@ var codes = map[string]string{
 	"undo":       namedRunCodes,
 	"verify":     "0 1 2 3 4 7 10 11 12 130",
 	"export":     "0 1 2 3 7 12 130",
-	"status":     "0 1 2 3 10 130",
+	"status":     "0 1 2 3 10 11 130",
 	"runs":       readCodes,
 	"explain":    readCodes,
-	"report":     "0 1 2 3 10 130",
-	"urls":       "0 1 2 4 10 130",
-	"rewrite":    "0 1 2 3 10 130",
+	"report":     "0 1 2 3 10 11 130",
+	"urls":       "0 1 2 4 10 11 130",
+	"rewrite":    "0 1 2 3 10 11 130",
 	"assets":     askCodes,
 	"ai":         askCodes,
 	"enrich":     askStateCodes,
-	"schedule":   "0 1 2",
+	"schedule":   "0 1 2 11",
 	"state":      keepCodes,
 	"completion": offlineCodes,
 	"help":       offlineCodes,
@@ -93,17 +93,17 @@ var codes = map[string]string{
 	"enrich translate":              "0 1 2 3 7 11 12 130",
 	"enrich documents":              "0 1 2 3 7 12 130",
 	"enrich apply":                  runCodes,
-	"enrich proposals":              "0 1 2 10 12 130",
+	"enrich proposals":              "0 1 2 7 10 11 12 130",
 	"enrich accept":                 keepCodes,
 	"enrich reject":                 keepCodes,
 	"enrich import":                 keepCodes,
 	"enrich decorative":             keepCodes,
-	"state check":                   "0 1 2 4 10 130",
+	"state check":                   "0 1 2 4 10 11 130",
 }
 
 // ownMeanings explains codes that mean something more definite for a command.
 var ownMeanings = map[string]map[int]string{
-	"doctor":  {exit.CodeError: "error, or a check failed", exit.CodeAuth: "a check of the authentication failed"},
+	"doctor":  {exit.CodeError: "error, or a check failed", exit.CodeSafetyCheck: "the probe is not approved", exit.CodeAuth: "a check of the authentication failed"},
 	"sandbox": {exit.CodeInUse: "another sandbox uses the folder"},
 	"plan": {
 		exit.CodeItems:       "the plan has conflicts or unreadable objects",

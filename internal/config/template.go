@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Template is a configuration file to begin with: what is known already, and every
-// other setting as a comment, with its default or an example.
+// A Template is a new configuration file: the known settings, and all others as comments with
+// their default or an example.
 //
-// A comment of prose begins with "# "; a setting that is commented out begins with "#"
-// alone, so that the line is right once that is removed.
+// A comment for people begins with "# ". A setting in a comment begins with "#" alone, so that the
+// line is valid once the "#" is removed.
 type Template struct {
 	To          string            // the sandbox or a destination; empty: left open
 	Destination Named             // what is known of the one that has a name
@@ -35,7 +35,7 @@ type TemplateJob struct {
 // A Setting is a key with its value.
 type Setting struct{ Key, Value string }
 
-// TemplateName is what the destination of a template is called.
+// TemplateName is the name of the destination of a template.
 const TemplateName = "production"
 
 const templateHead = `Settings of assetferry. Precedence: flag, environment variable, job in this file, rest
@@ -75,7 +75,7 @@ func meaningOf(key string) string {
 	}[key]
 }
 
-// Encode writes the file.
+// Encode returns the file.
 func (t Template) Encode() []byte {
 	d := draft{}
 	d.prose("", templateHead)
@@ -101,7 +101,7 @@ func (t Template) Encode() []byte {
 	return []byte(d.String())
 }
 
-// encodeMapping shows what rules look like.
+// encodeMapping writes an example of rules.
 func (t Template) encodeMapping(d *draft) {
 	d.prose("", templateMapping)
 	d.line(false, "", "mapping:")
@@ -111,7 +111,7 @@ func (t Template) encodeMapping(d *draft) {
 	d.line(false, "      ", "add_tags: archive")
 }
 
-// encodeAddresses shows what templates look like.
+// encodeAddresses writes an example of templates.
 func (t Template) encodeAddresses(d *draft) {
 	d.prose("", templateAddresses)
 	d.line(false, "", "addresses:")
@@ -120,7 +120,7 @@ func (t Template) encodeAddresses(d *draft) {
 	d.line(false, "    ", "widths: [320, 640, 1280]")
 }
 
-// encodeJobs shows what a job looks like.
+// encodeJobs writes the job, or an example of one.
 func (t Template) encodeJobs(d *draft) {
 	d.prose("", templateJobs)
 	j := t.Job
@@ -150,7 +150,7 @@ func (t Template) encodeJobs(d *draft) {
 	}
 }
 
-// value is that of a setting, if it is known, so that it counts.
+// value returns the value of a key; known is false if it stays a comment.
 func (t Template) value(key string) (value string, known bool) {
 	if key == "to" {
 		return cmp.Or(t.To, TemplateName), t.To != ""
@@ -159,8 +159,7 @@ func (t Template) value(key string) (value string, known bool) {
 	return value, known
 }
 
-// encodeDestination writes the destination that has a name. It counts once its address
-// is known.
+// encodeDestination writes the named destination. It is a comment until its URL is known.
 func (t Template) encodeDestination(d *draft) {
 	n := t.Destination
 	counts := n.URL != ""
@@ -185,7 +184,7 @@ func (t Template) encodeDestination(d *draft) {
 	}
 }
 
-// credential is the key that says how the destination is opened.
+// credential returns the key with the credentials of the destination.
 func (n *Named) credential() string {
 	for key, value := range n.credentialKeys() {
 		if value != "" {
@@ -195,7 +194,7 @@ func (n *Named) credential() string {
 	return ""
 }
 
-// get is the value of a key.
+// get returns the value of a key.
 func (n *Named) get(key string) string {
 	if value, ok := n.credentialKeys()[key]; ok {
 		return value
@@ -212,7 +211,7 @@ func yesOrNothing(yes bool) string {
 	return ""
 }
 
-// CheckSetting reports what is wrong with the value of a setting, as if it stood in the file.
+// CheckSetting is an error for a value that a setting cannot have in the file.
 func CheckSetting(key, value string) error {
 	for _, r := range new(Settings).table() {
 		if r.key == key {
@@ -222,10 +221,10 @@ func CheckSetting(key, value string) error {
 	return fmt.Errorf("there is no setting %q", key)
 }
 
-// IsName reports whether a job or a destination can be called that.
+// IsName reports whether a job or a destination can have this name.
 func IsName(name string) bool { return isName(name) }
 
-// NameFor makes a part of a name of a source.
+// NameFor makes a part of a name from a source.
 func NameFor(source string) string {
 	const longest = 64
 	base := path.Base(filepath.ToSlash(source))
@@ -238,7 +237,7 @@ func NameFor(source string) string {
 	return name[:min(len(name), longest)]
 }
 
-// Put checks and stores the value of a key, as if it stood in the file.
+// Put checks and stores the value of a key as if it were in the file.
 func (n *Named) Put(key, value string) error {
 	for _, r := range n.table() {
 		if r.key == key {
@@ -248,12 +247,12 @@ func (n *Named) Put(key, value string) error {
 	return fmt.Errorf("there is no key %q", key)
 }
 
-// A draft is YAML while it is written.
+// A draft is YAML that is being written.
 type draft struct{ strings.Builder }
 
 func (d *draft) blank() { d.WriteByte('\n') }
 
-// line writes a line of YAML, or comments it out.
+// line writes a line of YAML, or a comment of it.
 func (d *draft) line(counts bool, indent, text string) {
 	if !counts {
 		indent += "#"
@@ -324,8 +323,8 @@ func capitalize(text string) string {
 	return string(unicode.ToUpper(r)) + text[n:]
 }
 
-// quote writes a value so that YAML reads the same text. Between single quotes only
-// these are special, and control characters are not allowed in any value.
+// quote writes a value that YAML reads as the same text. Only these characters are special between
+// single quotes, and values have no control characters.
 func quote(value string) string {
 	plain := regexp.MustCompile(`^([A-Za-z/.][\w./-]*( [\w./-]+)*|https?://[\w.:/-]*[\w/-]|\d{1,9}[a-z]?)$`)
 	word := regexp.MustCompile(`(?i)^(true|false|y|n|yes|no|on|off|null|\.nan|\.?inf)$`)

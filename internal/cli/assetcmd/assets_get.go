@@ -124,7 +124,7 @@ func save(f *command.Factory, body io.ReadCloser, size int64, name string, to ta
 	defer func() { err = errors.Join(err, body.Close()) }()
 	if to.file == "-" {
 		if f.Out.JSON() {
-			return "", exit.Usage(errors.New("--json and -o - both want stdout"), "name a file with -o")
+			return "", exit.Usage(errors.New("--json and -o - both write to stdout"), "name a file with -o")
 		}
 		return "", fill(f.Stdout, body, size)
 	}

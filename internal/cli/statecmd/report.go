@@ -154,7 +154,7 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
 		return choice, exit.Usage(errors.New("--split-by folder with lists needs a folder to write them to"), "--output DIR")
 	case json && o.output == "-":
-		return choice, exit.Usage(errors.New("--json and --output - both want stdout"), "name a file with --output")
+		return choice, exit.Usage(errors.New("--json and --output - both write to stdout"), "name a file with --output")
 	}
 	return choice, nil
 }

@@ -110,7 +110,7 @@ func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 	case !slices.Contains(redirect.Formats(), j.format):
 		return exit.Usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
-		return exit.Usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
+		return exit.Usage(fmt.Errorf("--json and --format %s both write to stdout", j.format), "name a file with --output")
 	case j.sample < 1:
 		return exit.Usage(errors.New("--sample must be at least 1"), "")
 	}
