@@ -248,7 +248,7 @@ func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 				c.rules(&rules)
 			}
 			i := w.item(w.syncs(rules), "a.jpg")
-			if want := string(migrate.ReasonAssetNeeded) + ": c.jpg, " + string(c.why); i.State != state.ItemConflict || i.Error != want {
+			if want := migrate.ReasonAssetNeeded.Text() + ": c.jpg, " + c.why.Text(); i.State != state.ItemConflict || i.Error != want {
 				t.Errorf("a.jpg is %s %s: %s, want %s", i.Action, i.State, i.Error, want)
 			}
 			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg"})

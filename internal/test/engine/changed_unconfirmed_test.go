@@ -251,7 +251,7 @@ func TestStrangersAreNotTakenForWhatIsUnconfirmed(t *testing.T) {
 				t.Errorf("got %+v", i)
 			}
 			for range 3 {
-				w.wantStates(w.migrate(trashing()), map[string]int64{"skip out of retries": 1, "unchanged skipped": 1})
+				w.wantStates(w.migrate(trashing()), map[string]int64{"skip retries_exhausted": 1, "unchanged skipped": 1})
 			}
 			w.wantAssets(before)
 			r := trashing()

@@ -298,7 +298,7 @@ func (w *world) loses(key string) state.Item {
 // one that failed for good is no reason to wait.
 func TestTrashWaitsForTheRest(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "waiting"}, {"400", "failed"}} {
+	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "retry_scheduled"}, {"400", "failed"}} {
 		w := newWorld(t)
 		plan := w.planSome()
 		w.gate.on(func(_ int, r *http.Request) error {

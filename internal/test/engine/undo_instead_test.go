@@ -101,7 +101,7 @@ func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 		"emptied trash": {func(w *instead) { must(w, w.other.Delete(w.Context(), w.former)) }, "not in the trash of the service any more"},
 		"place that is gone": {func(w *instead) {
 			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":false,"hasNameConflict":false,"isExtensionAllowed":true}}}`)
-		}, "folder where it was is not there any more"},
+		}, "previous folder does not exist any more"},
 		"extension that is not allowed": {func(w *instead) {
 			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":false}}}`)
 		}, "extension is not allowed there any more"},

@@ -334,10 +334,10 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 		"created.jpg":                   "trash done: ",
 		"described.jpg":                 "update_metadata done: what people wrote at the destination stays: description",
 		"dir/gone.txt":                  "create done: ",
-		"elsewhere/by another name.jpg": "conflict conflict: the asset was changed since it was sent: name",
+		"elsewhere/by another name.jpg": "conflict conflict: the asset changed after its upload: name",
 		"elsewhere/moved.jpg":           "skip skipped: ",
 		"replaced.jpg":                  "replace done: what people wrote at the destination stays: description",
-		"same.txt":                      "conflict conflict: the asset was changed since it was sent: content",
+		"same.txt":                      "conflict conflict: the asset changed after its upload: content",
 		"trashed.jpg":                   "create failed: it is not in the trash of the service any more, and so it is lost there",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {

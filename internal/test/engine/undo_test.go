@@ -213,16 +213,16 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 
 	undo := w.undoAt(now, plan)
 	want := map[string]string{
-		"renamed.txt":    "conflict: the asset was changed since it was sent: name, time of the last change",
-		"described.txt":  "conflict: the asset was changed since it was sent: description, time of the last change",
-		"tagged.txt":     "conflict: the asset was changed since it was sent: tags, time of the last change",
-		"attributed.txt": "conflict: the asset was changed since it was sent: custom attributes, time of the last change",
-		"moved.txt":      "conflict: the asset was changed since it was sent: place",
-		"rewritten.txt":  "conflict: the asset was changed since it was sent: size, time of the last change",
-		"same.txt":       "conflict: the asset was changed since it was sent: time of the last change",
-		"shared.txt":     "conflict: another source has the asset, too",
-		"trashed.txt":    "skipped: not at the destination any more",
-		"untouched.txt":  "done: made by the run",
+		"renamed.txt":    "conflict: the asset changed after its upload: name, time of the last change",
+		"described.txt":  "conflict: the asset changed after its upload: description, time of the last change",
+		"tagged.txt":     "conflict: the asset changed after its upload: tags, time of the last change",
+		"attributed.txt": "conflict: the asset changed after its upload: custom attributes, time of the last change",
+		"moved.txt":      "conflict: the asset changed after its upload: place",
+		"rewritten.txt":  "conflict: the asset changed after its upload: size, time of the last change",
+		"same.txt":       "conflict: the asset changed after its upload: time of the last change",
+		"shared.txt":     "conflict: asset_shared",
+		"trashed.txt":    "skipped: asset_missing",
+		"untouched.txt":  "done: undo_created",
 	}
 	got := map[string]string{}
 	for i, err := range w.store.Items(t.Context(), undo.Run.Num) {
@@ -252,7 +252,7 @@ func TestUndoVerifies(t *testing.T) {
 	w.replace("same.txt", "OF SAME")
 	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, true)
 	must(t, err)
-	if i := w.item(undo, "same.txt"); i.State != state.ItemConflict || i.Error != "the asset was changed since it was sent: content" {
+	if i := w.item(undo, "same.txt"); i.State != state.ItemConflict || i.Error != "the asset changed after its upload: content" {
 		t.Errorf("%s: %s", i.State, i.Error)
 	}
 	if i := w.item(undo, "untouched.txt"); i.State != state.ItemDone {
