@@ -26,7 +26,7 @@ func topicWords(t *testing.T, name string) string {
 
 // The help names every kind of data that the state database holds.
 func TestHelpNamesWhatTheStateHolds(t *testing.T) {
-	for _, topic := range []string{"security", "state database"} {
+	for _, topic := range []string{"security", "state"} {
 		text := strings.ToLower(topicWords(t, topic))
 		for _, h := range holdings.Kinds() {
 			if !strings.Contains(text, strings.ToLower(h.Text)) {
