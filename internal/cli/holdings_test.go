@@ -40,7 +40,7 @@ func TestHelpNamesWhatTheStateHolds(t *testing.T) {
 func logFields() map[string][]string {
 	return map[string][]string{
 		"names of files and folders":                     {"key", "path", "folder", "first", "file"},
-		"the paths of the source and the state database": {"source", "state database"},
+		"the paths of the source and the state database": {"source", "database"},
 		"hosts": {"listen", "destination"},
 		"IDs of environments, workspaces and assets": {"asset", "category", "content", "conversation"},
 		"error messages": {"error", "hint"},
