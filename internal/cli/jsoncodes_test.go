@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,9 +16,9 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/doctor"
-	"assetferry/internal/flagname"
 	"assetferry/internal/redirect"
 	"assetferry/internal/rewrite"
+	"assetferry/migrate"
 )
 
 // jsonTopic is the topic that lists the codes.
@@ -229,22 +228,6 @@ func planChecks(t *testing.T) (names []string) {
 	return distinct(slices.Sorted(slices.Values(names)))
 }
 
-// reasons returns the messages of the reasons of items by their codes.
-func reasons(t *testing.T) map[string]string {
-	t.Helper()
-	messages := map[string]string{}
-	for _, row := range keyed(t, "migrate", "code", "text") {
-		if messages[row[0]] != "" {
-			t.Errorf("two reasons have the code %s", row[0])
-		}
-		messages[row[0]] = flagname.InText(row[1])
-	}
-	if len(messages) < 70 {
-		t.Errorf("only %d reasons were found", len(messages))
-	}
-	return messages
-}
-
 // codeText is the end of the topic: all codes of the program.
 func codeText(t *testing.T) string {
 	t.Helper()
@@ -262,9 +245,11 @@ func codeText(t *testing.T) string {
 		fmt.Fprintf(&b, "\n%s\n%s", l.title, wrapped("    ", strings.Join(l.codes, ", ")))
 	}
 	fmt.Fprintf(&b, "\nreason, with its message\n")
-	messages := reasons(t)
-	for _, code := range slices.Sorted(maps.Keys(messages)) {
-		fmt.Fprintf(&b, "    %s\n%s", code, wrapped("               ", messages[code]))
+	if n := len(migrate.Reasons()); n < 70 {
+		t.Errorf("only %d reasons were found", n)
+	}
+	for _, r := range migrate.Reasons() {
+		fmt.Fprintf(&b, "    %s\n%s", r, wrapped("               ", r.Text()))
 	}
 	return b.String()
 }
