@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/doctor"
 	"assetferry/internal/redirect"
+	"assetferry/internal/report"
 	"assetferry/internal/rewrite"
 	"assetferry/migrate"
 )
@@ -45,6 +46,7 @@ func codeLists(t *testing.T) []codeList {
 		{"action", append(constants(t, "state", "Action"), "copy"), 10},
 		{"state of item", constants(t, "state", "ItemState"), 12},
 		{"run_state", constants(t, "state", "RunState"), 6},
+		{"outcomes and report --only", report.States(), 20},
 		{"phase", phases(t), 12},
 		{"result of verify and urls --check", []string{"difference", "note"}, 2},
 		{"field of verify and urls --check", verifiedFields(t), 8},
