@@ -36,7 +36,7 @@ type header struct {
 	Hash    string `json:"hash"`
 
 	Source        text                  `json:"source"`
-	SourceAddress text                  `json:"source_address"`
+	SourceAddress text                  `json:"source_url"`
 	Destination   text                  `json:"destination"`
 	Rules         migrate.Rules         `json:"rules"`
 	Categories    []migrate.NewCategory `json:"new_categories"`
@@ -55,7 +55,7 @@ type Noted struct {
 	Run           string            `json:"run"`        // run that made the plan
 	PlannedBy     string            `json:"planned_by"` // account that made it
 	Made          time.Time         `json:"made"`       // time of writing
-	Address       string            `json:"address"`
+	Address       string            `json:"url"`
 	CategoryNames map[string]string `json:"category_names,omitempty"` // by ID
 }
 
