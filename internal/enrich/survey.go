@@ -34,7 +34,7 @@ func (e *Engine) Survey(ctx context.Context, language string) error {
 	if err != nil {
 		return err
 	}
-	e.Observer.Phase("survey", -1)
+	e.Observer.Phase("audit", -1)
 	s := surveyor{Engine: e, number: number, language: language}
 	if err := s.categories(e.draining(ctx)); err != nil {
 		return err
