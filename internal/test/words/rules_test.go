@@ -66,7 +66,7 @@ var rules = []rule{
 		finds: "the consent of the user", passes: "two consecutive runs"},
 	{not: `sick(ness|er)?`, in: all, use: "unhealthy source",
 		finds: "a sick source", passes: "a physical disk"},
-	{not: `nights?|nightly|overnight|evenings?|mornings?`, in: all, use: "scheduled run; previous run; last run; day",
+	{not: `nights?|nightly|overnight`, in: all, use: "scheduled run; previous run; last run; day",
 		finds: "run it every night", passes: "at midnight"},
 	{not: `pace(s|d)?|pacing`, in: all, use: "rate; rate limit; rate limiter",
 		finds: "the pace of the service", passes: "the workspace"},
