@@ -10,11 +10,14 @@ import (
 	"path"
 	"regexp"
 	"regexp/syntax"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var (
@@ -153,30 +156,45 @@ func (f finding) String() string {
 
 // findings applies all rules to all texts.
 func findings(rules []rule, texts []*text) []finding {
-	var found []finding
+	found := make([][]finding, len(rules))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range rules {
-		r := &rules[i]
-		for _, t := range texts {
-			if r.in&t.scope == 0 || !r.paths.MatchString(t.file) {
-				continue
+		g.Go(func() error {
+			for _, t := range texts {
+				found[i] = append(found[i], rules[i].findings(t)...)
 			}
-			for _, m := range r.find(t.body.String(), t.lower) {
-				line, name := t.at(m[0])
-				match := strings.Join(strings.Fields(t.body.String()[m[0]:m[1]]), " ")
-				f := finding{rule: r, scope: t.scope, file: t.file, line: line, found: match, match: match}
-				switch {
-				case t.scope == inNames:
-					f.file, f.line, f.found = name, 1, name
-				case name != "":
-					f.found = name
-				}
-				found = append(found, f)
-			}
-		}
+			return nil
+		})
 	}
-	slices.SortStableFunc(found, func(a, b finding) int {
+	if err := g.Wait(); err != nil {
+		panic(err) // none of them returns one
+	}
+	all := slices.Concat(found...)
+	slices.SortStableFunc(all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
+	return all
+}
+
+// findings applies a rule to a text.
+func (r *rule) findings(t *text) []finding {
+	if r.in&t.scope == 0 || !r.paths.MatchString(t.file) {
+		return nil
+	}
+	var found []finding
+	for _, m := range r.find(t.body.String(), t.lower) {
+		line, name := t.at(m[0])
+		match := strings.Join(strings.Fields(t.body.String()[m[0]:m[1]]), " ")
+		f := finding{rule: r, scope: t.scope, file: t.file, line: line, found: match, match: match}
+		switch {
+		case t.scope == inNames:
+			f.file, f.line, f.found = name, 1, name
+		case name != "":
+			f.found = name
+		}
+		found = append(found, f)
+	}
 	return found
 }
 
