@@ -50,7 +50,7 @@ func TestPictures(t *testing.T) {
 			p.render(t)
 		}
 		keep(t, pictures)
-		if err := os.WriteFile(filepath.Join(picturesDir, madeFrom), []byte(checksums(t, pictures)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(picturesDir, madeFrom), []byte(pictureChecksums(t, pictures)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -58,13 +58,13 @@ func TestPictures(t *testing.T) {
 	var pictures []picture
 	for range 2 { // a run that begins in one minute and ends in the next has another chart
 		pictures = session(t)
-		if checksums(t, pictures) == string(recorded) {
+		if pictureChecksums(t, pictures) == string(recorded) {
 			return
 		}
 	}
 	keep(t, pictures)
 	t.Errorf("the pictures of the README are out of date; make them with: go test ./internal/cli -run TestPictures -pictures\n"+
-		"With -artifacts the pages are kept in %s.\ngot\n%swant\n%s", t.ArtifactDir(), checksums(t, pictures), recorded)
+		"With -artifacts the pages are kept in %s.\ngot\n%swant\n%s", t.ArtifactDir(), pictureChecksums(t, pictures), recorded)
 }
 
 // keep writes the pages to the artifacts of the test, to compare them.
@@ -77,8 +77,8 @@ func keep(t *testing.T, pictures []picture) {
 	}
 }
 
-// checksums is the content of madeFrom.
-func checksums(t *testing.T, pictures []picture) string {
+// pictureChecksums is the content of madeFrom.
+func pictureChecksums(t *testing.T, pictures []picture) string {
 	t.Helper()
 	var text strings.Builder
 	for _, p := range pictures {
@@ -119,7 +119,7 @@ func session(t *testing.T) []picture {
 	show := func(args ...string) {
 		fmt.Fprintf(&text, "$ assetferry %s\n%s", strings.Join(args, " "), run(args...))
 	}
-	show("migrate", "photos", "--unmatched", "skip")
+	show("migrate", "photos", "--unsupported", "skip")
 	text.WriteString("\n")
 	show("verify", "--content")
 	run("report", "--format", "html", "--output", "report.html")
