@@ -152,11 +152,11 @@ CREATE TABLE throughput (
 -- and in how many of these no rule used the field.
 CREATE TABLE fields (
   run      INTEGER NOT NULL REFERENCES runs (num),
-  previous_key   TEXT NOT NULL,
+  metadata_source   TEXT NOT NULL,
   field    TEXT NOT NULL,
   objects  INTEGER NOT NULL,
   unmapped INTEGER NOT NULL,
-  PRIMARY KEY (run, previous_key, field)
+  PRIMARY KEY (run, metadata_source, field)
 ) STRICT, WITHOUT ROWID;
 
 -- What a run was about to replace, describe, move or trash, as it was before: the receipt, and

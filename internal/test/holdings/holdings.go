@@ -48,7 +48,7 @@ func Kinds() []Kind {
 			differences verification field; enrichment_changes run enrichment state undone_by at;
 			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
 			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;
-			failures pair size time version_tag runs last_run unclear since; fields run previous_key field objects unmapped;
+			failures pair size time version_tag runs last_run unclear since; fields run metadata_source field objects unmapped;
 			folders category; former run; former_keys pair; given_addresses pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
