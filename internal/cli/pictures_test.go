@@ -156,6 +156,7 @@ func sameEachTime(t *testing.T, text, home string, s *service) string {
 		{regexp.MustCompile(`\b09:30:\d\d\b`), "09:30:00"},
 		{rates, ""},
 		{duration, "1.4s"},
+		{regexp.MustCompile(`\b\d+(\.\d+)? seconds?\b`), "1.4 seconds"},
 		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), strings.Repeat("3f86d1c2", 8)},
 		{regexp.MustCompile(`((?:\(asset |/assets/|asset[ =":]+))[\w-]{12}\b`), "${1}66MouR9abnS0"},
 		{regexp.MustCompile(`assetferry (\(devel\)|v\d[\w.+-]*)`), "assetferry (devel)"},
