@@ -56,7 +56,7 @@ var rules = []rule{
 		finds: "fields that went nowhere", passes: "here and now"},
 	{not: `gone`, in: all, use: "deleted at the source; deleted; missing",
 		finds: "objects that are gone", passes: "http.StatusGone is 410 Gone",
-		unless: `410:? gone|status gone|status ?gone|description: gone\.?`},
+		unless: `410:? gone|status gone|status ?gone`},
 	{not: `quarantin(e|es|ed)`, in: all, use: "grace period, --grace-period",
 		finds: "--quarantine 20h", passes: "the grace period"},
 	{not: `guards?`, in: all, use: "safety check",
