@@ -73,7 +73,7 @@ given.
 	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and other content")
 	cmdline.Setting(flags, "on-collision", "handling of names that differ only in case or Unicode form")
 	cmdline.Setting(flags, "delete", "handling of assets whose objects were deleted at the source")
-	cmdline.Setting(flags, "grace_period", "`duration` after a deletion at the source before the asset is trashed")
+	cmdline.Setting(flags, "grace-period", "`duration` after a deletion at the source before the asset is trashed")
 	cmdline.Setting(flags, "unsupported", "handling of file types that no category accepts")
 	return c
 }

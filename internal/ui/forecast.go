@@ -10,7 +10,7 @@ import (
 
 // EstimateText tells in words what it takes to carry out a plan.
 func EstimateText(f *event.PlanEstimate) string {
-	text := Count(f.Calls) + " requests"
+	text := Count(f.Requests) + " requests"
 	if f.Low == nil || f.High == nil {
 		return text
 	}

@@ -24,7 +24,7 @@ import (
 type customOptions struct{ prompt, format string }
 
 func (o *customOptions) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&o.prompt, "prompt", "", "instruction, as a `text` or @FILE; optional with --ai-context")
+	c.Flags().StringVar(&o.prompt, "prompt", "", "instruction, `text` or @FILE; optional with --ai-context")
 	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddContextFlag(c.Flags())
 }
@@ -33,11 +33,10 @@ func newActionCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "action FILE",
-		Short: "Rewrite a text by an instruction",
-		Long: `Action sends a text or HTML with your instruction, and shows the answer. The
-service calls this a custom action. A context with a prompt can replace the
-instruction. Each request costs credits. Action does not change FILE; FILE -
-reads stdin.
+		Short: "Rewrite a text with an instruction",
+		Long: `Action sends text or HTML with your instruction (a custom action of the service)
+and shows the result. A context with a prompt can replace the instruction. Each
+request costs credits. FILE is not changed; if it is -, stdin is read.
 `,
 		Example: `  assetferry ai action site/index.html --prompt 'Use plain words.' --format html
   assetferry ai action - --ai-context house-style <alt.txt`,
@@ -45,7 +44,7 @@ reads stdin.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			output, ok := map[string]string{"text": "plainText", "html": "html"}[o.format]
 			if !ok {
-				return exit.Usage(fmt.Errorf("--format %q is not a format", o.format), "text or html")
+				return exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "text or html")
 			}
 			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				act.Content, act.Output = content, output
@@ -57,7 +56,7 @@ reads stdin.
 			})
 		}),
 	}
-	c.Flags().StringVar(&o.format, "format", "text", "`text|html`: format of the answer")
+	c.Flags().StringVar(&o.format, "format", "text", "`format` of the result: text or html")
 	o.addFlags(c)
 	return c
 }
@@ -66,22 +65,20 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "review FILE",
-		Short: "Review a text by an instruction",
-		Long: `Review sends a text or HTML with your instruction, and shows the elements that
-the service would change. The service calls this a custom review. A context with
-a prompt can replace the instruction.
-
-HTML elements keep their data-id. Top-level elements without one, and paragraphs
-of plain text, get a number. Each request costs credits. Review does not change
-FILE; FILE - reads stdin.
+		Short: "Review a text with an instruction",
+		Long: `Review sends text or HTML with your instruction (a custom review of the service)
+and shows the suggested changes. A context with a prompt can replace the
+instruction. Existing data-id attributes identify the elements of HTML. Without
+them, top-level elements get numbers, as do the paragraphs of plain text. Each
+request costs credits. FILE is not changed; if it is -, stdin is read.
 `,
-		Example: `  assetferry ai review alt.txt --prompt 'Name products as we do.'`,
+		Example: `  assetferry ai review alt.txt --prompt 'Use the official product names.'`,
 		Args:    cmdline.One("FILE"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				elements, err := anchor.Elements(content)
 				if err != nil {
-					return exit.Usage(fmt.Errorf("%s: %w", args[0], err), "give a page, or a text, that has something to review")
+					return exit.Usage(fmt.Errorf("%s: %w", args[0], err), "use a page or a text that is not empty")
 				}
 				answer, err := s.Client.CustomReview(ctx, act.Prompt, act.Model, elements, act.Contexts...)
 				if err != nil {
@@ -100,18 +97,18 @@ FILE; FILE - reads stdin.
 	return c
 }
 
-// custom reads the content and the instruction, opens the service, and makes the call.
+// custom reads the content and the instruction, opens the service, and sends the request.
 func custom(ctx context.Context, f *command.Factory, file string, o customOptions, call func(*command.AIService, string, ai.CustomAction) error) error {
 	prompt, err := textOrFile(o.prompt)
 	if err != nil {
-		return exit.Usage(fmt.Errorf("--prompt: %w", err), "name a file with the text behind @")
+		return exit.Usage(fmt.Errorf("--prompt: %w", err), "put the name of a text file after @")
 	}
 	if strings.TrimSpace(prompt) == "" && len(f.Settings.AIContexts) == 0 {
-		return exit.Usage(errors.New("there is no instruction"), "--prompt TEXT, or --ai-context ID of a context that holds one")
+		return exit.Usage(errors.New("the instruction is missing"), "add --prompt TEXT, or --ai-context ID for a context with a prompt")
 	}
 	content, err := content(f, file)
 	if err != nil {
-		return exit.Usage(err, "name a file that has a text in it, or - for stdin")
+		return exit.Usage(err, "use a text file, or - for stdin")
 	}
 	s, model, contexts, err := f.OpenToAsk(ctx)
 	if err != nil {
@@ -120,7 +117,7 @@ func custom(ctx context.Context, f *command.Factory, file string, o customOption
 	return call(s, content, ai.CustomAction{Prompt: prompt, Model: model.ID, Contexts: contexts})
 }
 
-// content reads what an action or a review is about.
+// content reads the text for an action or a review.
 func content(f *command.Factory, file string) (string, error) {
 	if file == "-" {
 		return readText(f.Stdin, "stdin")
@@ -133,7 +130,7 @@ func content(f *command.Factory, file string) (string, error) {
 	return readText(files, file)
 }
 
-// showSuggestions shows the elements that a review would change, as it would have them.
+// showSuggestions prints the suggested elements of a review.
 func showSuggestions(f *command.Factory, changed map[string]string) {
 	for _, id := range slices.SortedFunc(maps.Keys(changed), byNumber) {
 		f.Out.Printf("%s: %s", ui.Sanitize(id), ui.Sanitize(changed[id]))
@@ -142,7 +139,7 @@ func showSuggestions(f *command.Factory, changed map[string]string) {
 	f.Out.Notef("%s", ui.Counted(int64(len(changed)), "suggestion"))
 }
 
-// byNumber puts 10 behind 9, and what is no number behind both.
+// byNumber sorts numbers by value, before other IDs.
 func byNumber(one, other string) int {
 	m, err := strconv.Atoi(one)
 	n, otherErr := strconv.Atoi(other)

@@ -44,10 +44,10 @@ var groups = []struct{ title, flags string }{
 	{"Presets", "preset"},
 	{"Selection", "include exclude files-from min-age limit only symlinks retry-exhausted checksum refresh-metadata repair" +
 		" finding again in extension tag since"},
-	{"Placement", "category category-by unmatched fallback-category source-name explain-mapping"},
+	{"Placement", "category category-by unsupported fallback-category source-name explain-mapping"},
 	{"Metadata", "metadata precedence ignore-metadata gps on-limit provenance"},
 	{"Conflicts", "on-existing on-collision duplicates on-destination-change on-replace-refused"},
-	{"Deletions", "delete quarantine max-delete max-delete-percent"},
+	{"Deletions", "delete grace-period max-delete max-delete-percent"},
 	{"Safety", "dry-run yes sentinel max-changes max-changes-percent drift-share accept-rules accept-deletes accept-changes restart" +
 		" approval approval-request approval-expires approved-by hash"},
 	{"Limits", "concurrency max-requests bwlimit max-duration until wait confirm-timeout keep-runs max-credits" +
@@ -107,12 +107,12 @@ func Visible(set *pflag.FlagSet) (flags []*pflag.Flag) {
 // common names the flags that most people need first, by command. A command without a row has
 // few flags, and its help lists them all.
 var common = map[string]string{
-	"plan":             "preset unmatched include exclude category metadata on-existing sync output probe exit-code",
-	"migrate":          "dry-run preset unmatched include exclude limit category metadata on-existing concurrency",
-	"sync":             "dry-run preset unmatched include exclude metadata delete max-delete max-changes only",
+	"plan":             "preset unsupported include exclude category metadata on-existing sync output probe exit-code",
+	"migrate":          "dry-run preset unsupported include exclude limit category metadata on-existing concurrency",
+	"sync":             "dry-run preset unsupported include exclude metadata delete max-delete max-changes only",
 	"adopt":            "dry-run include exclude category on-existing output concurrency",
 	"apply":            "hash dry-run approval approved-by concurrency",
-	"schedule":         "at format output user-unit preset unmatched include exclude metadata delete",
+	"schedule":         "at format output user-unit preset unsupported include exclude metadata delete",
 	"sandbox":          "data listen fault latency profile plan max-storage no-ai no-library",
 	"doctor":           "probe dry-run output ai-output yes",
 	"undo":             "run apply dry-run yes content",

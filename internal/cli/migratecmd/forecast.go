@@ -35,7 +35,7 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	if end, limited := f.Settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)
 	}
-	told := &event.PlanEstimate{Calls: work.Calls}
+	told := &event.PlanEstimate{Requests: work.Calls}
 	f.Summary.PlanEstimate = told
 	r, known := estimate.Time(work, measured, bounds, now)
 	if !known {

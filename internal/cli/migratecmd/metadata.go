@@ -113,13 +113,13 @@ func printTable(ctx context.Context, f *command.Factory, s *endpoints, run state
 			return false, err
 		}
 	}
-	line := event.Table{Rows: t.Rows(), Lost: lost}
+	line := event.Table{Rows: t.Rows(), Unmatched: lost}
 	if mistakes := t.Mistakes(); mistakes != nil {
-		line.Wrong = mistakes.Total
-		f.Out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", ui.Counted(int64(line.Wrong), "row"))
+		line.Invalid = mistakes.Total
+		f.Out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", ui.Counted(int64(line.Invalid), "row"))
 	}
 	f.Summary.Table = &line
-	return line.Wrong > 0, nil
+	return line.Invalid > 0, nil
 }
 
 // printLost tells which rows are for no object that is known.

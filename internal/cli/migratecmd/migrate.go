@@ -305,7 +305,7 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 	took := time.Since(began)
 	outcome.SumUp(f, run, tallies, took)
 	throttling := s.dest.Limiter.Throttling()
-	f.Summary.Refused, f.Summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
+	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
 	sent, names := "", ""
 	if run.Undoes == 0 {
 		if err := printFound(ctx, f, s, run); err != nil {
@@ -352,17 +352,17 @@ func countNames(ctx context.Context, f *command.Factory, store *state.Store, run
 		if err != nil {
 			return "", err
 		}
-		if f.Summary.NamesDiffer++; f.Summary.NamesDiffer == 1 {
+		if f.Summary.Renamed++; f.Summary.Renamed == 1 {
 			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(string(r.Key)))
 		}
 	}
-	switch f.Summary.NamesDiffer {
+	switch f.Summary.Renamed {
 	case 0:
 		return "", nil
 	case 1:
 		return "1 name differs from the source, " + line, nil
 	}
-	return ui.Count(f.Summary.NamesDiffer) + " names differ from the source, " + line, nil
+	return ui.Count(f.Summary.Renamed) + " names differ from the source, " + line, nil
 }
 
 // showProblems tells which items need a person, those of some states, the worst first,
@@ -375,14 +375,14 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Error: exit.OrHint(i.Error, i.Reason)})
+				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Reason: i.Reason, Message: migrate.Reason(i.Reason).Text(), Error: i.Error})
 			}
 			if shown == outcome.ShownProblems && !f.Out.Verbose() {
 				more++
 				continue
 			}
 			shown++
-			f.Out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, i.Reason)))
+			f.Out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, migrate.Reason(i.Reason).Text())))
 		}
 	}
 	if more > 0 {

@@ -191,7 +191,7 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 
 // introduce says where from, where to and where the journal is.
 func introduce(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.store.Path())
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
@@ -209,7 +209,7 @@ func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 			return err
 		}
 		showDecision(f, event.Plan{
-			Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), Reason: i.Reason, Message: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
 	}
@@ -228,7 +228,7 @@ func wrongWith(i state.Item) string {
 func showUnchanged(f *command.Factory, r state.Receipt) {
 	dir, _ := r.Key.Split()
 	showDecision(f, event.Plan{
-		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonUnchanged),
+		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonUnchanged), Message: migrate.ReasonUnchanged.Text(),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }
@@ -239,7 +239,7 @@ func showDecision(f *command.Factory, l event.Plan) {
 	if l.PreviousKey != "" {
 		key = ui.Sanitize(l.PreviousKey) + " -> " + key
 	}
-	why := l.Reason
+	why := l.Message
 	if l.Error != "" {
 		why += ": " + ui.Sanitize(l.Error)
 	}
@@ -269,7 +269,7 @@ func showTallies(f *command.Factory, tallies []state.Tally, all string) {
 		}
 		shown[l] = true
 		n, b := sumOf(tallies, t.Action, t.Reason)
-		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
+		rows = append(rows, []string{l.action, migrate.Reason(l.reason).Text(), ui.Count(n), ui.Bytes(b)})
 	}
 	rows = append(rows, []string{"", all, ui.Count(objects), ui.Bytes(bytes)})
 	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))

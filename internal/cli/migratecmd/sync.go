@@ -87,7 +87,7 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
 	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
-	cmdline.Setting(f, "grace_period", "`duration` after a deletion at the source before the asset is trashed; two runs must miss the object")
+	cmdline.Setting(f, "grace-period", "`duration` after a deletion at the source before the asset is trashed; two runs must miss the object")
 	cmdline.Setting(f, "max-delete", "stop if a run would trash more than this `number` of assets")
 	cmdline.Setting(f, "max-delete-percent", "stop if a run would trash more than this `percent` of the known objects")
 	cmdline.Setting(f, "max-changes", "stop if a run would replace, update or move more than this `number` of assets")

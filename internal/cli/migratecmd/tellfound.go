@@ -24,7 +24,7 @@ func printFound(ctx context.Context, f *command.Factory, s *endpoints, run state
 	}
 	printNowhere(f, found)
 	found.GPS = f.Settings.GPS
-	f.Summary.Positions = found.Positions
+	f.Summary.GPSObjects = found.Positions
 	for _, said := range found.Said() {
 		f.Out.Notef("%s", said)
 	}
@@ -39,7 +39,7 @@ func printNowhere(f *command.Factory, found report.Found) {
 	}
 	var rows [][]string
 	for _, field := range found.Unmapped {
-		f.Summary.Fields = append(f.Summary.Fields, event.Field{Field: field.Name, From: field.From, Objects: field.Objects})
+		f.Summary.UnmappedFields = append(f.Summary.UnmappedFields, event.Field{Field: field.Name, MetadataSource: field.From, Objects: field.Objects})
 		if len(rows) < shownFields || f.Out.Verbose() {
 			rows = append(rows, []string{field.Name, field.From, ui.Count(field.Objects)})
 		}
@@ -54,7 +54,7 @@ func printNowhere(f *command.Factory, found report.Found) {
 // printRemarks tells what there is to say of objects that came through: the first of each
 // kind.
 func printRemarks(f *command.Factory, run state.Run, found report.Found) {
-	f.Summary.BrokenSidecars = found.Of(report.BrokenSidecar)
+	f.Summary.UnreadableSidecars = found.Of(report.BrokenSidecar)
 	for _, r := range found.Remarks {
 		f.Out.Notef("%s: %s", r.What, ui.Counted(r.Objects, "object"))
 		for _, e := range r.Examples {

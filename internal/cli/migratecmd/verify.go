@@ -158,7 +158,7 @@ func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p s
 	}
 	w.SayHidden()
 	f.Out.Printf("%s", verdict(result, took))
-	f.Summary.Checks = &event.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences, Further: w.Further}
+	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByContent: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
 	if result.Differences == 0 {
 		return exit.CodeDone, nil
 	}

@@ -154,7 +154,7 @@ func SkippedText(ctx context.Context, store *state.Store, run state.Run, tallies
 			n = fresh[reason]
 		}
 		if n > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s (%s)", reason, ui.Count(n)))
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", migrate.Reason(reason).Text(), ui.Count(n)))
 		}
 	}
 	slices.Sort(reasons)
