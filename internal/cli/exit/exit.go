@@ -37,25 +37,6 @@ const (
 	CodeInterrupted = 130
 )
 
-// Help lists the exit codes; the help of every command ends with it.
-const Help = `Exit codes:
-    0  done
-    1  error
-    2  usage: a flag, a setting or an argument is wrong
-    3  finished, but items failed, wait, changed, are in conflict or in doubt;
-       a plan has conflicts, or objects that cannot be read;
-       or rows of the metadata table are wrong, or files could not be rewritten
-    4  verification found a difference
-    5  the plan has changes (plan --exit-code)
-    6  stopped by a guard, such as extensions that no category allows; or not
-       approved
-    7  stopped by a budget or a time window; run again to go on
-   10  no such run or state
-   11  the state is in use by another process
-   12  authentication
-  130  interrupted
-`
-
 // ErrInterrupted is why a context ends when a person interrupts for the second
 // time.
 var ErrInterrupted = errors.New("interrupted")
@@ -158,8 +139,8 @@ func FailureOf(err error) Failure {
 
 // Classes are what programs call the exit codes in the error line of --json.
 var Classes = map[int]string{
-	CodeError: "error", CodeUsage: "usage", CodeSafetyCheck: "guard", CodeLimit: "budget", CodeNoSuch: "not_found",
-	CodeInUse: "in-use", CodeAuth: "authentication", CodeInterrupted: "interrupted",
+	CodeError: "error", CodeUsage: "usage", CodeSafetyCheck: "safety_check", CodeLimit: "limit", CodeNoSuch: "not_found",
+	CodeInUse: "in_use", CodeAuth: "authentication", CodeInterrupted: "interrupted",
 	CodeItems: "items", CodeDifference: "difference", CodeChanges: "changes",
 }
 

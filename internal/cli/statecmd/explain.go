@@ -62,7 +62,7 @@ only the state database.
 	return c
 }
 
-// showHistories shows what every pair knows of an object.
+// showHistories shows the history of an object in every pair.
 func showHistories(ctx context.Context, f *command.Factory, e *explain.Explainer, asked string) error {
 	first := true
 	for h, err := range e.Find(ctx, asked) {
@@ -96,8 +96,7 @@ func sendEvents(f *command.Factory, events []explain.Event) {
 	}
 }
 
-// showDisagreements lists the objects of which origins say different things, with all that
-// they say.
+// showDisagreements lists the objects whose metadata sources disagree, with all values.
 func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Explainer) error {
 	var objects int64
 	for d, err := range e.Disagreements(ctx) {
@@ -113,11 +112,11 @@ func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Expla
 		showLines(f, lines)
 		sendEvents(f, d.Events())
 	}
-	f.Out.Printf("Origins say different things of %s.", ui.Counted(objects, "object"))
+	f.Out.Printf("Metadata sources disagree for %s.", ui.Counted(objects, "object"))
 	return nil
 }
 
-// advice gives the commands of this call.
+// An advice returns commands with the flags of this call.
 type advice struct{ *command.Factory }
 
 // AfterRun implements explain.Advice.

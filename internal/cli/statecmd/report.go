@@ -19,7 +19,7 @@ import (
 	"assetferry/state"
 )
 
-// reportFormats are the forms of a report.
+// reportFormats lists the formats of a report.
 func reportFormats() []string { return []string{"text", "json", "csv", "html", "keys"} }
 
 type reportOptions struct{ format, only, splitBy, output string }
@@ -136,33 +136,33 @@ func (o reportOptions) isList() bool {
 	return o.splitBy == "" && (o.only != "" || o.format == "csv" || o.format == "keys")
 }
 
-// check refuses switches that do not go together.
+// check refuses flags that contradict each other.
 func (o reportOptions) check(json bool) (report.Choice, error) {
 	choice, err := report.ParseChoice(o.only)
 	toFolder := o.output != "" && o.output != "-"
 	switch {
 	case !slices.Contains(reportFormats(), o.format):
-		return choice, exit.Usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(reportFormats(), ", "))
+		return choice, exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "use one of "+strings.Join(reportFormats(), ", "))
 	case err != nil:
-		return choice, exit.Usage(fmt.Errorf("--only: %w", err), "one of "+strings.Join(report.States(), ", "))
+		return choice, exit.Usage(fmt.Errorf("--only: %w", err), "use one of "+strings.Join(report.States(), ", "))
 	case o.splitBy != "" && o.splitBy != "folder":
-		return choice, exit.Usage(fmt.Errorf("--split-by: reports cannot be split by %q", o.splitBy), "--split-by folder")
+		return choice, exit.Usage(fmt.Errorf("--split-by: reports cannot be split by %q", o.splitBy), "use --split-by folder")
 	case o.format == "html" && o.only != "":
-		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "csv, json, text and keys are lists with --only")
+		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "use csv, json, text or keys with --only")
 	case o.format == "html" && o.splitBy != "":
-		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page has the sums of folders in it; csv, json, text and keys have lists of each")
+		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page contains the totals of folders; use csv, json, text or keys for lists")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
-		return choice, exit.Usage(errors.New("--split-by folder with lists needs a folder to write them to"), "--output DIR")
+		return choice, exit.Usage(errors.New("--split-by folder with lists needs a folder"), "add --output DIR")
 	case json && o.output == "-":
 		return choice, exit.Usage(errors.New("--json and --output - both write to stdout"), "name a file with --output")
 	}
 	return choice, nil
 }
 
-// sumUpReport has the summary of the run told as status tells it.
+// sumUpReport adds the summary of the run in the form of status.
 func sumUpReport(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) error {
 	if !f.Out.JSON() {
-		return nil // and nothing is summed up for nobody
+		return nil // no reader for a summary
 	}
 	tallies, err := store.Tallies(ctx, run.Num)
 	if err == nil {
@@ -209,12 +209,12 @@ func splitReport(ctx context.Context, f *command.Factory, r report.Report, o rep
 		return apart(&lacks, r.SplitByFolder(ctx, dir, o.format, choice))
 	})
 	if err == nil {
-		f.Out.Notef("Wrote the folder %s", ui.Sanitize(o.output))
+		f.Out.Notef("Wrote folder %s", ui.Sanitize(o.output))
 	}
 	return errors.Join(err, lacks)
 }
 
-// apart keeps what a list lacks apart from what kept it from being written.
+// apart separates a gap in a list from an error that kept it from being written.
 func apart(lacks *error, err error) error {
 	if _, ok := errors.AsType[*report.LineBreakError](err); ok || errors.Is(err, report.ErrOnlyCounted) || errors.Is(err, report.ErrPruned) {
 		*lacks = err
@@ -223,8 +223,7 @@ func apart(lacks *error, err error) error {
 	return err
 }
 
-// printLacks says what a list lacks. That is no success where somebody asked for just
-// that.
+// printLacks shows the gap in a list. It is an error if the list was requested explicitly.
 func printLacks(f *command.Factory, o reportOptions, err error) error {
 	var lacks error
 	if err := apart(&lacks, err); err != nil || lacks == nil {

@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// listedRuns is how many runs of a source are listed unless somebody asks for more.
+// listedRuns is the default number of runs per source.
 const listedRuns = 30
 
 // NewRunsCommand makes assetferry runs.
@@ -95,8 +95,8 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return err
 }
 
-// account counts the objects of a run: all, those whose action was carried out, and
-// those that should have arrived and did not.
+// account counts the objects of a run: all, those whose action was carried out, and those that did
+// not arrive.
 func account(tallies []state.Tally) (all, done, left int64) {
 	for _, t := range tallies {
 		all += t.Objects
