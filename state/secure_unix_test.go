@@ -18,7 +18,7 @@ import (
 // stateIn makes a state database in a folder, with a backup beside it.
 func stateIn(t *testing.T, dir string) (path string) {
 	t.Helper()
-	path = filepath.Join(dir, "state database.db")
+	path = filepath.Join(dir, "state.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = s.Backup(t.Context())
@@ -104,7 +104,7 @@ func TestSharedFolder(t *testing.T) {
 		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
-		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state database.db")) // what the hint says
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // what the hint says
 		must(t, err)
 		must(t, s.Close())
 	}

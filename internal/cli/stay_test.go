@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 	files.write(t, source)
 	watch := func(args ...string) *process {
 		p := assetferry(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY=success="+h.url), append([]string{"sync", "src", "--watch", "--json",
-			"--state", "src/state database.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
+			"--state", "src/state.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
 		p.follow(t)
 		return p
 	}

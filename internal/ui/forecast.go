@@ -10,7 +10,7 @@ import (
 
 // EstimateText returns the estimate of a plan in words.
 func EstimateText(f *event.PlanEstimate) string {
-	text := Count(f.Calls) + " requests"
+	text := Count(f.Requests) + " requests"
 	if f.Low == nil || f.High == nil {
 		return text
 	}

@@ -173,9 +173,9 @@ func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:
 		return nil
 	case approved.Action != now.Action:
-		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, now.Reason)}
+		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, migrate.Reason(now.Reason).Text())}
 	case approved.Reason != now.Reason:
-		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, approved.Reason, now.Action, now.Reason)}
+		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, migrate.Reason(approved.Reason).Text(), now.Action, migrate.Reason(now.Reason).Text())}
 	}
 	for _, field := range []struct{ what, was, is string }{
 		{"category", approved.Category, a.asWanted(now.Category, approved.Category)},

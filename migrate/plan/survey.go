@@ -227,7 +227,7 @@ func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	if asset.CategoryID != r.Category || asset.FolderID != r.Folder {
 		where += ", in another place"
 	}
-	i.Error = i.Reason + ": " + where
+	i.Error = migrate.Reason(i.Reason).Text() + ": " + where
 }
 
 // keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has

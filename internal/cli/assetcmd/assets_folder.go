@@ -98,7 +98,7 @@ func renameFolder(ctx context.Context, f *command.Factory, c *assets.Client, at 
 			return err
 		}
 	}
-	line.Was, line.State = was, ch.State()
+	line.PreviousName, line.State = was, ch.State()
 	f.Out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.Verb("now has the name", "would get the name"), ui.Sanitize(name))
 	f.Out.Event("folder", line)
 	f.NoteDryRun(ch)

@@ -124,7 +124,7 @@ func setQuality(ctx context.Context, f *command.Factory, format assets.ImageForm
 		}
 	}
 	f.Out.Printf("The quality of %s %s %d instead of %d.", format, ch.Verb("is now", "would be"), quality, was)
-	f.Out.Event("quality", event.Quality{Format: string(format), Quality: quality, Was: was, State: ch.State()})
+	f.Out.Event("quality", event.Quality{Format: string(format), Quality: quality, PreviousQuality: was, State: ch.State()})
 	f.NoteDryRun(ch)
 	return nil
 }

@@ -53,7 +53,7 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 	}
 	if o.Receipt != nil {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
-		line.Described = (*event.Described)(o.Receipt.Description)
+		line.SourceMetadata = (*event.SourceMetadata)(o.Receipt.Description)
 	}
 	w.out.Event("item", line)
 	level := slog.LevelDebug

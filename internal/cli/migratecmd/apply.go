@@ -181,5 +181,5 @@ func whyNow(i state.Item) string {
 	if i.State == state.ItemChanged {
 		return i.Error
 	}
-	return i.Reason
+	return migrate.Reason(i.Reason).Text()
 }

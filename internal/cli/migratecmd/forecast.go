@@ -31,15 +31,15 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	if end, limited := f.Settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)
 	}
-	estimate := &event.PlanEstimate{Calls: work.Calls}
-	f.Summary.PlanEstimate = estimate
+	line := &event.PlanEstimate{Requests: work.Calls}
+	f.Summary.PlanEstimate = line
 	r, known := estimate.Time(work, measured, bounds, now)
 	if !known {
-		f.Out.Printf("Estimate: %s. The first run measures the rate.", ui.EstimateText(estimate))
+		f.Out.Printf("Estimate: %s. The first run measures the rate.", ui.EstimateText(line))
 		return work.Items, nil
 	}
-	estimate.Low, estimate.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
-	f.Out.Printf("Estimate: %s.", ui.EstimateText(estimate))
+	line.Low, line.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
+	f.Out.Printf("Estimate: %s.", ui.EstimateText(line))
 	printOtherSizes(f, work, measured)
 	if bounds.Window > 0 && r.High > bounds.Window {
 		f.Out.Printf("This assumes one run a day of at most %s.", ui.Duration(bounds.Window))

@@ -110,16 +110,16 @@ func (w *warnings) addTable(ctx context.Context, f *command.Factory, s *endpoint
 	}
 	line := event.Table{Rows: t.Rows()}
 	if applied || !t.AsksForChecksums() {
-		if line.Lost, err = w.addUnmatchedRows(ctx, s, run); err != nil {
+		if line.Unmatched, err = w.addUnmatchedRows(ctx, s, run); err != nil {
 			return false, err
 		}
 	}
 	if mistakes := t.Mistakes(); mistakes != nil {
-		line.Wrong = mistakes.Total
-		w.add(ui.Counted(int64(line.Wrong), "invalid row")+" of the metadata table", "")
+		line.Invalid = mistakes.Total
+		w.add(ui.Counted(int64(line.Invalid), "invalid row")+" of the metadata table", "")
 	}
 	f.Summary.Table = &line
-	return line.Wrong > 0, nil
+	return line.Invalid > 0, nil
 }
 
 // addUnmatchedRows counts the rows that are for no known object.

@@ -311,7 +311,7 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 	took := time.Since(began)
 	outcome.SumUp(f, run, tallies, took)
 	throttling := s.dest.Limiter.Throttling()
-	f.Summary.Refused, f.Summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
+	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
 	result := outcome.Result(run, tallies, took)
 	f.Out.Printf("%s", result)
 	if f.Publisher != nil {
@@ -356,14 +356,14 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 				return err
 			}
 			if i.Attempts == 0 { // the plan decided it, so there was no event yet
-				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Error: exit.OrHint(i.Error, i.Reason)})
+				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Reason: i.Reason, Message: migrate.Reason(i.Reason).Text(), Error: i.Error})
 			}
 			if shown == outcome.ShownProblems && !f.Out.Verbose() {
 				more++
 				continue
 			}
 			shown++
-			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, i.Reason)))
+			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, migrate.Reason(i.Reason).Text())))
 		}
 	}
 	if more > 0 {

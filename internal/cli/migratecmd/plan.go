@@ -261,7 +261,7 @@ func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 			return err
 		}
 		showDecision(f, event.Plan{
-			Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), Reason: i.Reason, Message: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
 	}
@@ -280,7 +280,7 @@ func wrongWith(i state.Item) string {
 func showUnchanged(f *command.Factory, r state.Receipt) {
 	dir, _ := r.Key.Split()
 	showDecision(f, event.Plan{
-		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonUnchanged),
+		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonUnchanged), Message: migrate.ReasonUnchanged.Text(),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }
@@ -291,7 +291,7 @@ func showDecision(f *command.Factory, l event.Plan) {
 	if l.PreviousKey != "" {
 		key = ui.Sanitize(l.PreviousKey) + " -> " + key
 	}
-	why := l.Reason
+	why := l.Message
 	if l.Error != "" {
 		why += ": " + ui.Sanitize(l.Error)
 	}
@@ -319,7 +319,7 @@ func showTallies(f *command.Factory, tallies []state.Tally) {
 		}
 		shown[l] = true
 		n, b := sumOf(tallies, t.Action, t.Reason)
-		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
+		rows = append(rows, []string{l.action, migrate.Reason(l.reason).Text(), ui.Count(n), ui.Bytes(b)})
 	}
 	if len(rows) > 0 {
 		f.Out.Printf("\n%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))

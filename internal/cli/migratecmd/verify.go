@@ -176,7 +176,7 @@ func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p s
 	}
 	f.Out.Printf("%s", verified(result, took))
 	w.ShowFound()
-	f.Summary.Checks = &event.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences, Further: w.Further}
+	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByContent: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
 	if result.Differences == 0 {
 		return verdict{}, nil
 	}

@@ -76,7 +76,7 @@ func (w *warnings) addSkipped(ctx context.Context, store *state.Store, run state
 	delete(missed, string(migrate.ReasonLimit)) // the next step brings them
 	delete(missed, string(migrate.ReasonNotAtDestination))
 	for _, reason := range slices.Sorted(maps.Keys(missed)) {
-		w.add(fmt.Sprintf("%s skipped (%s)", ui.Count(missed[reason]), reason), "")
+		w.add(fmt.Sprintf("%s skipped (%s)", ui.Count(missed[reason]), migrate.Reason(reason).Text()), "")
 	}
 	text, err := outcome.SkippedText(ctx, store, run, tallies)
 	if text != "" {
@@ -92,7 +92,7 @@ func (w *warnings) addFound(ctx context.Context, f *command.Factory, store *stat
 		return err
 	}
 	found.GPS = f.Settings.GPS
-	f.Summary.Positions, f.Summary.BrokenSidecars = found.Positions, found.Of(report.BrokenSidecar)
+	f.Summary.GPSObjects, f.Summary.UnreadableSidecars = found.Positions, found.Of(report.BrokenSidecar)
 	for _, r := range found.Remarks {
 		w.add(remarkCount(r), remarkDetails(f, run, r))
 	}
@@ -139,7 +139,7 @@ func remarkDetails(f *command.Factory, run state.Run, r report.Remark) string {
 func unmappedTable(f *command.Factory, found report.Found) string {
 	var rows [][]string
 	for _, field := range found.Unmapped {
-		f.Summary.Fields = append(f.Summary.Fields, event.Field{Field: field.Name, From: field.From, Objects: field.Objects})
+		f.Summary.UnmappedFields = append(f.Summary.UnmappedFields, event.Field{Field: field.Name, MetadataSource: field.From, Objects: field.Objects})
 		if len(rows) < shownFields {
 			rows = append(rows, []string{field.Name, field.From, ui.Count(field.Objects)})
 		}
@@ -155,7 +155,7 @@ func (w *warnings) addRenamed(ctx context.Context, f *command.Factory, store *st
 		if err != nil {
 			return err
 		}
-		f.Summary.NamesDiffer++
+		f.Summary.Renamed++
 		if r.Run != run.Num {
 			continue
 		}

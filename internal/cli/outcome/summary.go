@@ -88,7 +88,7 @@ func SkippedText(ctx context.Context, store *state.Store, run state.Run, tallies
 		parts = append(parts, ui.Count(s.known)+" by your rules, as before")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(s.fresh)) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", reason, ui.Count(s.fresh[reason])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", migrate.Reason(reason).Text(), ui.Count(s.fresh[reason])))
 	}
 	if s.known == s.all {
 		return "Skipped " + parts[0], nil

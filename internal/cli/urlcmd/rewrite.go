@@ -130,7 +130,7 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 
 // rewriteFiles rewrites files, or stdin.
 func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
-	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
+	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	redirects, err := openRewriteRedirects(ctx, f, cmd, job)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	if err := w.tell(args, redirects); err != nil {
 		return err
 	}
-	if w.session.Counts.Failed > 0 || w.session.Counts.Left[rewrite.WrongLength]+w.session.Counts.Left[rewrite.TooLong] > 0 {
+	if w.session.Counts.Failed > 0 || w.session.Counts.Kept[rewrite.WrongLength]+w.session.Counts.Kept[rewrite.TooLong] > 0 {
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
@@ -250,7 +250,7 @@ func (w *rewriting) Spot(name string, s rewrite.Spot) {
 		}
 	}
 	if s.New != nil {
-		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), Address: s.Address})
+		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), URL: s.Address})
 	}
 }
 
@@ -303,11 +303,11 @@ func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
 		say("New already: %s.", ui.CountedAs(c.Current, "address", "addresses"))
 	}
 	for _, l := range redirect.LeftOutReasons() {
-		if n := c.Left[l.Reason]; n > 0 {
+		if n := c.Kept[l.Reason]; n > 0 {
 			say("Left as they are: %s %s.", ui.Count(n), l.Text)
 		}
 	}
-	if n := c.Left[rewrite.WrongLength] + c.Left[rewrite.TooLong]; n > 0 {
+	if n := c.Kept[rewrite.WrongLength] + c.Kept[rewrite.TooLong]; n > 0 {
 		say("Left as they are: %s in serialized strings of which the length is wrong, or which are too long.", ui.Count(n))
 	}
 	w.tellSkipped(say)
@@ -365,7 +365,7 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 	}
 	say("Match nothing: %s%s, found %s.", ui.CountedAs(int64(len(all)), "old address", "old addresses"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
-		w.Out.Event("unmatched", event.Unmatched{Address: u.URL, File: u.File, Line: u.Line, Times: u.Times})
+		w.Out.Event("unmatched", event.Unmatched{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
 		if n < toldBriefly || w.Out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}

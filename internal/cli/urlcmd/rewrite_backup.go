@@ -55,7 +55,7 @@ func (w *rewriting) tellBackup() {
 // restore shows which files differ from their originals in a backup, or replaces them by
 // these. What they are now goes into a backup of its own.
 func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
-	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
+	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	var folders []string
 	if job.backupDir != "" && job.write {
 		folders = rewrite.RestoredFolders(job.restore)

@@ -162,7 +162,7 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, LeftOut: t.LeftOut}
+	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
 	tellMap(f, t, job)
 	tellTaken(f, t)
 	tellUnlisted(f, rules)

@@ -213,7 +213,7 @@ func (w *world) accepted(c *exec.Cmd) {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	c := exec.Command(w.binary, append(args, "--json", "-j", "3", "--state", filepath.Join(w.disk.mount, "state", "state database.db"))...)
+	c := exec.Command(w.binary, append(args, "--json", "-j", "3", "--state", filepath.Join(w.disk.mount, "state", "state.db"))...)
 	c.Dir, c.Env, c.Stdout, c.Stderr = w.dir, w.env, &bytes.Buffer{}, &bytes.Buffer{}
 	return c
 }

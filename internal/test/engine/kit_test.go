@@ -137,7 +137,7 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	}
 	w.images = w.category("Images", "jpg", "png")
 	w.texts = w.category("Texts", "txt", "bin")
-	w.openState(filepath.Join(tb.TempDir(), "state database.db"))
+	w.openState(filepath.Join(tb.TempDir(), "state.db"))
 	return w
 }
 
@@ -193,7 +193,7 @@ func (w *world) openState(path string) {
 // loseState begins with an empty state database.
 func (w *world) loseState() {
 	w.Helper()
-	w.openState(filepath.Join(w.TempDir(), "state database.db"))
+	w.openState(filepath.Join(w.TempDir(), "state.db"))
 }
 
 // alter changes the state database behind its back.

@@ -297,7 +297,7 @@ func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
 }
 
 // isDone reports whether everything that is listed has arrived, or cannot. A run may also be left
-// open, with items unconfirmed, or be finished with some that failed; then another
+// open, with unconfirmed items, or be finished with some that failed; then another
 // one is due.
 func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
 	states, listed := w.states(plan)

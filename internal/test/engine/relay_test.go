@@ -198,7 +198,7 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	})
 	must(tb, err)
 	defer source.CloseIdleConnections()
-	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state database.db"))
+	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"))
 	must(tb, err)
 	pair, err := store.Pair(tb.Context(), source.Identity(), "bench", r.service.URL)
 	must(tb, err)

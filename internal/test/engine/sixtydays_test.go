@@ -128,10 +128,10 @@ func newLife(t *testing.T, seed uint64) *life {
 		must(t, w.other.DeleteCategory(t.Context(), c.ID))
 	}
 	w.images, w.texts = w.category("Images", "jpg", "png"), w.category("Texts", "txt", "bin")
-	w.openState(filepath.Join(t.TempDir(), "state database.db"))
+	w.openState(filepath.Join(t.TempDir(), "state.db"))
 	l := &life{world: w, Rand: rand.New(rand.NewPCG(seed, 60)), model: newModel(), contents: map[string]string{}}
 	l.people = map[string]string{"Images": w.folder(w.images, "", "by people"), "Texts": w.folder(w.texts, "", "by people")}
-	l.store(alwaysThere, "always there", sources.Object{})
+	l.putObject(alwaysThere, "always there", sources.Object{})
 	for range 12 {
 		l.atSource()
 	}

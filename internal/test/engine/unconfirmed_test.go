@@ -426,7 +426,7 @@ func TestSettlingLeavesOurOtherAssetsAlone(t *testing.T) {
 }
 
 // An asset that is made and not described yet is in no state database. It is not taken for that of an
-// item unconfirmed which has the same name and content.
+// unconfirmed item which has the same name and content.
 func TestUnconfirmedWaitForTheirNamesakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

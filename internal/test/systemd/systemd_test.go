@@ -211,10 +211,10 @@ func TestNames(t *testing.T) {
 	b.must(os.Symlink(b.program, link)) // for systemd takes no quotes in a program
 	b.program = link
 	b.env = append(b.env, "ASSETFERRY_URL=https://api.ckbox.io", "ASSETFERRY_ENVIRONMENT_ID=e1", "ASSETFERRY_ACCESS_KEY=geheim", `ASSETFERRY_USER_ID=100% "me" $HOME \`)
-	notes := b.schedule("photos", "--state", "the state database.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
+	notes := b.schedule("photos", "--state", "the state.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
 	b.verify(false)
 	r := b.read()
-	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the state database.db", "--service=a;b", `--exclude=100% "$HOME" ü/\o`, "--allow-http"}
+	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the state.db", "--service=a;b", `--exclude=100% "$HOME" ü/\o`, "--allow-http"}
 	if got := b.command(r); !slices.Equal(got, want) {
 		t.Errorf("it would start %q,\nwant %q", got, want)
 	}
@@ -271,7 +271,7 @@ func TestBucketToSandbox(t *testing.T) {
 func TestStarted(t *testing.T) {
 	b := newBench(t, "my library")
 	b.must(os.WriteFile(filepath.Join(b.dir, "photos", "harbour.txt"), []byte("harbour"), 0o600))
-	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unsupported: create, state: nights/state database.db}\n"), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unsupported: create, state: nights/state.db}\n"), 0o600))
 	if notes := b.schedule("--job", "nightly"); !strings.Contains(notes, "mkdir -p -m 700 '"+b.dir+"/nights'") {
 		t.Errorf("it tells:\n%s", notes)
 	}
