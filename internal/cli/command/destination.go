@@ -46,6 +46,17 @@ type Destination struct {
 // Identity names the destination in the journal, whatever its address.
 func (d *Destination) Identity() string { return d.Environment + "/" + d.Workspace }
 
+// Place returns the short name of the destination for people.
+func (d *Destination) Place() string {
+	switch {
+	case d.embedded:
+		return "the sandbox"
+	case d.name != "":
+		return d.name
+	}
+	return d.URL
+}
+
 // String says where a run writes to.
 func (d *Destination) String() string {
 	s := fmt.Sprintf("%s, environment %s", d.URL, d.Environment)

@@ -68,7 +68,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
 		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
+		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "state.db")), shell.Word(made.Library), program, program)
 	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
 }
 
