@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	if err := shipped(); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.Run(t, testscript.Params{ContinueOnError: true,
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
@@ -501,7 +501,7 @@ var (
 	exactly  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	planHash = regexp.MustCompile(`(?i)(plan hash |"hash":")[0-9a-f]{64}\b`)
 	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
-	requests = regexp.MustCompile(`(?m)^Forecast: [\d,]+ requests`)
+	requests = regexp.MustCompile(`(?m)^Estimate: [\d,]+ requests`)
 )
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
@@ -522,7 +522,7 @@ func scrub(ts *testscript.TestScript, text string) string {
 	text = duration.ReplaceAllString(text, "0.0s")
 	text = exactly.ReplaceAllString(text, "YYYY-MM-DDThh:mm:ssZ")
 	text = planHash.ReplaceAllString(text, "${1}HASH")
-	text = requests.ReplaceAllString(text, "Forecast: N requests")
+	text = requests.ReplaceAllString(text, "Estimate: N requests")
 	return assetID.ReplaceAllString(text, "${1}ID")
 }
 

@@ -47,6 +47,17 @@ type Destination struct {
 // URL.
 func (d *Destination) Identity() string { return d.Environment + "/" + d.Workspace }
 
+// Place returns the short name of the destination for people.
+func (d *Destination) Place() string {
+	switch {
+	case d.embedded:
+		return "the sandbox"
+	case d.name != "":
+		return d.name
+	}
+	return d.URL
+}
+
 // String returns the destination for people.
 func (d *Destination) String() string {
 	s := fmt.Sprintf("%s, environment %s", d.URL, d.Environment)

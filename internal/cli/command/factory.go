@@ -104,7 +104,7 @@ func (f *Factory) Run(ctx context.Context, root *cobra.Command) int {
 
 // Because returns the cause of an early end in place of an error that only follows from it.
 func Because(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err != nil && !exit.IsSaid(err) && (cause == exit.ErrInterrupted || cause == exit.ErrWindow) {
+	if cause := context.Cause(ctx); err != nil && !exit.IsSaid(err) && !errors.Is(err, cause) && (cause == exit.ErrInterrupted || cause == exit.ErrWindow) {
 		return cause
 	}
 	return err
@@ -268,7 +268,11 @@ func (f *Factory) report(err error) int {
 		why.Hint = exit.OrHint(why.Hint, f.Command+" --help")
 	}
 	line := event.Error{Class: why.Class, Message: err.Error(), Hint: why.Hint}
-	f.Out.Fail(line)
+	if why.Resumes {
+		f.Out.Stopped(line)
+	} else {
+		f.Out.Fail(line)
+	}
 	if f.Publisher != nil {
 		f.Publisher.Fail(line, why.Code == exit.CodeSafetyCheck)
 	}

@@ -37,7 +37,9 @@ func (f *Factory) StartWindow() (stop func()) {
 	if !limited {
 		return func() {}
 	}
-	f.Out.Notef("Ends         %s at the latest", end.Local().Format(time.DateTime))
+	if f.Out.Verbose() {
+		f.Out.Notef("Ends         %s at the latest", end.Local().Format(time.DateTime))
+	}
 	timer := time.AfterFunc(end.Sub(now), func() {
 		f.endEarly(exit.ErrWindow, "The time window has ended: finishing work in progress. Interrupt to abort it.")
 	})

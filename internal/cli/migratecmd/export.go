@@ -84,12 +84,12 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Summary.Source, f.Summary.Destination = from.Identity(), place
 	f.Out.Notef("Source       %s", dest)
 	f.Out.Notef("Destination  %s", ui.Sanitize(place))
-	told := &exportTold{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
+	results := &exportResults{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
 	limit := ratelimit.NewBandwidth(f.Settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
-		Stop: f.Stop, Outcome: told.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
-		StaysPrivate: told.staysPrivate, DryRun: dryRun,
+		Stop: f.Stop, Outcome: results.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
+		StaysPrivate: results.staysPrivate, DryRun: dryRun,
 	}
 	f.Out.Progress().StartPhase("export", -1, -1)
 	f.Draining.Store(true)
@@ -98,7 +98,7 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Out.Progress().EndPhase()
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	if err == nil || len(f.Summary.States) > 0 {
-		told.sumUp(time.Since(began))
+		results.sumUp(time.Since(began))
 	}
 	occupied, is := errors.AsType[*export.OccupiedError](err)
 	switch {
@@ -107,23 +107,23 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	case errors.Is(err, export.ErrStopped) || errors.Is(err, retry.ErrDraining):
 		return f.WhyStopped()
 	case is:
-		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "name a new directory, an empty one, or one with an export of the same workspace")
+		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "use a new or empty directory, or one with an export of the same workspace")
 	case err != nil:
 		return err
-	case told.failed > 0:
-		f.Out.Notef("Try: run the same command again: what is there already is not fetched again")
+	case results.failed > 0:
+		f.Out.Next("Run the same command again. Exported assets are not downloaded again.", "")
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }
 
-// openStore opens where an export goes.
+// openStore opens the directory or the bucket of an export.
 func openStore(ctx context.Context, f *command.Factory, to string) (store export.Store, place string, err error) {
 	switch scheme, _, isAddress := strings.Cut(to, "://"); {
 	case to == "":
-		return nil, "", exit.Usage(errors.New("DIR is empty"), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(errors.New("DIR is empty"), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress && scheme != s3.Scheme:
-		return nil, "", exit.Usage(fmt.Errorf("nothing can be exported to %q", scheme), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(fmt.Errorf("export to %q is not possible", scheme), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress:
 		address, err := s3.ParseAddress(to)
 		if err != nil {
@@ -145,15 +145,15 @@ func openStore(ctx context.Context, f *command.Factory, to string) (store export
 	return d, to, nil
 }
 
-// exportTold counts and tells what comes of assets.
-type exportTold struct {
+// exportResults counts and shows the results of an export.
+type exportResults struct {
 	*command.Factory
 	dryRun bool
 	done   map[export.Action]int64
 	failed int64
 }
 
-func (t *exportTold) outcome(o export.Outcome) {
+func (t *exportResults) outcome(o export.Outcome) {
 	state, text := "done", ""
 	switch {
 	case o.Err != nil:
@@ -184,12 +184,12 @@ func (t *exportTold) outcome(o export.Outcome) {
 	t.Out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
 }
 
-// staysPrivate tells of a category that the export takes for more private than it is by now.
-func (t *exportTold) staysPrivate(category string) {
-	t.Out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
+// staysPrivate reports a category that is public now, but private in the export.
+func (t *exportResults) staysPrivate(category string) {
+	t.Out.Notef("Category %q is public now, but was private in the last export. It stays private in this export, which may contain files from then. For a public one, export to a new directory.", ui.Sanitize(category))
 }
 
-// reasonOf is what went wrong with an object, without its key.
+// reasonOf returns the error of an object, without its key.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*sources.Error](err); ok {
 		err = e.Err
@@ -197,15 +197,15 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// sumUp tells what became of all of them.
-func (t *exportTold) sumUp(took time.Duration) {
+// sumUp prints the result of the export.
+func (t *exportResults) sumUp(took time.Duration) {
 	if more := t.failed - outcome.ShownProblems; more > 0 && !t.Out.Verbose() {
-		t.Out.Printf("… and %s more, see --verbose", ui.Count(more))
+		t.Out.Printf("… and %s more: --verbose", ui.Count(more))
 	}
-	verb := "Exported"
+	verb := "exported"
 	if t.dryRun {
-		verb = "Would be exported"
+		verb = "would be exported"
 	}
-	t.Out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
-		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes))
+	t.Out.Printf("%s %s: %s new, %s replaced, %s unchanged, %s failed (%s in %s).", ui.Counted(t.done[export.Create]+t.done[export.Replace], "asset"), verb,
+		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes), ui.Duration(took))
 }

@@ -21,9 +21,9 @@ import (
 	"assetferry/state"
 )
 
-// SyncOptions are the switches of sync that are no settings: what is asked for tonight.
+// SyncOptions are the flags of sync that apply to one run and are no settings.
 type SyncOptions struct {
-	on                           bool // it is a sync, or the plan of one
+	on                           bool // a sync, or the plan of one
 	checksum, repair, yes, again bool
 	only                         string // "failed", or empty
 	acceptRules                  bool
@@ -70,7 +70,7 @@ approvals, see assetferry help security.
 	return c
 }
 
-// AddSyncRunFlags adds all flags of a sync that does not stay.
+// AddSyncRunFlags adds all flags of a single sync.
 func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addPresetFlag(f)
 	addApplyFlags(f, o)
@@ -83,7 +83,7 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	f.BoolVar(&o.sync.yes, "yes", false, "skip the question of --repair; overrides no safety check")
 }
 
-// addSyncFlags adds what decides about assets that are there already.
+// addSyncFlags adds the flags for existing assets.
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
 	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
@@ -103,7 +103,7 @@ func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "override: replace, update or move up to this `number` of assets")
 }
 
-// SettingsOfSync are the rules of a sync, but for which objects failed before.
+// SettingsOfSync returns the rules of a sync, without the objects that failed before.
 func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	c, r := f.Settings, migrate.DefaultSyncRules()
 	r.RefreshMetadata = o.again
@@ -112,7 +112,7 @@ func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	return r
 }
 
-// syncRules makes a sync of what would only bring what is new.
+// syncRules adds the rules of a sync, if it is one.
 func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOptions, restart bool) error {
 	if !o.on {
 		return nil
@@ -125,17 +125,17 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	case "failed":
 		return takeFailed(ctx, f, s, r, restart)
 	}
-	return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+	return exit.Usage(fmt.Errorf("--only %q is not possible: its only value is failed", o.only), "omit it to include all objects")
 }
 
-// takeFailed limits a sync to what did not arrive before. A run that is being applied has more
-// to do than what failed in it: it comes first, unless it is given up.
+// takeFailed limits a sync to the objects that did not arrive before. A started run has more to do
+// than these: it comes first, unless it is given up.
 func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrate.SyncRules, restart bool) error {
 	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
 		return err
 	}
-	begun := open.State == state.Applying // any other gives way
+	begun := open.State == state.Applying // any other is superseded
 	if begun && !restart {
 		rules, err := migrate.ReadRules(open)
 		if err != nil {
@@ -150,16 +150,16 @@ func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrat
 		return err
 	}
 	if len(keys) == 0 && !begun {
-		f.Out.Printf("Nothing is left of what failed before.")
+		f.Out.Printf("Nothing to do: no object failed before.")
 		return exit.Said(exit.CodeDone)
 	}
 	r.Failed = migrate.NewKeyList(keys)
-	r.Failed.Checksum = "failed" // of which there may be fewer when a run is gone on with
+	r.Failed.Checksum = "failed" // a resumed run may have fewer of them
 	return nil
 }
 
-// failedKeys are the keys of objects that did not arrive when they were tried last, in the last
-// run that had all of the source or all that had failed, or since.
+// failedKeys returns the keys of objects that did not arrive in their last attempt, since the last
+// run that included the whole source or all failed objects.
 func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
 	for f, err := range s.store.Failures(ctx, s.pair.ID, "") {
 		if err != nil {
@@ -175,23 +175,24 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 	return append(keys, unarrived...), err
 }
 
-// printOvertaken says that a run was not gone on with, since it could not follow what changed.
+// printOvertaken reports that a new run replaces the unfinished one, because of changes at the
+// source.
 func printOvertaken(f *command.Factory, plan migrate.Plan) {
 	former := plan.Overtaken
 	if former == nil {
 		return
 	}
 	f.Summary.Supersedes = former.Run
-	f.Out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+	f.Out.Notef("%s changed after run %s had uploaded it. That run ends here; a new run does the rest.",
 		ui.Sanitize(string(former.Key)), former.Run)
 }
 
-// guard gives a planner the limits of a sync.
+// guard sets the safety checks of a planner.
 func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
 	p.DriftShare, p.SafetyChecks = f.Settings.DriftShare, safetyChecks(f, o)
 }
 
-// guards are the limits of a sync.
+// guards returns the safety checks of a sync.
 func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	c := f.Settings
 	return safety.SafetyChecks{
@@ -201,8 +202,8 @@ func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	}
 }
 
-// showSafetyChecks tells what keeps a plan, or a part of it, from being carried out. Its error
-// ends the command where that is all of it.
+// showSafetyChecks reports the safety checks that stop a plan or a part of it. It returns an error if
+// they stop all of it.
 func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
 	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
 		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
@@ -219,19 +220,19 @@ func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
 
 func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// agreeToRepair asks before anything is created again that somebody deleted.
+// agreeToRepair asks for confirmation before it creates deleted assets again.
 func agreeToRepair(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, o SyncOptions) error {
 	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonAssetDeletedCreated))
 	if deleted == 0 || o.yes {
 		return nil
 	}
 	if !ui.IsTerminal(f.Stdin) {
-		return exit.Usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", ui.Counted(deleted, "asset")),
-			"look at the plan with --dry-run, then add --yes")
+		return exit.Usage(fmt.Errorf("--repair needs confirmation to create %s again, and there is no terminal", ui.Counted(deleted, "asset")),
+			"check the plan with --dry-run. In a script, add --yes")
 	}
-	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
+	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nAnother user deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
 	if yes || err != nil {
 		return err
 	}
-	return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
+	return exit.With(exit.CodeError, errors.New("not confirmed: nothing was uploaded"), "answer y, or use --yes")
 }

@@ -74,17 +74,17 @@ assets. If the destination requires approvals, see assetferry help security.
 	return c
 }
 
-// checkUndo finds the mistakes that can be told before anybody is asked for anything.
+// checkUndo finds errors in the flags before the first request.
 func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	switch {
 	case o.run == "":
-		return exit.Usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
+		return exit.Usage(errors.New("undo: --run is missing"), "list the runs:\n  assetferry runs")
 	case o.yes && !o.apply:
-		return exit.Usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
+		return exit.Usage(errors.New("--yes needs --apply: without it, undo asks no question"), "add --apply, or omit --yes")
 	case o.apply && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin):
-		return exit.Usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+		return exit.Usage(errors.New("--apply needs confirmation, and there is no terminal"), "check the plan without --apply. In a script, add --yes")
 	}
-	return cmdline.Together(cmd, "dry-run", "apply", "without either the plan is shown")
+	return cmdline.Together(cmd, "dry-run", "apply", "without both, undo shows its plan")
 }
 
 func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
@@ -104,9 +104,7 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	introduce(f, s)
-	f.Out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
-	undoer := undoer(f, s)
+	undoer := newUndoer(f, s)
 	run, err := beginUndo(ctx, f, s, undoer, undone, o.apply)
 	if err != nil || run.Num == 0 {
 		return err
@@ -121,17 +119,15 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := showUndo(ctx, f, s, plan, undone); err != nil {
-		return err
+	if !o.apply {
+		return showUndo(ctx, f, s, plan, undone, began)
+	}
+	if f.Out.Verbose() {
+		if err := showItems(ctx, f, s, plan); err != nil {
+			return err
+		}
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	if !o.apply {
-		f.Out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
-		if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
-			return exit.Said(code)
-		}
-		return nil
-	}
 	if err := agreeToUndo(ctx, f, s, plan, o.yes); err != nil {
 		return err
 	}
@@ -139,7 +135,18 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
 }
 
-// openUndo opens what an undo needs. It makes no request yet.
+// introduceUndo shows which run is undone, and where.
+func introduceUndo(f *command.Factory, s *endpoints, undone state.Run, head string) {
+	logBegin(f, s)
+	f.Out.Notef("%s run %s (%s, %s) at %s", head, undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime), ui.Sanitize(s.dest.Place()))
+	if f.Out.Verbose() {
+		f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
+		f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
+		f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
+	}
+}
+
+// openUndo opens the destination and the state database of an undo. It makes no request.
 func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoints, err error) {
 	s = &endpoints{}
 	if s.dest, err = f.OpenPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
@@ -156,8 +163,7 @@ func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoi
 	return s, err
 }
 
-// findUndone finds the run to be undone: whether there is anything to undo is known before
-// the first request.
+// findUndone returns the run to undo. It checks the run before the first request.
 func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions) (state.Run, error) {
 	undone, err := s.store.Run(ctx, o.run)
 	switch {
@@ -166,8 +172,8 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
-		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo itself", undone.ID),
-			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it")
+		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo, and cannot be undone", undone.ID),
+			"upload the objects again with assetferry migrate, or restore the assets from Trash")
 	case undone.Pair.Destination != s.dest.Identity():
 		return undone, command.OtherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}
@@ -179,14 +185,14 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	return undone, nil
 }
 
-func undoer(f *command.Factory, s *endpoints) *undo.Undoer {
+func newUndoer(f *command.Factory, s *endpoints) *undo.Undoer {
 	u := undo.New(s.deps(f, f.Watch()), s.dest.Client)
 	u.Concurrency, u.Wait, u.Stop = f.Settings.Concurrency, f.Settings.Wait, f.Stop
 	return u
 }
 
-// beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
-// nothing to do.
+// beginUndo begins or resumes an undo, and introduces it. The run is zero if there is nothing to
+// undo.
 func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
 	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
@@ -204,7 +210,8 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		Unconfirmed: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemUnconfirmed) > 0})
 	switch decided.Step {
 	case migrate.StepRelist:
-		return goOnUndoing(ctx, f, s, undoer, open)
+		introduceUndo(f, s, undone, "Resuming run "+open.ID+": undo")
+		return resumeUndo(ctx, s, undoer, open)
 	case migrate.StepNothing:
 		return run, printNothingToUndo(ctx, f, s.store, undone)
 	}
@@ -216,30 +223,34 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		if decided.Step == migrate.StepRefuse {
 			return run, waits
 		}
-		f.Out.Notef("%s: --apply has to wait for that.", waits.Error())
+		f.Out.Notef("%s. The undo has to wait for it.", capitalized(waits.Error()))
 	}
 	if !apply {
+		introduceUndo(f, s, undone, "Plan: undo")
 		return s.store.PlanUndo(ctx, undone)
 	}
-	if run, err = s.store.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
+	if run, err = s.store.BeginUndo(ctx, undone); err != nil {
+		return run, err
+	}
+	introduceUndo(f, s, undone, "Run "+run.ID+": undo")
+	if decided.Step == migrate.StepSupersede {
 		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
-	return run, err
+	return run, nil
 }
 
-// undoWaits is why a run has to be finished before another one can be undone, or itself.
+// undoWaits returns the reason why a run must be finished before an undo.
 func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
 	if why == migrate.WhyUnconfirmed {
-		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", outcome.FinishIt(f, undone))), nil
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished and has unconfirmed uploads", undone.ID),
+			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo give the run up, add --restart."), nil
 	}
 	return inTheWay(ctx, f, store, open)
 }
 
-// goOnUndoing prepares an undo that was interrupted to be planned again: what it has
-// taken back stays, and the rest may have been changed meanwhile.
-func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
-	f.Out.Notef("Going on with undo %s.", open.ID)
+// resumeUndo prepares an interrupted undo to be planned again, since its remaining assets may have
+// changed.
+func resumeUndo(ctx context.Context, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
 	if err := undoer.Settle(ctx, open); err != nil {
 		return open, err
 	}
@@ -249,29 +260,29 @@ func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *
 	return s.store.Run(ctx, open.ID)
 }
 
-// printNothingToUndo says why there is nothing to take back.
+// printNothingToUndo prints why there is nothing to undo.
 func printNothingToUndo(ctx context.Context, f *command.Factory, store *state.Store, undone state.Run) error {
 	back, err := store.TakenBack(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
 	f.Summary.Run, f.Summary.Source, f.Summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
-	did, nothing := "created", "created no asset"
+	did := "created"
 	if changed, err := changedSome(ctx, store, undone); err != nil {
 		return err
 	} else if changed {
-		did, nothing = "did", "changed no asset"
+		did = "changed"
 	}
 	if back.Objects > 0 {
-		f.Out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, ui.Counted(back.Objects, "asset"))
+		f.Out.Printf("Nothing to undo: run %s is undone already (%s).", undone.ID, ui.Counted(back.Objects, "asset"))
 	} else {
-		f.Out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
+		f.Out.Printf("Nothing to undo: run %s %s no asset.", undone.ID, did)
 	}
 	return nil
 }
 
-// changedSome reports whether a run was to do more than to create assets: each sync is, and
-// one that moved an asset which held the name of an object.
+// changedSome reports whether a run did more than create assets: every sync, and runs that moved
+// an asset.
 func changedSome(ctx context.Context, store *state.Store, run state.Run) (bool, error) {
 	if sync, err := runstatus.IsSync(run); sync || err != nil {
 		return sync, err
@@ -280,7 +291,7 @@ func changedSome(ctx context.Context, store *state.Store, run state.Run) (bool, 
 	return slices.ContainsFunc(tallies, func(t state.Tally) bool { return t.Action == state.Move && t.State == state.ItemDone }), err
 }
 
-// inTheWay is why a run has to be finished first.
+// inTheWay returns the error for a run that must be finished first.
 func inTheWay(ctx context.Context, f *command.Factory, store *state.Store, open state.Run) (*exit.Error, error) {
 	if open.Undoes == 0 {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), finishOrGiveUp(f, open)), nil
@@ -293,59 +304,52 @@ func inTheWay(ctx context.Context, f *command.Factory, store *state.Store, open 
 }
 
 func finishOrGiveUp(f *command.Factory, run state.Run) string {
-	return fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run))
+	return "finish it:\n  " + outcome.FinishIt(f, run) + "\nTo give it up, add --restart: its assets stay."
 }
 
 func finishUndo(f *command.Factory, undone state.Run) string {
-	return outcome.ApplyUndo(f, undone) + " goes on with it"
+	return "finish it:\n  " + outcome.ApplyUndo(f, undone)
 }
 
-// giveUpUndo ends an undo that is not finished.
+// giveUpUndo ends an unfinished undo.
 func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo state.Run) error {
-	if err := undoer(f, s).Settle(ctx, undo); err != nil {
+	if err := newUndoer(f, s).Settle(ctx, undo); err != nil {
 		return err
 	}
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
-	f.Out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
+	f.Out.Notef("Undo %s is given up; assets that it undid stay undone.", undo.ID)
 	return nil
 }
 
-// printUndo says that an undo is not finished.
-func printUndo(ctx context.Context, f *command.Factory, store *state.Store, undo state.Run) error {
-	undone, err := store.UndoneRun(ctx, undo)
-	if err == nil {
-		f.Out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
-		f.Out.Notef("Try: %s", finishUndo(f, undone))
-	}
-	return err
-}
-
-// showUndo shows the plan of an undo.
-func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run) error {
+// showUndo shows the plan of an undo, and the command that carries it out.
+func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run, began time.Time) error {
 	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
-	did := "created by run "
-	if changed, err := changedSome(ctx, s.store, undone); err != nil {
-		return err
-	} else if changed {
-		did = "done by run "
+	f.Out.Printf("%s", wouldText(plan.Tallies))
+	showTallies(f, plan.Tallies)
+	f.Out.Notef("Adopted assets, categories and folders stay.")
+	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
+	if hasWork(plan.Tallies) {
+		f.Out.Next("Undo the run:", outcome.ApplyUndo(f, undone))
 	}
-	showTallies(f, plan.Tallies, did+undone.ID)
-	f.Out.Notef("What the run adopted stays, and so do all categories and folders.")
+	if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
+		return exit.Said(code)
+	}
 	return nil
 }
 
-// taking lists what a plan of an undo does, in words and in the order in which it is done.
-func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
+// undoSteps lists the steps of an undo in words, in their order, with the assets that are
+// trashed and all assets.
+func undoSteps(tallies []state.Tally) (steps []string, trashes, all, bytes int64) {
 	for _, kind := range []struct {
 		action state.Action
 		words  string
 	}{
 		{state.Trash, "trash %s"}, {state.Move, "move %s back"}, {state.Create, "restore %s"},
-		{state.Replace, "bring back the content of %s"}, {state.UpdateMetadata, "bring back what was said of %s"},
+		{state.Replace, "restore the content of %s"}, {state.UpdateMetadata, "restore the metadata of %s"},
 	} {
 		var n int64
 		for _, t := range tallies {
@@ -354,36 +358,45 @@ func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf(kind.words, ui.Count(n)))
+			steps = append(steps, fmt.Sprintf(kind.words, ui.Counted(n, "asset")))
 		}
 		if all += n; kind.action == state.Trash {
 			trashes = n
 		}
 	}
-	return parts, trashes, all, bytes
+	return steps, trashes, all, bytes
 }
 
-// wouldText says what an undo would do.
+// wouldText returns the result of the plan of an undo in one sentence.
 func wouldText(tallies []state.Tally) string {
-	parts, trashes, all, bytes := taking(tallies)
-	if trashes == all {
-		return fmt.Sprintf("%s would be trashed, %s.", ui.Counted(all, "asset"), ui.Bytes(bytes))
+	steps, trashes, all, bytes := undoSteps(tallies)
+	rest := ""
+	if n := outcome.CountState(tallies, state.ItemConflict); n > 0 {
+		rest += ", " + ui.Count(n) + " in conflict"
 	}
-	return fmt.Sprintf("This would %s.", strings.Join(parts, ", "))
+	if n := outcome.CountState(tallies, state.ItemSkipped); n > 0 {
+		rest += ", " + ui.Count(n) + " skipped"
+	}
+	switch {
+	case all == 0:
+		return "Nothing would change" + strings.Replace(rest, ",", ":", 1) + "."
+	case trashes == all:
+		return fmt.Sprintf("%s would be trashed (%s)%s.", ui.Counted(all, "asset"), ui.Bytes(bytes), rest)
+	}
+	return fmt.Sprintf("This undo would %s%s.", strings.Join(steps, ", "), rest)
 }
 
-// agreeToUndo asks before anything is taken back. Whoever does not want it gives the undo up.
+// agreeToUndo asks for confirmation. Without it, the undo is given up.
 func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, yes bool) error {
-	parts, trashes, all, _ := taking(plan.Tallies)
+	steps, trashes, all, _ := undoSteps(plan.Tallies)
 	if yes || all == 0 {
 		return nil
 	}
 	at := ui.Sanitize(s.dest.String())
-	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", ui.Counted(all, "asset"), at)
+	question := fmt.Sprintf("Trash %s at %s?\nThe service keeps them in Trash for a limited time.", ui.Counted(all, "asset"), at)
 	if trashes < all {
-		what := strings.Join(parts, ", ")
-		question = fmt.Sprintf("%s, of %s at %s?\nContent that goes stays among the revisions of its asset, and what is trashed in the trash, for as long as the service keeps it there.",
-			strings.ToUpper(what[:1])+what[1:], ui.Counted(all, "asset"), at)
+		question = fmt.Sprintf("%s at %s?\nThe service keeps replaced content in the revisions, and trashed assets in Trash, for a limited time.",
+			capitalized(strings.Join(steps, ", ")), at)
 	}
 	begin, err := f.Confirm(ctx, question)
 	if begin || err != nil {
@@ -396,5 +409,5 @@ func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan mig
 	if trashes < all {
 		nothing = "changed"
 	}
-	return exit.With(exit.CodeError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes")
+	return exit.With(exit.CodeError, fmt.Errorf("not confirmed: nothing was %s", nothing), "answer y, or use --yes")
 }

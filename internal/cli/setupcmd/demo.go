@@ -68,7 +68,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
 		"    %s report --state %s --source %s\n"+ // a job in the configuration here has another one
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
+		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "state.db")), shell.Word(made.Library), program, program)
 	f.Out.Printf("\nTry it with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
 }
 
