@@ -12,19 +12,27 @@ const (
 	screenWidth  = 80 // columns of a diagnosis, the same on every terminal
 )
 
-// Diagnosis lays out a check of doctor: the verdict at the margin, and to its right the
-// message, the remedy, and the facts.
+// CodeText returns a code in words, such as "not checked" for not_checked.
+func CodeText(code string) string {
+	if rest, ok := strings.CutPrefix(code, "ai_"); ok {
+		code = "AI_" + rest
+	}
+	return strings.ReplaceAll(code, "_", " ")
+}
+
+// Diagnosis lays out a check of doctor: the verdict in the first column, then the message, the fix
+// and the facts.
 func Diagnosis(l event.Check) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", verdictWidth+2)
-	text := l.Check
+	text := CodeText(l.Check)
 	if l.Message != "" {
 		text += ": " + l.Message
 	}
 	text, quoted, _ := strings.Cut(text, "\n") // the lines after it have their layout already
 	for i, line := range Wrap(Sanitize(text), screenWidth-len(margin)) {
 		if i == 0 {
-			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, l.Result, line)
+			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, CodeText(l.Result), line)
 		} else {
 			b.WriteString(margin + line + "\n")
 		}

@@ -16,14 +16,14 @@ import (
 	"assetferry/state/ownership"
 )
 
-// StatedApprover returns the approver that --approved-by names; zero without it.
+// StatedApprover returns the approver of --approved-by, or zero without it.
 func StatedApprover(cmd *cobra.Command, name string) (state.Approver, error) {
 	name = strings.TrimSpace(name)
 	switch {
 	case !cmd.Flags().Changed("approved-by"):
 		return state.Approver{}, nil
 	case name == "":
-		return state.Approver{}, exit.Usage(errors.New("--approved-by has no name"), "without it, no approver is recorded")
+		return state.Approver{}, exit.Usage(errors.New("--approved-by has no name"), "add a name, or omit the flag to record no approver")
 	}
 	return state.Approver{Name: name, StatedBy: ownership.OSAccount()}, nil
 }
@@ -43,8 +43,8 @@ func NoteApprover(ctx context.Context, f *command.Factory, store *state.Store, r
 	return store.Run(ctx, run.ID)
 }
 
-// ApproverText returns the approver of a run, with the signature or the account that stated it;
-// "" for none.
+// ApproverText returns the approver of a run with the source of that information, or "" if none is
+// recorded.
 func ApproverText(run state.Run) string {
 	by := run.Approver
 	if by.Name == "" {
@@ -57,7 +57,7 @@ func ApproverText(run state.Run) string {
 	return fmt.Sprintf("Approver %s, %s, %s", ui.Sanitize(by.Name), ui.Sanitize(known), run.ApprovedAt.Local().Format(time.DateTime))
 }
 
-// StartedText returns the account that started a run; "" if it is not recorded.
+// StartedText returns the account that started a run, or "" if the version did not record it.
 func StartedText(run state.Run) string {
 	if run.StartedBy == "" {
 		return ""
