@@ -245,7 +245,7 @@ func introduceRun(f *command.Factory, s *endpoints, run, command string) {
 }
 
 func logBegin(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "state", s.store.Path())
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
 }
 
 // showItems shows every decision, with --verbose and --json.
