@@ -80,8 +80,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 	before := heap()
 	r, err := report.Read(t.Context(), store, run)
 	must(t, err)
-	if r.Sum.Listed.Objects != objects || !r.Sum.Closes {
-		t.Fatalf("the sum is %+v", r.Sum)
+	if r.Results.Listed.Objects != objects || !r.Results.Accounted {
+		t.Fatalf("the results are %+v", r.Results)
 	}
 	lines, most := 0, before
 	for _, err := range r.Lines(t.Context()) {

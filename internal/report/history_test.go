@@ -31,9 +31,9 @@ import (
 	"assetferry/state"
 )
 
-// Whatever happened to a library, the report of each run closes its sum, says the same in
-// every format, and says what is at the destination as the destination itself lists it.
-func TestSumsOverRandomHistories(t *testing.T) {
+// After any history, the report of each run accounts for all objects, contains the same in every
+// format, and agrees with the destination about its assets.
+func TestReportsOfRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{T: rt, world: newWorld(t, drawFaults(rt)...), foreign: map[string]bool{}, listed: map[string]report.Amount{}}
 		defer h.close()
@@ -138,7 +138,7 @@ func (h *history) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Unsupported = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(h.T, "on collision")
-	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "duplicate"}).Draw(h.T, "on existing")
+	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "create"}).Draw(h.T, "on existing")
 	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "/a/**", "=*"}), 0, 1).Draw(h.T, "exclude")
 	r.Limit = rapid.SampledFrom([]int{0, 0, 2}).Draw(h.T, "limit")
 	return r
@@ -411,8 +411,8 @@ func (s sums) total() (all report.Amount) {
 func (h *history) check(run state.Run) {
 	r := h.read(run)
 	listed, parts := h.fromJSON(r)
-	if parts.total() != listed || !r.Sum.Closes {
-		h.Errorf("the sum does not close: %+v are listed, and the parts are %+v", listed, parts)
+	if parts.total() != listed || !r.Results.Accounted {
+		h.Errorf("objects are unaccounted for: %+v are listed, and the states are %+v", listed, parts)
 	}
 	if want, known := h.listed[run.ID]; known && want != listed {
 		h.Errorf("%+v are listed, and the source had %+v", listed, want)
@@ -444,20 +444,20 @@ func (h *history) fromJSON(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteJSON(&b))
 	var doc struct {
-		Sum struct {
+		Results struct {
 			Listed map[string]int64
-			Parts  []struct {
-				Name           string
+			States []struct {
+				State          string
 				Objects, Bytes int64
 			}
 		}
 	}
 	must(h.world, json.Unmarshal(b.Bytes(), &doc))
 	parts = sums{}
-	for _, p := range doc.Sum.Parts {
-		parts.add(p.Name, p.Objects, p.Bytes)
+	for _, p := range doc.Results.States {
+		parts.add(p.State, p.Objects, p.Bytes)
 	}
-	return report.Amount{Objects: doc.Sum.Listed["objects"], Bytes: doc.Sum.Listed["bytes"]}, parts
+	return report.Amount{Objects: doc.Results.Listed["objects"], Bytes: doc.Results.Listed["bytes"]}, parts
 }
 
 var textRow = regexp.MustCompile(`(?m)^  ( *)([a-z ]+?) +([0-9,]+) +([0-9,]+)  [ 0-9.]+ k?B$`)
@@ -465,16 +465,14 @@ var textRow = regexp.MustCompile(`(?m)^  ( *)([a-z ]+?) +([0-9,]+) +([0-9,]+)  [
 func (h *history) fromText(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteText(&b, time.UTC))
-	_, text, _ := strings.Cut(b.String(), "\nThe sum\n")
+	_, text, _ := strings.Cut(b.String(), "\nResults\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	parts = sums{}
-	for n, row := range textRow.FindAllStringSubmatch(text, -1) {
-		if n == 0 {
-			listed = report.Amount{Objects: h.number(row[3]), Bytes: h.number(row[4])}
-			continue
-		}
-		parts.add(row[2], h.number(row[3]), h.number(row[4]))
+	for _, row := range textRow.FindAllStringSubmatch(text, -1) {
+		parts.add(strings.ReplaceAll(row[2], " ", "_"), h.number(row[3]), h.number(row[4]))
 	}
+	listed = parts["total"]
+	delete(parts, "total")
 	at := fmt.Sprintf("by all runs: %d asset", r.Destination.Objects)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), at) {
 		h.Errorf("the text does not say %q:\n%s", at, text)
@@ -488,25 +486,24 @@ func (h *history) number(text string) int64 {
 	return n
 }
 
-var htmlNumber = regexp.MustCompile(`<data id="sum-([a-z-]+)-(objects|bytes)" value="([0-9]+)">`)
+var htmlNumber = regexp.MustCompile(`<data id="results-([a-z-]+)-(objects|bytes)" value="([0-9]+)">`)
 
 func (h *history) fromHTML(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteHTML(h.Context(), &b, time.UTC))
 	parts = sums{}
 	for _, m := range htmlNumber.FindAllStringSubmatch(b.String(), -1) {
-		name, n := strings.ReplaceAll(m[1], "-", " "), h.number(m[3])
+		name, n := strings.ReplaceAll(m[1], "-", "_"), h.number(m[3])
 		if m[2] == "objects" {
 			parts.add(name, n, 0)
 		} else {
 			parts.add(name, 0, n)
 		}
 	}
-	listed = parts["listed"]
-	if total := parts["total"]; total != listed {
-		h.Errorf("the page has a total of %+v, and %+v listed", total, listed)
+	listed = parts["total"]
+	if other, differs := parts["listed"]; differs {
+		h.Errorf("the page has a total of %+v, and %+v listed", listed, other)
 	}
-	delete(parts, "listed")
 	delete(parts, "total")
 	return listed, parts
 }
@@ -548,12 +545,12 @@ func (h *history) fromCSV(r report.Report) sums {
 	return parts
 }
 
-// onlyCounted is what the journal does not tell apart.
+// onlyCounted counts the unchanged objects that are not listed.
 func onlyCounted(r report.Report) report.Amount {
-	return report.Amount{Objects: r.Sum.Listed.Objects - r.Charted.Objects, Bytes: r.Sum.Listed.Bytes - r.Charted.Bytes}
+	return report.Amount{Objects: r.Results.Listed.Objects - r.Charted.Objects, Bytes: r.Results.Listed.Bytes - r.Charted.Bytes}
 }
 
-// checkKeys wants a list of keys for each end to have as many as there are rows.
+// checkKeys expects as many keys in a list of each state as there are rows.
 func (h *history) checkKeys(r report.Report, parts sums) {
 	broken := map[string]int64{}
 	for _, row := range h.rows(h.list(r, "csv", "")) {
@@ -566,7 +563,7 @@ func (h *history) checkKeys(r report.Report, parts sums) {
 		if name == "unchanged" {
 			want -= onlyCounted(r).Objects
 		}
-		if got := int64(strings.Count(h.list(r, "keys", strings.ReplaceAll(name, " ", "-")), "\n")); got != want {
+		if got := int64(strings.Count(h.list(r, "keys", name), "\n")); got != want {
 			h.Errorf("%d keys of what is %s, want %d", got, name, want)
 		}
 	}
