@@ -255,7 +255,7 @@ func only(key string) migrate.Rules {
 
 // What the approved plan leaves alone stays alone for the reason it had, and what is
 // not in it is not touched, whatever is true by now.
-func TestLeftAloneStaysAlone(t *testing.T) {
+func TestUnapprovedStaysUntouched(t *testing.T) {
 	w := newWorld(t)
 	w.put("1.jpg", "1", "conflict.jpg", "c", "filtered.jpg", "f", "limit.jpg", "l", "odd.odd", "o", "was there.jpg", "w")
 	w.migrate(only("was there.jpg"))
@@ -376,7 +376,7 @@ func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 }
 
 // A failed object is tried again by the next run of the same plan, until it is out of retries.
-func TestApprovedPlanParks(t *testing.T) {
+func TestApprovedPlanExhaustsRetries(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=400 rate=1"))
 	w.put("a.jpg", "a")
 	approval := w.approve(migrate.DefaultRules())
@@ -469,7 +469,7 @@ func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sou
 // A library whose approved plan is carried out after anything has happened to it or to
 // its destination: exactly what did not drift arrives, where it was approved to go, and
 // nothing else is touched. To do it again changes nothing.
-func TestApprovedOrLeftAlone(t *testing.T) {
+func TestApprovedOrUntouched(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
@@ -522,14 +522,14 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 		if done := states["create done"] + states["adopt done"] + states["unchanged skipped"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
 			rt.Errorf("%v, want %d done and changed: %v", states, acted, drifted)
 		}
-		gone := 0
+		deleted := 0
 		for key := range drifted {
 			if _, there := w.objects()[key]; !there {
-				gone++
+				deleted++
 			}
 		}
-		if listed != w.listed()+int64(gone) {
-			rt.Errorf("the run accounts for %d objects, want %d and %d that are gone", listed, w.listed(), gone)
+		if listed != w.listed()+int64(deleted) {
+			rt.Errorf("the run accounts for %d objects, want %d and %d that are gone", listed, w.listed(), deleted)
 		}
 		if sent := writes(w.during(func() { w.apply(approval, r, provenance) })); len(sent) > 0 {
 			rt.Errorf("to apply it again sent %v", sent)

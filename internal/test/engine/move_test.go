@@ -230,7 +230,7 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 
 // An asset that is in its place and is refused its name keeps the one it has, and the
 // state database knows.
-func TestMoveWithoutANewName(t *testing.T) {
+func TestMoveWithoutNewName(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400"))
 	w.put("old/a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
@@ -246,7 +246,7 @@ func TestMoveWithoutANewName(t *testing.T) {
 }
 
 // A folder that somebody deleted is made again.
-func TestMoveIntoAFolderThatIsGone(t *testing.T) {
+func TestMoveIntoADeletedFolder(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "new/b.jpg", "b")
 	w.migrate(migrate.DefaultRules())
