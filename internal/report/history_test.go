@@ -50,7 +50,7 @@ func TestReportsOfRandomHistories(t *testing.T) {
 type history struct {
 	*rapid.T
 	*world
-	foreign map[string]bool          // assets of somebody else
+	foreign map[string]bool          // assets of other users
 	listed  map[string]report.Amount // what the source had when a run listed it all at once
 }
 
@@ -171,7 +171,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 	if err != nil && !h.mayPass(err) {
 		h.Fatalf("%s: %v", command, err)
 	}
-	if command == "sync" { // which counts what was known before, too, but for what it knows by another key
+	if command == "sync" { // which also counts known objects, except those under another key
 		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			delete(missed, string(i.PreviousKey))
@@ -236,7 +236,7 @@ func (h *history) undo() {
 		return
 	}
 	run, err := h.store.BeginUndo(h.Context(), undone)
-	if errors.Is(err, state.ErrConflict) { // something is in doubt
+	if errors.Is(err, state.ErrConflict) { // something is unconfirmed
 		return
 	}
 	must(h.world, err)
@@ -297,7 +297,7 @@ func (h *history) takeBack(run, undone state.Run) {
 	h.check(h.again(undone))
 }
 
-// touch has somebody else change assets of ours, which are not taken back then.
+// touch changes assets as another user. An undo does not trash these.
 func (h *history) touch() {
 	tags := []string{"by hand"}
 	for receipt, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
@@ -317,16 +317,16 @@ func (h *history) giveUp() {
 		return
 	}
 	if err := h.store.Supersede(h.Context(), run.Num); err != nil {
-		if !errors.Is(err, state.ErrConflict) { // something is in doubt
+		if !errors.Is(err, state.ErrConflict) { // something is unconfirmed
 			h.Fatal(err)
 		}
 		return
 	}
-	delete(h.listed, run.ID) // what was not sent is not accounted for any more
+	delete(h.listed, run.ID) // what was not sent is no longer accounted for
 	h.check(h.again(run))
 }
 
-// upload has somebody else put an asset where ours would go, sometimes an equal one.
+// upload creates an asset as another user at the place of one of ours, sometimes an identical one.
 func (h *history) upload() {
 	content := rapid.SampledFrom([]string{"there", "other"}).Draw(h.T, "content")
 	for c, err := range h.client.Categories(h.Context()) {
@@ -393,7 +393,7 @@ func plus(a, b report.Amount) report.Amount {
 	return report.Amount{Objects: a.Objects + b.Objects, Bytes: a.Bytes + b.Bytes}
 }
 
-// sums are amounts by what became of objects.
+// sums are amounts by state.
 type sums map[string]report.Amount
 
 func (s sums) add(name string, objects, bytes int64) {
@@ -564,7 +564,7 @@ func (h *history) checkKeys(r report.Report, parts sums) {
 			want -= onlyCounted(r).Objects
 		}
 		if got := int64(strings.Count(h.list(r, "keys", name), "\n")); got != want {
-			h.Errorf("%d keys of what is %s, want %d", got, name, want)
+			h.Errorf("%d keys in state %s, want %d", got, name, want)
 		}
 	}
 }
@@ -645,7 +645,7 @@ func folderOf(key string) string {
 	return before
 }
 
-// checkDestination wants the report to say what is there, as far as anybody can know.
+// checkDestination compares the report with the destination, as far as its state is known.
 func (h *history) checkDestination(r report.Report) {
 	there, unclear := h.atDestination(), h.unclear()
 	var ours report.Amount
@@ -664,32 +664,32 @@ func (h *history) checkDestination(r report.Report) {
 	if r.Destination != ours {
 		h.Errorf("the report says %+v are at the destination, and there are %+v", r.Destination, ours)
 	}
-	equal := h.toldEqual()
+	equal := h.identicalAssets()
 	maps.DeleteFunc(there, func(id string, _ assets.Asset) bool { return h.foreign[id] || strings.Contains(equal, id) })
 	unknown := 0
 	for _, attempts := range unclear {
 		unknown += attempts
 	}
 	if len(there) > unknown {
-		h.Errorf("%d assets are there that nobody owns, and at most %d may be: %v", len(there), unknown, there)
+		h.Errorf("%d assets have no owner, and at most %d may have none: %v", len(there), unknown, there)
 	}
 }
 
-// toldEqual is what was told of assets that look like those that runs have found: of two
-// equal ones nobody knows which is somebody else's.
-func (h *history) toldEqual() (told string) {
+// identicalAssets are the warnings about identical assets: of two, it is unknown which one belongs to
+// another user.
+func (h *history) identicalAssets() (texts string) {
 	for _, run := range h.runs() {
 		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			if _, also, more := strings.Cut(i.Error, "found more than once at the destination; also as "); more {
-				told += also + "\n"
+				texts += also + "\n"
 			}
 		}
 	}
-	return told
+	return texts
 }
 
-// unclear counts the attempts whose outcome nobody knows, or did not at the end, by key.
+// unclear counts the unconfirmed attempts by key.
 func (h *history) unclear() map[string]int {
 	attempts := map[string]int{}
 	for _, run := range h.runs() {
@@ -738,8 +738,8 @@ func (h *history) grown() (bytes int64) {
 	return bytes
 }
 
-// checkAll wants the reports of all runs to add up to what is at the destination, also
-// by who can see it.
+// checkAll expects the reports of all runs to add up to the assets at the destination, also by
+// privacy.
 func (h *history) checkAll() {
 	var arrived, seen, private report.Amount
 	var last report.Report
@@ -757,15 +757,15 @@ func (h *history) checkAll() {
 	}
 	arrived.Bytes += h.grown()
 	if arrived != last.Destination || seen != last.Destination {
-		h.Errorf("%+v are at the destination; the runs brought %+v, and of %+v it is told who can see it", last.Destination, arrived, seen)
+		h.Errorf("%+v are at the destination; the runs created %+v, and the privacy of %+v is reported", last.Destination, arrived, seen)
 	}
 	if want := h.inContracts(); private != want {
 		h.Errorf("%+v are private, want %+v", private, want)
 	}
 }
 
-// undescribed counts what a run that was cut short has made and not described yet: it is
-// there, and told as sent.
+// metadataPending counts the assets of an interrupted run whose metadata is pending: they are in
+// state sent.
 func (h *history) metadataPending(run state.Run) (a report.Amount) {
 	for i, err := range h.store.Items(h.Context(), run.Num, state.ItemSent) {
 		must(h.world, err)

@@ -23,7 +23,7 @@ import (
 
 var updatePages = flag.Bool("update-pages", false, "write the golden pages")
 
-// The golden page is that of everything that can go wrong at once.
+// The golden page is that of a run with every kind of problem.
 func TestPageGolden(t *testing.T) {
 	got := failedSample().html(t)
 	got = strings.Replace(got, style, "\n/* page.css */\n", 1)
@@ -53,7 +53,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
-// An element is a tag of a page with what it has.
+// An element is a tag of a page with its attributes and its text.
 type element struct {
 	name  string
 	attrs map[string]string
@@ -93,8 +93,7 @@ func parse(t testing.TB, html string) (all []*element) {
 	}
 }
 
-// Whatever the run, the page is a whole, is one that assistive technology can use, and
-// asks nobody for anything.
+// Any page is complete and accessible, and loads nothing.
 func TestPages(t *testing.T) {
 	for name, s := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +132,7 @@ func checkIDs(t *testing.T, all []*element) {
 	}
 }
 
-// checkHeadings fails unless there is one main heading and no level is left out.
+// checkHeadings fails unless there is one main heading and no level is skipped.
 func checkHeadings(t *testing.T, all []*element) {
 	t.Helper()
 	level, mains := 0, 0
@@ -159,7 +158,7 @@ func checkHeadings(t *testing.T, all []*element) {
 	}
 }
 
-// checkTables fails unless each table has a caption and each of its headings a scope.
+// checkTables fails unless each table has a caption, and each heading of a column or row a scope.
 func checkTables(t *testing.T, all []*element) {
 	t.Helper()
 	count := map[string]int{}
@@ -174,7 +173,7 @@ func checkTables(t *testing.T, all []*element) {
 	}
 }
 
-// checkCharts fails unless each drawing says in words what it shows.
+// checkCharts fails unless each chart has a title and a description.
 func checkCharts(t *testing.T, all []*element) {
 	t.Helper()
 	for n, e := range all {
@@ -211,7 +210,7 @@ func checkStandsAlone(t *testing.T, all []*element) {
 	}
 }
 
-// checkPolicy fails unless the policy lets the style through and nothing else.
+// checkPolicy fails unless the policy allows only the style.
 func checkPolicy(t *testing.T, all []*element) {
 	t.Helper()
 	var content, policies []string
@@ -231,7 +230,7 @@ func checkPolicy(t *testing.T, all []*element) {
 	}
 }
 
-// Keys, names of categories and what services answer may be anything.
+// Keys, names of categories and responses of services may contain anything.
 func TestPageEscapes(t *testing.T) {
 	html := failedSample().html(t)
 	for _, bad := range []string{"<script", "<img", "<b>", "\u202e", "\x1b", "\x00"} {
@@ -276,7 +275,7 @@ func TestPageHasTheResults(t *testing.T) {
 	}
 }
 
-// many is a list of so many rows, each made when it is asked for.
+// many is a list whose rows are created when they are read.
 func many[T any](n int, pulled *int, row func(int) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for i := range n {
@@ -288,8 +287,7 @@ func many[T any](n int, pulled *int, row func(int) T) iter.Seq2[T, error] {
 	}
 }
 
-// Of a run of 300,000 objects, of which none arrived, and each of which has the worst of
-// keys, the page stays small, and so does what making it takes.
+// The page of a run in which 300,000 objects with long keys fail is small, and needs little memory.
 func TestPageStaysSmall(t *testing.T) {
 	const objects = 300_000
 	worst := strings.Repeat(`"&'<>`, 5_000)
@@ -348,8 +346,8 @@ func TestPageStaysSmall(t *testing.T) {
 	}
 }
 
-// An error of the journal must not pass for the end of a list.
-func TestPageOfABrokenJournal(t *testing.T) {
+// An error of the state database is not the end of a list.
+func TestPageOfABrokenState(t *testing.T) {
 	broken := errors.New("disk")
 	s := failedSample()
 	fails := func(yield func(Line, error) bool) { yield(Line{}, broken) }
@@ -461,7 +459,7 @@ func TestBytesPerSecond(t *testing.T) {
 	}
 }
 
-// A point that sums up some minutes ends where the next one begins.
+// A point of several minutes ends where the next one begins.
 func TestRatesOfPoints(t *testing.T) {
 	c := chartRates([]Point{{noon, 5, 100, 3000}, {noon.Add(2 * time.Minute), 5, 50, 6000}}, time.UTC)
 	if want := "M0 100V16.67H285.71V83.33H1000.00V100"; c.Items.Line != want {
@@ -471,11 +469,11 @@ func TestRatesOfPoints(t *testing.T) {
 		t.Errorf("%s %s", c.Items.Desc, c.Bytes.Desc)
 	}
 	if chartRates(nil, time.UTC) != nil || chartSlices("x", "", "", []Slice{{"empty", Amount{}}}) != nil {
-		t.Error("there are charts of nothing")
+		t.Error("there are empty charts")
 	}
 }
 
-// Times are those of the reader's clock.
+// Times are in the zone of the reader.
 func TestPageInAZone(t *testing.T) {
 	zone := time.FixedZone("somewhere", 2*3600)
 	p, err := layOut(verifiedSample().Report, none[Line], none[Folder], zone)

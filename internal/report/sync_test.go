@@ -30,7 +30,7 @@ type syncs struct {
 
 func newSyncs(t *testing.T) *syncs {
 	t.Helper()
-	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	n := &syncs{TB: t, store: store, rules: migrate.DefaultRules(), known: map[string]string{}}
@@ -43,12 +43,12 @@ func newSyncs(t *testing.T) *syncs {
 
 // A wish is an item of a sync, and its result.
 type wish struct {
-	key    string
-	action state.Action
-	reason migrate.Reason
-	ends   state.ItemState // done unless it says otherwise
-	gone   bool
-	origin string
+	key     string
+	action  state.Action
+	reason  migrate.Reason
+	ends    state.ItemState // done unless it says otherwise
+	deleted bool            // at the source
+	origin  string
 }
 
 func (w wish) item() state.Item {
@@ -59,7 +59,7 @@ func (w wish) item() state.Item {
 	case w.action == state.Conflict:
 		i.State = state.ItemConflict
 	}
-	if w.gone {
+	if w.deleted {
 		i.Obstacle = migrate.ObstacleAbsent
 	}
 	return i
@@ -154,8 +154,8 @@ func (n *syncs) everything() (first, second state.Run) {
 		wish{key: "a", action: state.Replace, reason: migrate.ReasonContentChanged},
 		wish{key: "b", action: state.UpdateMetadata, reason: migrate.ReasonMetadataChanged},
 		wish{key: "folder/c", origin: "c", action: state.Move, reason: migrate.ReasonMoved},
-		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, gone: true},
+		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, deleted: true},
+		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, deleted: true},
 		wish{key: "f", action: state.Skip, reason: migrate.ReasonAssetDeleted},
 		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})
 	return first, second
@@ -220,8 +220,8 @@ func TestDeletedAtSource(t *testing.T) {
 	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Kept.Objects != 1 || g.InGrace.Objects != 1 || !g.GraceEnds.Equal(until) {
 		t.Fatalf("deleted: %+v", g)
 	}
-	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "new", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true})
+	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, deleted: true},
+		wish{key: "new", action: state.Skip, reason: migrate.ReasonDeletedAtSource, deleted: true})
 	g = n.read(third).Sync.Deleted
 	if g.Objects != 2 || g.New.Objects != 1 || g.InGrace.Objects != 1 || !g.GraceEnds.Equal(until) {
 		t.Errorf("a sync later: %+v", g)
@@ -247,7 +247,7 @@ func TestVerdictOfSyncs(t *testing.T) {
 		}
 	}
 	verdict(n.sync(2, ""), report.Complete, "Nothing changed. Not verified yet.")
-	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true}
+	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonDeletedAtSource, deleted: true}
 	verdict(n.sync(1, "", orphaned), report.Complete, "Complete. Not verified yet. Deleted at the source, asset kept: 1 object.")
 	unchanged := n.sync(1, "", orphaned)
 	verdict(unchanged, report.Complete, "Nothing changed. Not verified yet. Deleted at the source, asset kept: 1 object.")

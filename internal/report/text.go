@@ -144,7 +144,7 @@ func (t *text) skipped(r Report) {
 	t.heading("Skipped")
 	for _, s := range r.shownSkips() {
 		t.say(2, "%s, %s: %s%s", objects(s.Objects), ui.Bytes(s.Bytes), s.Message, s.NewText())
-		t.say(4, "To change this: %s", s.Decides)
+		t.say(4, "%s%s", s.Label(), s.Advice())
 		for _, key := range s.Examples {
 			t.quote(6, key)
 		}
@@ -167,6 +167,25 @@ func (r Report) shownSkips() []Skipped {
 		}
 	}
 	return all
+}
+
+// nothingToDo begins the remedies of reasons that need none.
+const nothingToDo = "nothing to do: "
+
+// Label introduces the advice about skipped objects; empty if nothing has to be done.
+func (s Skipped) Label() string {
+	if strings.HasPrefix(s.Decides, nothingToDo) {
+		return ""
+	}
+	return "To change this: "
+}
+
+// Advice says what decides about skipped objects, or why nothing has to be done.
+func (s Skipped) Advice() string {
+	if rest, ok := strings.CutPrefix(s.Decides, nothingToDo); ok {
+		return capital(rest)
+	}
+	return s.Decides
 }
 
 // NewText counts the objects that a rule skips for the first time, unless that is all or none.

@@ -8,8 +8,7 @@ import (
 	"assetferry/migrate"
 )
 
-// The first thing that is wrong is the verdict, and nothing that is wrong looks like a
-// success.
+// The most serious problem is the verdict, and no problem looks like a success.
 func TestVerdict(t *testing.T) {
 	arrived := []Part{part(created, 100, 1000), part(skipped, 7, 70)}
 	for _, tc := range []struct {
@@ -18,9 +17,9 @@ func TestVerdict(t *testing.T) {
 		kind   Kind
 		says   string
 	}{
-		{"proved by content", func(*Report) {}, Verified, "Complete and verified. 100 assets verified by content."},
-		{"proved by sample", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "sample", 10 }, Verified, "100 assets verified by name and size, 10 of them by content."},
-		{"proved by listing", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "listing", 0 }, Verified, "100 assets verified by name and size."},
+		{"verified by content", func(*Report) {}, Verified, "Complete and verified. 100 assets verified by content."},
+		{"verified by sample", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "sample", 10 }, Verified, "100 assets verified by name and size, 10 of them by content."},
+		{"verified by listing", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "listing", 0 }, Verified, "100 assets verified by name and size."},
 		{"never verified", func(r *Report) { r.Verification = Verification{Level: "none"} }, Complete, "Complete. Not verified yet."},
 		{"verified too early", func(r *Report) {
 			r.Verification.Covers, r.Verification.Verified, r.Verification.NotVerified = false, 0, 100
