@@ -128,9 +128,10 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+	ts.Check(checkListed(args[1:], code))
 	if len(args) > 1 && !slices.Contains([]string{"help", "sandbox", "completion", "__complete"}, args[1]) {
 		// Nobody sees stdout here, so commands that then write JSON do.
-		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || a == "--help" })
+		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || strings.HasPrefix(a, "--help") })
 		c := call{args[1], json, code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 		ts.Check(c.check())
 	}

@@ -126,7 +126,7 @@ func TestInterruptUndo(t *testing.T) {
 		}
 	})
 	p := assetferry(t, dir, s.variables(), undo...)
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-reached
 	interrupt(t, p)

@@ -17,7 +17,7 @@ import (
 // have all.
 const shownFindings = 5
 
-// A watch shows what the engine does.
+// A watch shows the progress of the engine.
 type watch struct {
 	out                *ui.Out
 	differences, notes int
@@ -27,7 +27,7 @@ type watch struct {
 	before struct{ items, bytes int64 } // see Resume
 }
 
-// Watch shows what the engine does.
+// Watch returns an observer that shows the progress of the engine.
 func (f *Factory) Watch() *watch { return &watch{out: f.Out} }
 
 // Phase implements migrate.Observer. The progress of a resumed run covers all of the run.
@@ -132,8 +132,7 @@ func (w *watch) ShowFound() {
 	}
 }
 
-// PreviousKey is the key that an object had before, of one that is moved or replaced; "" for all
-// others.
+// PreviousKey returns the former key of an object that is moved or replaced; "" for all others.
 func PreviousKey(i state.Item) string {
 	if i.Action != state.Move && i.Action != state.Replace || i.PreviousKey == i.Key {
 		return ""

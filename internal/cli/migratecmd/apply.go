@@ -34,29 +34,22 @@ func NewApplyCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Carry out an approved plan",
-		Long: `Apply carries out a plan that "plan --output FILE" wrote, and nothing else. The
-file names the source, the destination and the rules, and is refused if it is
-not as it was written. Source and destination are looked at once more: what has
-changed since is left alone, and its reason is told. Objects that are not in
-the plan are not touched.
+		Long: `Apply carries out the plan in FILE, which "assetferry plan --output" wrote, and
+nothing else. It checks source and destination again. It skips objects that
+changed since the plan and lists the reasons.
 
---hash binds apply to the plan that was approved: "plan --output" prints the
-hash, and a plan of any other hash is refused (exit code 6). Without --hash,
-apply asks for it on a terminal and refuses in a script (exit code 2). A dry run
-needs no hash.
+--hash binds apply to the approved plan. Without it, apply asks for the hash on
+a terminal, and refuses in a script. A dry run needs no hash.
 
-The rules for metadata (mapping, --precedence, --ignore-metadata, --gps,
---on-limit) and the table of --metadata must be those of the plan: others are
-refused (exit code 6). The hash does not cover --provenance.
+The metadata rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit)
+and the table of --metadata must be those of the plan. The hash does not cover
+--provenance.
 
-Where the destination requires approvals, --approval takes the place of --hash:
-the signed request has the hash. assetferry help security says how.
+If the destination requires approvals, use --approval instead of --hash: the
+signed request contains the hash (assetferry help security). --approved-by only
+records a name, as stated by the account that runs the command.
 
-The state database records the account that started the run. It records an
-approver only where --approved-by names one, as stated by that account.
-
-If it is interrupted, the same command goes on where it was. Once it is
-finished, the same command tries again what failed.
+Run the same command again after an interrupt, or to retry failed objects.
 `,
 		Args: cmdline.One("FILE"),
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
@@ -77,8 +70,8 @@ finished, the same command tries again what failed.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&hash, "hash", "", "carry out the plan of this `hash`, all 64 digits, and no other")
-	flags.StringVar(&by, "approved-by", "", "record this `name` as the approver, as stated by the account that runs this (default: no approver is recorded)")
+	flags.StringVar(&hash, "hash", "", "`hash` of the approved plan, all 64 digits")
+	flags.StringVar(&by, "approved-by", "", "record this `name` as the approver (default: none)")
 	addApplyFlags(flags, &o)
 	command.AddApprovalFlags(flags)
 	flags.BoolVar(&o.retryExhausted, "retry-exhausted", false, retryExhaustedHelp)

@@ -29,30 +29,23 @@ func NewExportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "export DIR|s3://...",
-		Short: "Write everything at the destination out as files",
-		Long: `Export is the other way round: it writes every asset of the destination that
---to names into a directory or a bucket, as CATEGORY/FOLDER/NAME.EXT, so that
-nobody is locked in. Beside it, NAME.EXT.json has what describes it: its
-description, tags, custom attributes, category, folder and name, whether it is
-private, its address, times and SHA-256 digest. At the top,
-` + export.ManifestName + ` tells which categories there are, which of them
-are private, and which folders are empty.
+		Short: "Download all assets as files",
+		Long: `Export writes every asset of the destination to a directory or a bucket, as
+CATEGORY/FOLDER/NAME.EXT. NAME.EXT.json beside it holds the metadata:
+description, tags, custom attributes, place, privacy, URL, times and checksum.
+The file assetferry-export.json at the top lists the categories and the empty
+folders.
 
-The current revision of each asset is written; what is in the trash is not.
-Nothing is changed at the destination. Files of private categories are written,
-too: keep the export where not everybody can read it.
+Export writes current revisions and changes nothing at the destination. It skips
+the trash. It includes private categories, so keep the export in a safe place.
 
-Run it again to go on where it was interrupted, or to bring an export up to
-date: what is there in the version that the asset has now is not fetched again,
-and what was changed since is replaced. Nothing is ever deleted: assets that are
-gone, moved or renamed leave their files behind. So a category that was private
-once stays private in an export, which says so if it is not any more. The first
-interrupt finishes what has begun, the second aborts it; a file is there as a
-whole or not at all. What an export that was killed may leave in a bucket, and
-how that is removed: assetferry help s3.
+Run export again to resume or to update. It downloads only new and changed
+assets. It never deletes: files of deleted, moved or renamed assets stay. A file
+is written completely or not at all. A category that was private once stays
+private in the export.
 
-assetferry migrate takes an export as a source, and assetferry help sources
-tells what comes back.
+assetferry migrate takes an export as a source: see assetferry help sources. For
+incomplete uploads in a bucket, see assetferry help s3.
 `,
 		Example: `  assetferry export ./backup
   assetferry export s3://photos/backup --dry-run`,
@@ -63,12 +56,12 @@ tells what comes back.
 		}),
 	}
 	flags := c.Flags()
-	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be written and stop")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "bwlimit", "`bytes` a second to read at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show the files to write and stop")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "bwlimit", "maximum `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
 	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
 	cmdline.Setting(flags, "until", "stop at this `time` of day, such as 06:00")
-	cmdline.Setting(flags, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	cmdline.Setting(flags, "endpoint", "`URL` of an S3 service other than AWS")
 	return c
 }
 

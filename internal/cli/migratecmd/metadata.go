@@ -25,15 +25,15 @@ import (
 	"assetferry/state"
 )
 
-const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
+const metadataHelp = "`file` with metadata, as CSV or JSON Lines (assetferry help metadata)"
 
 // addDescribingFlags adds the flags for the metadata of assets.
 func addDescribingFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "metadata", metadataHelp)
-	cmdline.Setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
-	cmdline.Setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
-	cmdline.Setting(f, "gps", "what becomes of `positions` on earth")
-	cmdline.Setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+	cmdline.Setting(f, "precedence", "`order` of the metadata sources; the first one that has a field wins")
+	cmdline.Setting(f, "ignore-metadata", "metadata `sources` to ignore, or all; an ignored sidecar is an object itself")
+	cmdline.Setting(f, "gps", "keep or drop GPS coordinates in metadata")
+	cmdline.Setting(f, "on-limit", "handling of texts that are too long for the service: cut after a word, skip the field, or fail")
 }
 
 // metadataChecksum returns the checksum of the metadata table; "" if there is none.

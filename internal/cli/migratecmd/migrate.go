@@ -41,14 +41,19 @@ func NewMigrateCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "migrate"}
 	c := &cobra.Command{
 		Use:   "migrate SOURCE",
-		Short: "Plan and carry it out; run again to resume",
-		Long: `Migrate brings every object of the source to the destination that is not there
-yet. It makes a plan and carries out that very plan. If it is interrupted,
-killed or stopped by an error, the same command goes on where it was: nothing
-is sent twice. An object that changed after it arrived is skipped and counted.
+		Short: "Copy a source to the destination; run again to resume",
+		Long: `Migrate plans a run and carries it out: it uploads every object of the source
+that the destination does not have yet, with its metadata.
 
-The first interrupt finishes what has begun, the second aborts it.
+Run the same command again after an interrupt, a crash or an error. It resumes
+where it stopped and uploads nothing twice. It skips and counts objects that
+changed after their upload; sync uploads those as well.
+
+The first Ctrl-C finishes the uploads in progress. The second one aborts them.
 `,
+		Example: `  assetferry migrate ./photos --unsupported skip --dry-run
+  assetferry migrate ./photos --unsupported skip --limit 20
+  assetferry migrate ./photos --unsupported skip`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -58,6 +63,7 @@ The first interrupt finishes what has begun, the second aborts it.
 	flags := c.Flags()
 	addApplyFlags(flags, &o)
 	addOutputFlag(flags, &o.output)
+	addPresetFlag(flags)
 	addSelectionFlags(flags)
 	addCreateFlags(flags, &o.retryExhausted)
 	addSendingFlags(flags, &o)
@@ -69,16 +75,20 @@ func NewAdoptCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "adopt"}
 	c := &cobra.Command{
 		Use:   "adopt SOURCE",
-		Short: "Take over what is at the destination already",
-		Long: `Adopt looks for every object of the source at the destination, in the place
-where migrate would put it, and notes in the journal what is there already: an
-asset of the same name that is equal in content, or that says itself that it
-came from here. Nothing is sent and nothing is changed at the destination. What
-is not there is counted, and a later migrate brings it.
+		Short: "Match objects to assets that exist already",
+		Long: `Adopt matches the objects of the source to assets that exist at the destination,
+and records them in the state database. It sends nothing and changes nothing at
+the destination.
 
-Use it after files were uploaded by other means. Where the journal is lost it is
-not needed: migrate does the same before it sends anything.
+An asset matches if it is where migrate would put the object, has its name, and
+has identical content or names this source as its own. Adopt counts the objects
+without a match. A later migrate uploads them.
+
+Use adopt after files were uploaded by other means. A lost state database does
+not need it: migrate matches existing assets before it uploads anything.
 `,
+		Example: `  assetferry adopt ./photos --dry-run
+  assetferry adopt ./photos`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -92,32 +102,37 @@ not needed: migrate does the same before it sends anything.
 	return c
 }
 
+// addPresetFlag adds the named sets of settings.
+func addPresetFlag(f *pflag.FlagSet) {
+	cmdline.Setting(f, "preset", "use this set of settings; every setting given elsewhere beats it")
+}
+
 // addApplyFlags adds the flags that migrate, adopt, sync and apply share.
 func addApplyFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
-	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	f.BoolVar(&o.restart, "restart", false, "abandon an unfinished run and make a new plan; uploaded assets stay")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	command.AddLimitFlags(f)
 	command.AddKeepRuns(f)
 	addRunStatusFlags(f)
 }
 
-const retryExhaustedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
+const retryExhaustedHelp = "retry objects that failed in five runs, or whose upload is still unconfirmed"
 
 // addCreateFlags adds the flags for the assets that a plan creates.
 func addCreateFlags(f *pflag.FlagSet, retryExhausted *bool) {
-	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
-	cmdline.Setting(f, "unsupported", "`policy` for extensions that no category allows")
-	cmdline.Setting(f, "fallback-category", "with --unsupported create: category of this `name` for what no category allows; names without an extension get .bin")
+	f.Int("limit", 0, "create at most this `number` of assets, for a pilot")
+	cmdline.Setting(f, "unsupported", "handling of file types that no category accepts")
+	cmdline.Setting(f, "fallback-category", "`name` of the category for --unsupported create; files without an extension get .bin")
 	f.BoolVar(retryExhausted, "retry-exhausted", false, retryExhaustedHelp)
 }
 
 // addSendingFlags adds the flags for uploads.
 func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
-	cmdline.Setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
+	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto: if it gets other metadata")
 	addDescribingFlags(f)
-	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
-	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
+	cmdline.Setting(f, "wait", "keep trying for this `duration` while nothing works, and for due retries")
+	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
 
@@ -518,17 +533,17 @@ func stillUnconfirmed(run state.Run, err error) error {
 
 // addSelectionFlags adds the flags for the selection and the placement of objects.
 func addSelectionFlags(f *pflag.FlagSet) {
-	f.StringArray("include", nil, "take only objects that match this `glob` (repeatable)")
-	f.StringArray("exclude", nil, "leave out objects that match this `glob` (repeatable)")
-	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
-	cmdline.Setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
-	cmdline.Setting(f, "symlinks", "`policy` for symbolic links")
-	cmdline.Setting(f, "category-by", "`what` categories are chosen by")
-	cmdline.Setting(f, "category", "put everything into the category of this `name`")
-	cmdline.Setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	cmdline.Setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends or moves beside it)")
-	cmdline.Setting(f, "duplicates", "`policy` for objects with the same content: an asset for each, or one asset for all that have the same category and extension")
-	cmdline.Setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
+	f.StringArray("include", nil, "select only objects that match this `glob` (repeatable)")
+	f.StringArray("exclude", nil, "skip objects that match this `glob` (repeatable)")
+	f.String("files-from", "", "select only the keys in this `file`, one per line; - is stdin")
+	cmdline.Setting(f, "min-age", "skip objects that changed less than this `duration` ago")
+	cmdline.Setting(f, "symlinks", "handling of symbolic links")
+	cmdline.Setting(f, "category-by", "choose the category by file extension or by top-level folder")
+	cmdline.Setting(f, "category", "put all assets into the category with this `name`")
+	cmdline.Setting(f, "on-collision", "handling of names that differ only in case or Unicode form")
+	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and other content; adopt: match one of the same size")
+	cmdline.Setting(f, "duplicates", "handling of identical content; one-asset: one asset per category and extension")
+	cmdline.Setting(f, "source-name", "`name` of the source in the state database (default: its path or URL)")
 	command.AddS3Flags(f)
 	command.AddTableFlags(f)
 }

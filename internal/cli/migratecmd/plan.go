@@ -28,29 +28,25 @@ func NewPlanCommand(f *command.Factory) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan SOURCE",
-		Short: "Show what migrate would do: a dry run",
-		Long: `Plan lists the source, looks at the destination, and decides for every object
-what has to happen and why. It changes no file but the journal, and sends
-nothing but GET and HEAD requests and two kinds of POST that change nothing: for
-the cookie, if it has to read a file of a private category, and to ask which
-names exist where a sync would move or rename assets.
+		Short: "Show what migrate or sync would do",
+		Long: `Plan lists the source, reads the destination, and shows what migrate would do,
+or what sync would do with --sync. It writes only to its state database, and
+sends no request that changes anything at the destination.
 
-With --verbose, or with --json, every object is shown.
+Below the totals, plan lists problems: objects that would not be uploaded, files
+that would be public, files that could run scripts in a browser. Each line names
+the flag or the person that decides it. --probe also reads the first bytes of
+each file, and finds damaged images, wrong extensions and identical content.
+--verbose and --json list every object.
 
-Below the plan is what people should know before it is carried out: what will
-not arrive, what would be public, what may run where it is opened, each with the
-switch or the person that decides it. With --probe the beginning of each object
-that would be sent is read, too: images that are too large or damaged, files
-that are not what their extension says, drawings with script, equal contents.
+--output writes the plan to a file for approval by its hash. Then "assetferry
+apply FILE --hash HEX" carries out that plan and nothing else.
 
-With --output the plan is also written into a file, to be approved by its hash.
-"assetferry apply FILE --hash HEX" carries out that plan and nothing else; what
-has changed since, at the source or at the destination, it leaves alone.
-
-A plan with conflicts, or with objects that cannot be read, exits with 3, as the
-run would that carries it out. --exit-code exits with 5 where nothing of that
-kind is in the plan, and there is something to do.
+A plan with conflicts or unreadable objects exits with 3, as its run would.
 `,
+		Example: `  assetferry plan ./photos --unsupported skip
+  assetferry plan ./photos --unsupported skip --probe --verbose
+  assetferry plan ./photos --unsupported skip --sync --preset careful`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -62,15 +58,16 @@ kind is in the plan, and there is something to do.
 	}
 	flags := c.Flags()
 	addOutputFlag(flags, &o.output)
-	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do, and nothing that exits with 3")
-	flags.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
-	flags.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
+	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if the plan has changes and no conflicts")
+	flags.StringVar(&o.explain, "explain-mapping", "", "show only how the mapping rules treat the object with this `key`")
+	flags.BoolVar(&o.probe, "probe", false, "also read the beginning of each file to upload, and list its problems")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests and reads at the same time (default %d)", migrate.DefaultConcurrency))
+	addPresetFlag(flags)
 	addSelectionFlags(flags)
 	addCreateFlags(flags, &o.retryExhausted)
 	addDescribingFlags(flags)
 	command.AddLimitFlags(flags)
-	flags.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
+	flags.BoolVar(&o.sync.on, "sync", false, "plan a sync instead of a migrate")
 	addSyncFlags(flags, &o.sync)
 	return c
 }

@@ -19,9 +19,9 @@ import (
 
 // addRunStatusFlags adds the flags for metrics and notifications.
 func addRunStatusFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "metrics", "write what became of the run into this `file`, for the textfile collector of Prometheus' node exporter")
-	f.StringArray("notify", nil, `POST a JSON object to this `+"`address`"+` when the run begins and when it ends; with "failure=" before it, of failures only (repeatable) [$ASSETFERRY_NOTIFY]`)
-	cmdline.Setting(f, "notify-file", "`file` of such addresses, one a line: switches can be seen by others, and who knows the address can use it")
+	cmdline.Setting(f, "metrics", "write the result of the run to this `file`, for the textfile collector of the Prometheus node exporter")
+	f.StringArray("notify", nil, `POST a JSON object to this `+"`URL`"+` when a run starts and ends; failure=URL: only after a failure (repeatable) [$ASSETFERRY_NOTIFY]`)
+	cmdline.Setting(f, "notify-file", "`file` with URLs for --notify, one per line; keeps secret URLs off the command line")
 }
 
 // openPublisher sets up metrics and notifications, if the settings ask for them.

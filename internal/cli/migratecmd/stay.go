@@ -32,8 +32,8 @@ type StayOptions struct {
 
 // AddStayFlags adds the flags for repeated runs.
 func AddStayFlags(f *pflag.FlagSet, o *StayOptions) {
-	f.BoolVar(&o.watch, "watch", false, "stay, and run again whenever something changes in the source, which is a folder")
-	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("stay, and run again after this `duration`; with --watch also where no change was seen (default %v)", defaultRescan))
+	f.BoolVar(&o.watch, "watch", false, "keep running, and run again when the source folder changes")
+	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("keep running, and run again after this `duration`, also with --watch (default %v)", defaultRescan))
 }
 
 // stay runs a command repeatedly if the flags ask for it, and else once.

@@ -36,26 +36,26 @@ func NewSyncCommand(f *command.Factory) *cobra.Command {
 	var stays StayOptions
 	c := &cobra.Command{
 		Use:   "sync SOURCE",
-		Short: "Keep the destination in step, night after night",
-		Long: `Sync brings what is new, replaces what changed, follows what was renamed or
-moved, and writes metadata that changed. Assets keep their addresses, and the
-service keeps old contents as revisions. It is made to be run by a timer: it is
-resumed as migrate is, and "assetferry undo" takes a night back.
+		Short: "Keep the destination up to date with a source",
+		Long: `Sync uploads new objects, replaces changed content, follows renames and moves,
+and updates changed metadata. Assets keep their URLs, and the service keeps old
+content as revisions. "assetferry undo" undoes a run.
 
-What people did at the destination stays: an asset that somebody moved or edited
-is a conflict, and one that somebody deleted stays deleted. What is gone from
-the source stays at the destination and is reported, unless --delete trash is
-given.
+Changes that people made at the destination stay: an asset that they moved or
+edited is a conflict, and an asset that they deleted stays deleted. Objects that
+were deleted at the source are reported. Only --delete trash moves their assets
+to the trash.
 
-Where the destination requires approvals, sync takes a standing approval, which
-names its rules and limits: assetferry help security.
+Safety checks stop a run before it changes anything (exit code 6), for example
+if a source suddenly lists nothing. If a check can be overridden once, the
+message names the flag.
 
-A source in trouble must not harm the destination, so there are limits beyond
-which nothing is done (exit code 6) until somebody consents to what would be.
+A timer can run sync: see assetferry schedule. For destinations that require
+approvals, see assetferry help security.
 `,
 		Example: `  assetferry sync ./photos --unsupported skip --dry-run
   assetferry sync ./photos --unsupported skip --delete trash
-  assetferry sync ./photos --unsupported skip --only failed`,
+  assetferry sync ./photos --preset scheduled --max-duration 8h`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -72,34 +72,35 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 
 // AddSyncRunFlags adds all flags of a single sync.
 func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
+	addPresetFlag(f)
 	addApplyFlags(f, o)
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryExhausted)
 	addSendingFlags(f, o)
 	addSyncFlags(f, &o.sync)
 	command.AddApprovalFlags(f)
-	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
-	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
+	f.StringVar(&o.sync.only, "only", "", "`failed`: sync only objects that did not arrive before")
+	f.BoolVar(&o.sync.yes, "yes", false, "skip the question of --repair; overrides no safety check")
 }
 
 // addSyncFlags adds the flags for existing assets.
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
-	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
-	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
-	cmdline.Setting(f, "grace-period", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
-	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
-	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
-	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
-	cmdline.Setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
-	cmdline.Setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
-	cmdline.Setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
-	cmdline.Setting(f, "on-destination-change", "`policy` where people changed an asset")
-	cmdline.Setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
-	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
-	f.BoolVar(&o.again, "refresh-metadata", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
-	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
-	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
-	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
+	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
+	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
+	cmdline.Setting(f, "grace-period", "`duration` after a deletion at the source before the asset is trashed; two runs must miss the object")
+	cmdline.Setting(f, "max-delete", "stop if a run would trash more than this `number` of assets")
+	cmdline.Setting(f, "max-delete-percent", "stop if a run would trash more than this `percent` of the known objects")
+	cmdline.Setting(f, "max-changes", "stop if a run would replace, update or move more than this `number` of assets")
+	cmdline.Setting(f, "max-changes-percent", "stop if a run would replace, update or move more than this `percent` of the known objects")
+	cmdline.Setting(f, "sentinel", "`key` of an object that must exist at the source; without it the run stops")
+	cmdline.Setting(f, "drift-share", "`share` of the assets that each run checks for changes at the destination; 0 checks none")
+	cmdline.Setting(f, "on-destination-change", "handling of assets that people changed at the destination")
+	cmdline.Setting(f, "on-replace-refused", "handling of assets whose content the service does not replace")
+	f.BoolVar(&o.repair, "repair", false, "check every asset, and create again those deleted at the destination, after a question")
+	f.BoolVar(&o.again, "refresh-metadata", false, "read the metadata of all objects again, and update their assets")
+	f.BoolVar(&o.acceptRules, "accept-rules", false, "override: the rules differ from those of the last sync")
+	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "override: trash up to this `number` of assets")
+	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "override: replace, update or move up to this `number` of assets")
 }
 
 // SettingsOfSync returns the rules of a sync, without the objects that failed before.

@@ -34,34 +34,22 @@ func NewUndoCommand(f *command.Factory) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
 		Use:   "undo --run ID",
-		Short: "Take back what a run did; shows by default, --apply acts",
-		Long: `Undo takes back what a run did, so that everything is as it was before. What the
-run created goes to the trash of the service, and is forgotten, so that it comes
-again. What a sync replaced gets its former content back, which the service
-keeps as a revision; what it or a migrate moved goes back under its former name;
-what it described says what it said before; and what it trashed is restored, as
-long as the service has it in its trash. What a run of enrich apply wrote is
-taken back in the same way. It never touches what the run adopted, and
-categories and folders stay. Without --apply it shows what it would do and sends
-nothing but GET and HEAD requests, and one POST for the cookie if it has to read
-a file of a private category.
+		Short: "Undo a run; shows the plan unless --apply is given",
+		Long: `Undo reverts a run of migrate, sync, apply or enrich apply. It trashes the
+assets that the run created, restores the old content, place and metadata of
+changed assets, and restores the assets that the run trashed. Adopted assets,
+categories and folders stay.
 
-An asset that somebody has changed since it was sent stays as it is and is a
-conflict: one with another name, place or size, with a description, tags or
-custom attributes that are not from here, or changed later by the service's own
-account. An edit of an image that keeps all of these can hide for ten minutes
-after it was sent, while the service may be processing it; --content finds it.
-What another source of the journal has taken over stays, too, if the run created
-it. Of an asset that was there before the run, what people have written since
-stays, and is named; it is no conflict. What a later run has changed again, or
-has other objects share, is one: undo the later run first.
+Without --apply, undo only shows its plan and changes nothing.
 
-Where the destination requires approvals, --apply needs the approval of the undo
-of this run: assetferry help security.
+An asset that somebody changed after the run is a conflict and stays as it is.
+So does an asset that a later run changed: undo the later run first. The service
+may still process a new image for ten minutes, and hide an edit: --content finds
+it. Metadata that people added to an asset that existed before the run stays.
 
-If it is interrupted or killed, the same command goes on. Until then migrate and
-sync wait for it. Whether and for how long the trash can give assets back is up
-to the service; what somebody takes out of it is adopted by the next migrate.
+Run the same command again after an interrupt. Until the undo is finished,
+migrate and sync wait for it. The service decides how long its trash keeps
+assets. If the destination requires approvals, see assetferry help security.
 `,
 		Example: `  assetferry undo --run 20260501-1200-abcde
   assetferry undo --run 20260501-1200-abcde --apply --yes`,
@@ -74,13 +62,13 @@ to the service; what somebody takes out of it is adopted by the next migrate.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
-	flags.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
-	flags.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
-	flags.BoolVar(&o.yes, "yes", false, "take it back without asking")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "wait", "stay for this `duration` where nothing works")
+	flags.StringVar(&o.run, "run", "", "`ID` of the run; assetferry runs lists the IDs")
+	flags.BoolVar(&o.apply, "apply", false, "carry out the undo instead of showing its plan")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "only show the plan, as without --apply")
+	flags.BoolVar(&o.content, "content", false, "download each asset to trash or replace, and skip those with changed content")
+	flags.BoolVar(&o.yes, "yes", false, "skip the question of --apply")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "wait", "keep trying for this `duration` while nothing works")
 	command.AddLimitFlags(flags)
 	command.AddApprovalFlags(flags)
 	return c

@@ -26,22 +26,21 @@ func NewVerifyCommand(f *command.Factory) *cobra.Command {
 	var sample int
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Compare the destination with the journal",
-		Long: `Verify lists the destination and checks that every asset that the journal has a
-receipt of is there, with its name and size. With --content the content of each
-is read back and compared by its SHA-256 digest with what was sent; with
---sample N that is done for N of them, chosen at random. An asset that is in no
-list is asked for by its ID: a service need not list at once what it has got.
+		Short: "Compare the destination with the state database",
+		Long: `Verify checks that every uploaded asset is at the destination, with its name and
+size. --content also downloads each asset and compares its checksum. --sample N
+does that for N random assets.
 
-A further asset with the name and size of one of ours, in the same folder, is a
-difference, too, unless it was there before ours. So it shows that another
-journal was used for the destination: no run sees that one is at work.
+A second asset with the name and size of an uploaded one, in the same folder, is
+a difference too: another state database was used for this destination. Assets
+that were there before the upload do not count.
 
-Each asset stays verified until its content is replaced, or restored by an undo.
-Moving it or writing its metadata does not change that. Assets that were read
-back once count as verified by content, also after a verification that only
-lists. status and report show how many assets are not verified yet.
+An asset stays verified until its content changes. A move or new metadata does
+not change that. status and report show how many assets are not verified.
 `,
+		Example: `  assetferry verify
+  assetferry verify --sample 100
+  assetferry verify --content`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			level := verify.LevelListing
@@ -59,9 +58,9 @@ lists. status and report show how many assets are not verified yet.
 			return runVerify(ctx, f, level, sample)
 		}),
 	}
-	c.Flags().BoolVar(&content, "content", false, "read back the content of every asset")
-	c.Flags().IntVar(&sample, "sample", 0, "read back the content of this `number` of assets")
-	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of downloads at once (default %d)", migrate.DefaultConcurrency))
+	c.Flags().BoolVar(&content, "content", false, "compare the checksum of every asset")
+	c.Flags().IntVar(&sample, "sample", 0, "compare the checksums of this `number` of random assets")
+	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
 	return c
 }
 
