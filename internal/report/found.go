@@ -175,19 +175,33 @@ func (all remarks) add(i state.Item) {
 	known := false
 	for _, k := range remarkKinds {
 		if strings.Contains(i.Error, k.says) {
-			all.count(k.kind, k.what, i)
+			all.count(k.kind, k.what, i, warningText(i.Error, k.says, k.kind))
 			known = true
 		}
 	}
 	if !known {
-		all.count(OtherRemark, "Other warnings", i)
+		all.count(OtherRemark, "Other warnings", i, i.Error)
 	}
 }
 
-func (all remarks) count(kind RemarkKind, what string, i state.Item) {
+// warningText returns the part of an error that belongs to one warning: several are joined by
+// semicolons. The text of an unconfirmed upload begins with the error of the service.
+func warningText(text, says string, kind RemarkKind) string {
+	at := strings.Index(text, says)
+	begin := 0
+	if n := strings.LastIndex(text[:at], "; "); n >= 0 && kind != Confirmed {
+		begin = n + len("; ")
+	}
+	if n := strings.Index(text[at:], "; "); n >= 0 {
+		return text[begin : at+n]
+	}
+	return text[begin:]
+}
+
+func (all remarks) count(kind RemarkKind, what string, i state.Item, text string) {
 	r := find(all, kind, func() *Remark { return &Remark{Kind: kind, What: what} })
 	r.Objects++
-	r.Examples = appendUpTo(shownExamples, r.Examples, Example{string(i.Key), i.Error})
+	r.Examples = appendUpTo(shownExamples, r.Examples, Example{string(i.Key), text})
 }
 
 // list returns them, most objects first.

@@ -192,19 +192,6 @@ func meaning(code string) string {
 	return ""
 }
 
-// Said says how the destination was compared.
-func (v Verification) Said() string {
-	switch v.Level {
-	case "listing":
-		return "by name and size"
-	case "sample":
-		return "by name and size, and a sample by content"
-	case "content":
-		return "by name and size, and by content"
-	}
-	return "by " + ui.Sanitize(v.Level)
-}
-
 // Share returns the percentage of a whole; neither is empty.
 func (g group) Share(whole Amount) string {
 	tenths := g.Objects * 1000 / whole.Objects

@@ -156,3 +156,15 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("listed %q although there is no warning", list.String())
 	}
 }
+
+// A warning is shown without the other warnings about the same object.
+func TestWarningText(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "one", "a.jpg.json", `{"tags": `)
+	w.says = fixed(strings.Repeat("words ", 300))
+	for _, k := range w.read(w.migrate(migrate.DefaultRules())).Found.Remarks {
+		if text := k.Examples[0].Error; strings.Contains(text, "; ") || text == "" {
+			t.Errorf("%s: %q", k.Kind, text)
+		}
+	}
+}

@@ -215,7 +215,7 @@ func (t *text) verification(r Report) {
 	if v.Differences > 0 {
 		found = differences(v.Differences)
 	}
-	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.method(), found)
+	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
 	if v.ByContent > v.ReadBack {
 		t.say(2, "By this or an earlier verification, %s of %s were compared by content and have not changed since.", ui.Count(v.ByContent), assets(v.Verified))
 	}
@@ -231,8 +231,8 @@ func (t *text) verification(r Report) {
 	}
 }
 
-// method says how the assets were compared.
-func (v Verification) method() string {
+// Method says how the assets were compared.
+func (v Verification) Method() string {
 	switch v.ReadBack {
 	case 0:
 		return "name and size"
