@@ -105,12 +105,12 @@ func TestRateOfACountingService(t *testing.T) {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := drive(New(Options{Max: 16}), &bucket{perSecond: perSecond}, 2000)
-				t.Logf("limit %v/s: %d calls, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
+				t.Logf("limit %v/s: %d requests, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
 				if f.goodput() < 0.85*perSecond {
 					t.Errorf("limit %v/s: goodput %.1f/s", perSecond, f.goodput())
 				}
 				if f.share() > 0.05 {
-					t.Errorf("limit %v/s: %.1f %% of the calls are refused", perSecond, 100*f.share())
+					t.Errorf("limit %v/s: %.1f %% of the requests are refused", perSecond, 100*f.share())
 				}
 			})
 		})
@@ -126,7 +126,7 @@ func TestRateOfAMoodyService(t *testing.T) {
 			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
 			pauses := time.Duration(f.refused) * 4 * firstPause
 			const findingOut = 12 * time.Second // time to measure refusals at a low rate; mostly 2 s, but it is random
-			t.Logf("%d calls, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
+			t.Logf("%d requests, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
 			if f.took > 8*well.took+pauses+findingOut {
 				t.Errorf("took %v, without refusals %v", f.took, well.took)
 			}
@@ -150,9 +150,9 @@ func TestRateOfAServiceThatChanges(t *testing.T) {
 				now := &bucket{perSecond: perSecond}
 				drive(l, now, int64(perSecond*(recheck+10*time.Second).Seconds()))
 				f := drive(l, now, 2000)
-				t.Logf("%d calls, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
+				t.Logf("%d requests, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
 				if f.goodput() < 0.85*perSecond || f.share() > 0.05 {
-					t.Errorf("%.1f %% of the calls are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
+					t.Errorf("%.1f %% of the requests are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
 				}
 			})
 		})
@@ -500,7 +500,7 @@ func BenchmarkBeginEnd(b *testing.B) {
 	}
 	run("few", 1, Options{Max: 64})
 	run("many", 16, Options{Max: 64})
-	run("budget", 16, Options{Max: 64, Budget: budget})
+	run("request limit", 16, Options{Max: 64, Requests: budget})
 }
 
 // Rare refusals with few requests between them say little about the rate limit of the service.

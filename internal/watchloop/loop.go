@@ -1,4 +1,4 @@
-// Package turns repeats a function: after changes in a folder tree, and after a time.
+// Package watchloop repeats a function: after changes in a folder tree, and after a time.
 //
 // Change events are hints. They can be lost, late or duplicated, and a network file system sends
 // none for changes by other machines. So an event only starts the next run earlier, and each run

@@ -36,7 +36,7 @@ type Destination struct {
 	Dir         string   // of the embedded sandbox
 	secrets     []string // files that hold credentials
 	Client      *assets.Client
-	calls       *ratelimit.Calls // nil if there is no budget of them
+	calls       *ratelimit.Requests // nil if there is no budget of them
 	Limiter     *ratelimit.Limiter
 	Profile     profile.Profile // what was measured of it; zero: nothing
 	Guarded     bool            // writing to it takes an approval

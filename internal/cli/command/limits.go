@@ -52,8 +52,8 @@ const (
 )
 
 // limiter keeps all requests to a destination at one pace.
-func (f *Factory) limiter(calls *ratelimit.Calls) *ratelimit.Limiter {
-	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Budget: calls, OnPause: f.pauses()})
+func (f *Factory) limiter(calls *ratelimit.Requests) *ratelimit.Limiter {
+	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Requests: calls, OnPause: f.pauses()})
 }
 
 // pauses tells of pauses: the log of all, people of those that they would notice,
@@ -89,7 +89,7 @@ func ThrottledText(t ratelimit.Throttling, took time.Duration) string {
 
 // A meter writes the requests that a budget counts into the journal.
 type meter struct {
-	calls       *ratelimit.Calls
+	calls       *ratelimit.Requests
 	store       *state.Store
 	destination string
 }
