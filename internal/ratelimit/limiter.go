@@ -48,7 +48,7 @@ type Limiter struct {
 	requests *Requests
 	onPause  func(Pause)
 
-	turn chan struct{} // held by the request that is next
+	next chan struct{} // held by the request that is next
 	free chan struct{} // a request has ended
 
 	mu     sync.Mutex
@@ -76,7 +76,7 @@ func New(o Options) *Limiter {
 	start := min(most, cmp.Or(o.Start, defaultStart))
 	return &Limiter{
 		requests: o.Requests, onPause: o.OnPause,
-		turn: make(chan struct{}, 1), free: make(chan struct{}, 1),
+		next: make(chan struct{}, 1), free: make(chan struct{}, 1),
 		pause:  pause{first: startPause},
 		window: window{size: float64(start), max: float64(most)},
 	}
@@ -116,7 +116,7 @@ func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 	if err := l.await(ctx); err != nil {
 		return Ticket{}, err
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.next }()
 	for {
 		number, wait, err := l.enter(time.Now())
 		if err != nil {
@@ -152,12 +152,12 @@ func (l *Limiter) hold(now time.Time, waits bool) {
 // await waits until the request is the next one.
 func (l *Limiter) await(ctx context.Context) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	case <-retry.Draining(ctx):
 		return retry.ErrDraining

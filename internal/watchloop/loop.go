@@ -101,7 +101,7 @@ func (l *Loop) Run(ctx context.Context, run func(context.Context) Next) {
 func (l *Loop) wait(ctx context.Context, v Next) bool {
 	rescan := time.NewTimer(l.o.Rescan)
 	defer rescan.Stop()
-	var settled, latest <-chan time.Time
+	var ended, latest <-chan time.Time
 	first := "" // path of the first change
 	for {
 		select {
@@ -114,11 +114,11 @@ func (l *Loop) wait(ctx context.Context, v Next) bool {
 			if v == AfterRescan {
 				continue
 			}
-			settled = time.After(quiet)
+			ended = time.After(quiet)
 			if latest == nil {
 				first, latest = hint, time.After(patience)
 			}
-		case <-settled:
+		case <-ended:
 			l.o.Log.Debug("next run", "why", "change", "first", first)
 			return true
 		case <-latest:

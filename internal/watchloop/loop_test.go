@@ -138,7 +138,7 @@ func (w *world) change(op fsnotify.Op, name string) bool {
 
 func (w *world) current() *fake { return w.fakes[len(w.fakes)-1] }
 
-func (w *world) wantTurns(t *testing.T, want ...time.Duration) {
+func (w *world) wantRuns(t *testing.T, want ...time.Duration) {
 	t.Helper()
 	if diff := cmp.Diff(want, w.runs); diff != "" {
 		t.Errorf("runs, -want +got:\n%s", diff)
@@ -173,7 +173,7 @@ func (w *world) watched(t *testing.T) []string {
 	return names
 }
 
-func TestTurns(t *testing.T) {
+func TestRuns(t *testing.T) {
 	const m = time.Minute
 	tests := []struct {
 		name    string
@@ -237,7 +237,7 @@ func TestTurns(t *testing.T) {
 				if tt.changes != nil {
 					<-done
 				}
-				w.wantTurns(t, tt.want...)
+				w.wantRuns(t, tt.want...)
 				for n, f := range w.fakes {
 					if !f.isClosed() {
 						t.Errorf("watch %d was left open", n)
@@ -251,8 +251,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestChangeDuringTurn: a change that is too late for a run is found by the next one.
-func TestChangeDuringTurn(t *testing.T) {
+// TestChangeDuringRun: a change that is too late for a run is found by the next one.
+func TestChangeDuringRun(t *testing.T) {
 	root := folders(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, root)
@@ -262,7 +262,7 @@ func TestChangeDuringTurn(t *testing.T) {
 				time.Sleep(time.Hour)
 			}
 		}, AfterChange, AfterChange, Stop)
-		w.wantTurns(t, 0, time.Hour+quiet, time.Hour+quiet+15*time.Minute)
+		w.wantRuns(t, 0, time.Hour+quiet, time.Hour+quiet+15*time.Minute)
 	})
 }
 
@@ -274,7 +274,7 @@ func TestInterrupt(t *testing.T) {
 		defer cancel()
 		w := newWorld(t, root)
 		w.run(ctx, nil, AfterChange, AfterChange, AfterChange, Stop)
-		w.wantTurns(t, 0, 15*time.Minute)
+		w.wantRuns(t, 0, 15*time.Minute)
 		if took := time.Since(w.began); took != 16*time.Minute {
 			t.Errorf("it ended after %v", took)
 		}
@@ -345,7 +345,7 @@ func TestNoMoreWatches(t *testing.T) {
 						tt.during(w)
 					}
 				}, AfterRescan, AfterChange, AfterChange, Stop)
-				w.wantTurns(t, 0, 15*time.Minute, 30*time.Minute, 45*time.Minute)
+				w.wantRuns(t, 0, 15*time.Minute, 30*time.Minute, 45*time.Minute)
 				if len(w.reported) != 1 || !strings.Contains(w.reported[0], tt.want) || !strings.Contains(w.reported[0], "every 15m") {
 					t.Errorf("reported %q", w.reported)
 				}
@@ -376,13 +376,13 @@ func TestRelative(t *testing.T) {
 					w.change(fsnotify.Write, "a.jpg")
 				}
 			}, AfterChange, AfterChange, Stop)
-			w.wantTurns(t, 0, 15*time.Minute, 15*time.Minute+quiet)
+			w.wantRuns(t, 0, 15*time.Minute, 15*time.Minute+quiet)
 		})
 	}
 }
 
-// TestRootThatComesBack: a root that reappears is watched again.
-func TestRootThatComesBack(t *testing.T) {
+// TestRootThatReappears: a root that reappears is watched again.
+func TestRootThatReappears(t *testing.T) {
 	root := folders(t, "mount")
 	mount := filepath.Join(root, "mount")
 	synctest.Test(t, func(t *testing.T) {
@@ -401,7 +401,7 @@ func TestRootThatComesBack(t *testing.T) {
 				t.Error(err)
 			}
 		}, AfterChange, AfterChange, AfterChange, Stop)
-		w.wantTurns(t, 0, 15*time.Minute, 30*time.Minute, 30*time.Minute+quiet)
+		w.wantRuns(t, 0, 15*time.Minute, 30*time.Minute, 30*time.Minute+quiet)
 		if len(w.fakes) != 3 || w.reported != nil {
 			t.Errorf("%d watches, reported %q", len(w.fakes), w.reported)
 		}
@@ -413,7 +413,7 @@ func TestWithoutRoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		w.run(t.Context(), nil, AfterChange, Stop)
-		w.wantTurns(t, 0, 15*time.Minute)
+		w.wantRuns(t, 0, 15*time.Minute)
 		if w.fakes != nil {
 			t.Error("something is watched")
 		}

@@ -137,7 +137,7 @@ func (p *approvedPlan) isFor(d *command.Destination) error {
 		return nil
 	}
 	return exit.With(exit.CodeError, fmt.Errorf("the plan is for another destination: it was made for %s (%s), and this is %s (%s)",
-		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.Address), d.Identity(), d.URL),
+		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.URL), d.Identity(), d.URL),
 		"name the destination of the plan with --to, or plan again for this one")
 }
 
