@@ -86,7 +86,7 @@ type Object struct {
 }
 
 // An Obstacle is the reason why a listed entry cannot be taken over. Its text is
-// stored in journals and shown to people.
+// stored in state databases and shown to people.
 type Obstacle string
 
 // The obstacles that adapters report.
@@ -101,7 +101,7 @@ const (
 	FolderMarker        Obstacle = "stands for a folder" // an empty object, as consoles and tools make them
 )
 
-// Because gives an obstacle with the reason for it.
+// Because returns an obstacle with the reason for it.
 func (o Obstacle) Because(why string) Obstacle { return o + ": " + Obstacle(why) }
 
 // HidesObjects reports whether there may be objects behind the entry that the

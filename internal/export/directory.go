@@ -38,7 +38,7 @@ func (d *Directory) Close() error {
 	return d.root.Close()
 }
 
-// open gives the root, if it is there or may be made.
+// open returns the root, if it is there or may be made.
 func (d *Directory) open(mayMake bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

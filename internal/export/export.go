@@ -4,7 +4,7 @@
 //
 // No file is ever seen that is not whole. A file is written before its sidecar, which says
 // of which version of which asset it is: so what is there with its sidecar is not fetched
-// again, and an export that was interrupted goes on where it was, without a journal.
+// again, and an export that was interrupted goes on where it was, without a state database.
 package export
 
 import (
@@ -50,9 +50,9 @@ type Opened interface {
 
 // A Store is where files are written. Its names have slashes, and are safe everywhere.
 type Store interface {
-	// Read gives a small file; without one it fails with fs.ErrNotExist.
+	// Read returns a small file; without one it fails with fs.ErrNotExist.
 	Read(ctx context.Context, name string) ([]byte, error)
-	// Size gives the size of a file; without one it fails with fs.ErrNotExist.
+	// Size returns the size of a file; without one it fails with fs.ErrNotExist.
 	Size(ctx context.Context, name string) (int64, error)
 	// Write puts a file of a size in the place of whatever is there. Nobody sees a part
 	// of it, and where it fails nothing is changed.
@@ -300,7 +300,7 @@ func (r *run) knows(prefix sources.Key) error {
 	return nil
 }
 
-// enter takes note of a container, which is empty unless something in it comes next.
+// enter records a container, which is empty unless something in it comes next.
 func (r *run) enter(prefix sources.Key) (path string) {
 	r.leave(string(prefix))
 	path = r.names.enter(prefix)

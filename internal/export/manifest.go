@@ -66,7 +66,7 @@ func readManifest(r io.Reader) (m Manifest, err error) {
 	return m, nil
 }
 
-// encode gives a value as a file that people can read.
+// encode returns a value as a file that people can read.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -35,7 +35,7 @@ type level struct {
 
 func newNames() *names { return &names{levels: []level{{taken: map[uint64]bool{}}}} }
 
-// enter gives the path of a container that the listing comes to.
+// enter returns the path of a container that the listing comes to.
 func (n *names) enter(prefix sources.Key) string {
 	l := n.level(string(prefix))
 	segment := strings.TrimSuffix(strings.TrimPrefix(string(prefix), l.prefix), "/")
@@ -44,7 +44,7 @@ func (n *names) enter(prefix sources.Key) string {
 	return path
 }
 
-// place gives the path of an object.
+// place returns the path of an object.
 func (n *names) place(key sources.Key) string {
 	l := n.level(string(key))
 	return l.path + l.take(strings.TrimPrefix(string(key), l.prefix), string(key))
@@ -58,7 +58,7 @@ func (n *names) level(key string) *level {
 	return &n.levels[len(n.levels)-1]
 }
 
-// take gives a name that nothing else in a container has. What has to be kept apart gets a
+// take returns a name that nothing else in a container has. What has to be kept apart gets a
 // part of the hash of its key in front of its extension.
 func (l *level) take(segment, key string) string {
 	name := fit(escape(segment), "")

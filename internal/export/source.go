@@ -9,7 +9,7 @@ import (
 	"assetferry/sources"
 )
 
-// Recognise gives a source as what it is: one with the manifest of an export at its top
+// Recognise returns a source as what it is: one with the manifest of an export at its top
 // tells of the categories in it, and neither the manifest nor a file that is not whole is an
 // object. Any other comes back as it is.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {

@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Unmapped gives the names of the fields that were found and went nowhere, in order. What
+// Unmapped returns the names of the fields that were found and went nowhere, in order. What
 // a rule leaves out on purpose is not among them, nor are positions that are dropped.
 func (m *Mapping) Unmapped(o Object) ([]string, error) {
 	m = m.usable()
@@ -93,7 +93,7 @@ type Said struct {
 	Value string
 }
 
-// Conflicts gives the fields of which origins say different things, by name. What was
+// Conflicts returns the fields of which origins say different things, by name. What was
 // found is in normal form, so only what differs to a reader does so here.
 func (m *Mapping) Conflicts(o Object) []Conflict {
 	m = m.usable()

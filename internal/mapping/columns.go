@@ -28,7 +28,7 @@ func newColumns(all []column) columns {
 	return c
 }
 
-// find gives the column that goes by a name, and its place among all. A type behind a name
+// find returns the column that goes by a name, and its place among all. A type behind a name
 // does not count, as in "dc:title {{String}}", and does not stay.
 func (c columns) find(name string) (is column, order int, ok bool) {
 	if n, ok := c.words[name]; ok {
@@ -45,8 +45,8 @@ func (c columns) find(name string) (is column, order int, ok bool) {
 	return column{name, plain}, len(c.order), true
 }
 
-// Word gives the name that a column of a table has with us, which is mostly its own. Beside
-// the words of metadata it may be key, address, path, size, modified, digest or content_type,
+// Word returns the name that a column of a table has with us, which is mostly its own. Beside
+// the words of metadata it may be key, address, path, size, modified, checksum or content_type,
 // which say what a row is about.
 func (m *Mapping) Word(name string) string {
 	if c, _, ok := m.usable().columns.find(name); ok {
@@ -66,7 +66,7 @@ func isNamed(from metadata.Source) bool {
 	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
 }
 
-// read gives an object as rules see it: fields under their names with us, and no positions
+// read returns an object as rules see it: fields under their names with us, and no positions
 // if those are dropped.
 func (m *Mapping) read(o Object) Object {
 	if len(m.columns.order) == 0 && !m.options.DropGPS {
@@ -96,7 +96,7 @@ func (m *Mapping) Addresses(o Object) (all []string) {
 	return all
 }
 
-// rename gives fields their names with us. Of several that mean the same, tags and addresses
+// rename returns fields their names with us. Of several that mean the same, tags and addresses
 // are put together; otherwise the first column counts, and a field of that very name before
 // it.
 func (c columns) rename(fields metadata.Fields) metadata.Fields {

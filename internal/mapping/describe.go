@@ -16,7 +16,7 @@ type Note struct {
 
 func (n Note) String() string { return n.Field + ": " + n.What }
 
-// Describe gives what describes an object at the destination, in normal form, and what
+// Describe returns what describes an object at the destination, in normal form, and what
 // people should know of it. Of the same object it always says the same. An error is about
 // this object alone: an *EvaluationError or a *LimitError.
 func (m *Mapping) Describe(o Object) (metadata.Metadata, []Note, error) {
@@ -82,7 +82,7 @@ func (m *Mapping) describe(o Object) (*description, error) {
 	return d, d.limit()
 }
 
-// match gives the rules, of those that matter, that are for the object that a scope looks
+// match returns the rules, of those that matter, that are for the object that a scope looks
 // at.
 func (m *Mapping) match(s *scope, matters func(*rule) bool) (matching []*rule, err error) {
 	for _, r := range m.rules {
@@ -126,7 +126,7 @@ func (d *description) descriptionByDefault() (string, reason) {
 	return "", reason{}
 }
 
-// firstText gives what the first of the rules says of a word that says anything of it; the
+// firstText returns what the first of the rules says of a word that says anything of it; the
 // rule is nil if there is none.
 func firstText(s *scope, rules []*rule, word string) (string, *rule, error) {
 	for _, r := range rules {

@@ -275,7 +275,7 @@ func (e *expression) run(s *scope) (any, *flaw) {
 	return value, nil
 }
 
-// listOf gives what an expression gave as texts; ok is false if that is no text at all.
+// listOf returns what an expression gave as texts; ok is false if that is no text at all.
 func listOf(value any) (texts []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
@@ -296,7 +296,7 @@ func listOf(value any) (texts []string, ok bool) {
 	return []string{text}, ok
 }
 
-// textOf gives one value as text.
+// textOf returns one value as text.
 func textOf(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case nil:

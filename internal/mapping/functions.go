@@ -109,7 +109,7 @@ parts:
 	return string(written)
 }
 
-// callEither gives the first text that is not empty.
+// callEither returns the first text that is not empty.
 func callEither(args ...any) (any, error) {
 	for _, a := range args {
 		if text, _ := a.(string); strings.TrimSpace(text) != "" {
@@ -148,7 +148,7 @@ func callFlatten(args ...any) (any, error) {
 	return bounded(strings.Join(segmentsOf(args[0].(string)), separator))
 }
 
-// callSegment gives a segment by its number, from 1, or from -1 backwards; nothing if there
+// callSegment returns a segment by its number, from 1, or from -1 backwards; nothing if there
 // are not so many.
 func callSegment(args ...any) (any, error) {
 	segments, n := segmentsOf(args[0].(string)), args[1].(int)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// evaluate gives what an expression makes of the harbour.
+// evaluate returns what an expression makes of the harbour.
 func evaluate(t *testing.T, source string) (string, error) {
 	t.Helper()
 	m := mustMap(t, "rules:\n  - folder: x\n    tags: '"+strings.ReplaceAll("${ "+source+" }", "'", "''")+"'", Options{})

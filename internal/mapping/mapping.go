@@ -35,7 +35,7 @@ type Mapping struct {
 	scopes  sync.Pool
 }
 
-// New gives the mapping of rules, which may be nil.
+// New returns the mapping of rules, which may be nil.
 func New(r *Rules, o Options) *Mapping {
 	m := &Mapping{options: o}
 	if r != nil {
@@ -49,7 +49,7 @@ func New(r *Rules, o Options) *Mapping {
 	return m
 }
 
-// see gives a scope that looks at an object; it is given back with leave.
+// see returns a scope that looks at an object; it is given back with leave.
 func (m *Mapping) see(o Object) *scope {
 	s, ok := m.scopes.Get().(*scope)
 	if !ok {
@@ -76,7 +76,7 @@ func (m *Mapping) precedence() []metadata.Source {
 	return m.options.Precedence
 }
 
-// first gives the values of a field, and the origin that they are taken from.
+// first returns the values of a field, and the origin that they are taken from.
 func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Source) {
 	return found.First(name, m.precedence())
 }

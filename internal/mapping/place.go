@@ -15,7 +15,7 @@ type Place struct {
 	Skip     bool   // it goes nowhere
 }
 
-// Place gives where an object goes: to where it went otherwise, but where rules say
+// Place returns where an object goes: to where it went otherwise, but where rules say
 // something. An error is as that of Describe.
 func (m *Mapping) Place(o Object, otherwise Place) (Place, []Note, error) {
 	m = m.usable()

@@ -97,7 +97,7 @@ func folderOf(key string) string {
 	return ""
 }
 
-// nameOf gives the last segment of a key without its extension, and that. A name that only
+// nameOf returns the last segment of a key without its extension, and that. A name that only
 // begins with a dot has none.
 func nameOf(key string) (name, ext string) {
 	name = path.Base("/" + key)

@@ -28,7 +28,7 @@ func (d *description) tag() error {
 	return nil
 }
 
-// tagsToBegin gives a list of its own, which may be changed.
+// tagsToBegin returns a list of its own, which may be changed.
 func (d *description) tagsToBegin() ([]string, error) {
 	for _, r := range d.matching {
 		if r.tags == nil {
@@ -51,7 +51,7 @@ func (d *description) tagsToBegin() ([]string, error) {
 	return slices.Clone(tags), nil
 }
 
-// lists gives what templates give that is not empty.
+// lists returns what templates give that is not empty.
 func lists(s *scope, templates []*template) (all []string, err error) {
 	for _, t := range templates {
 		texts, err := t.list(s)
@@ -83,7 +83,7 @@ func (d *description) split(tags []string) []string {
 	return tags
 }
 
-// rename gives each tag the name that the first rule has for it that has one.
+// rename returns each tag the name that the first rule has for it that has one.
 func (d *description) rename(tags []string) []string {
 	for i, t := range tags {
 		for _, r := range d.matching {

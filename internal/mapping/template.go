@@ -130,7 +130,7 @@ func quoted(text string, quote byte) int {
 	return -1
 }
 
-// text gives what a template says of the object that a scope looks at.
+// text returns what a template says of the object that a scope looks at.
 func (t *template) text(s *scope) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -55,6 +55,6 @@ func (c *Capture) begin(magic []byte) step {
 // and AVIF.
 func (c *Capture) Elsewhere() bool { return c.elsewhere }
 
-// Found gives what was embedded in the content that passed by, and remarks about what
+// Found returns what was embedded in the content that passed by, and remarks about what
 // could not be read of it.
 func (c *Capture) Found() (Found, []string) { return c.pieces.found() }

@@ -14,7 +14,7 @@ type columns struct {
 	known int // the column by which objects are known
 }
 
-// columnsOf gives the columns of a table their meaning by their names.
+// columnsOf returns the columns of a table their meaning by their names.
 func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 	c := columns{}
 	at, seen := map[by]int{}, map[string]bool{}

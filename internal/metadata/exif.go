@@ -94,7 +94,7 @@ func (e *exif) readEntry(t *tiff, entry tiffEntry, nameOf func(uint16) string, b
 // maxNumbers is how many numbers a value may have that says something to people.
 const maxNumbers = 16
 
-// text gives the text of a value, nothing if it is not for people.
+// text returns the text of a value, nothing if it is not for people.
 func (t *tiff) text(name string, kind uint16, value []byte) string {
 	switch {
 	case name == "UserComment":
@@ -157,14 +157,14 @@ func (t *tiff) commentOrder(value []byte) binary.ByteOrder {
 	return t.order
 }
 
-// bothCopyrights gives the line of the photographer and that of the editor.
+// bothCopyrights returns the line of the photographer and that of the editor.
 func bothCopyrights(value []byte) string {
 	photographer, rest, _ := strings.Cut(string(value), "\x00")
 	editor, _, _ := strings.Cut(rest, "\x00")
 	return legible(strings.TrimSpace(strings.TrimRight(photographer, " ") + "\n" + strings.TrimRight(editor, " ")))
 }
 
-// utf16Text gives the text of units of 16 bits, up to the first that is zero.
+// utf16Text returns the text of units of 16 bits, up to the first that is zero.
 func utf16Text(value []byte, order binary.ByteOrder) string {
 	var units []uint16
 	for ; len(value) >= 2; value = value[2:] {
@@ -177,7 +177,7 @@ func utf16Text(value []byte, order binary.ByteOrder) string {
 	return legible(strings.TrimPrefix(string(utf16.Decode(units)), "\ufeff"))
 }
 
-// legible gives text that somebody may read: in UTF-8, or else taken for the code page of
+// legible returns text that somebody may read: in UTF-8, or else taken for the code page of
 // western Windows, which holds Latin-1, and without characters that control something
 // other than lines.
 func legible(text string) string {

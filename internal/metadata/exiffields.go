@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fields gives what the tags say under names of ours; the rest keeps its own.
+// fields returns what the tags say under names of ours; the rest keeps its own.
 func (e exif) fields() Fields {
 	g, tags := &gathered{}, maps.Clone(e.tags)
 	take := func(name string) string {
@@ -72,7 +72,7 @@ func (g *gathered) exifPlace(tags map[string]string) {
 	}
 }
 
-// exifDegrees gives degrees from degrees, minutes, and seconds, NaN if they are none.
+// exifDegrees returns degrees from degrees, minutes, and seconds, NaN if they are none.
 func exifDegrees(text, direction, positive, negative string) float64 {
 	var sum float64
 	parts := strings.Fields(text)

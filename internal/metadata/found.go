@@ -31,7 +31,7 @@ func Precedence() []Source {
 // have one value.
 type Fields map[string][]string
 
-// Normal gives fields in the form in which they are compared, without those that say
+// Normal returns fields in the form in which they are compared, without those that say
 // nothing.
 func (f Fields) Normal() Fields {
 	var n Fields
@@ -52,7 +52,7 @@ func (f Fields) Normal() Fields {
 	return n
 }
 
-// Or gives fields, and from others those that they say nothing of.
+// Or returns fields, and from others those that they say nothing of.
 func (f Fields) Or(others Fields) Fields {
 	if len(f) == 0 {
 		return others
@@ -71,7 +71,7 @@ type Found map[Source]Fields
 // IsZero reports whether nothing was found.
 func (f Found) IsZero() bool { return len(f) == 0 }
 
-// With gives what was found, but from one origin something else.
+// With returns what was found, but from one origin something else.
 func (f Found) With(from Source, fields Fields) Found {
 	with := maps.Clone(f)
 	delete(with, from)
@@ -90,7 +90,7 @@ func (f Found) Addresses() []string {
 	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
 }
 
-// First gives the values of a field, and where they are from: the first of the origins
+// First returns the values of a field, and where they are from: the first of the origins
 // that says anything of it.
 func (f Found) First(name string, precedence []Source) (values []string, from Source) {
 	for _, from := range precedence {
@@ -101,7 +101,7 @@ func (f Found) First(name string, precedence []Source) (values []string, from So
 	return nil, ""
 }
 
-// Encode gives what was found as JSON, empty if that is nothing. The same is always the
+// Encode returns what was found as JSON, empty if that is nothing. The same is always the
 // same text.
 func (f Found) Encode() string {
 	if f.IsZero() {
@@ -114,7 +114,7 @@ func (f Found) Encode() string {
 	return string(text)
 }
 
-// EncodeOf gives what was found in one place as it is within what Encode gives, empty if
+// EncodeOf returns what was found in one place as it is within what Encode gives, empty if
 // that is nothing.
 func (f Found) EncodeOf(from Source) string {
 	if len(f[from]) == 0 {

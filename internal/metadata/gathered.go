@@ -58,7 +58,7 @@ func (g *gathered) leftOut() error {
 	return fmt.Errorf("%d values that are longer than %d KiB, or more than %d, are left out", g.beyond, maxText>>10, maxValues)
 }
 
-// moment gives a time as RFC 3339 has it, without an offset if none is known, and only as
+// moment returns a time as RFC 3339 has it, without an offset if none is known, and only as
 // much of it as is: a year is no first of January. It is empty if it is no time. Programs
 // write dates with colons or with dashes.
 func moment(written string) string {

@@ -42,7 +42,7 @@ func (m *image) readHEIF() {
 	}
 }
 
-// metaBox gives the box that tells of the items; there is one, on the first level.
+// metaBox returns the box that tells of the items; there is one, on the first level.
 func (m *image) metaBox() ([]byte, error) {
 	at := int64(0)
 	for range maxBoxes {
@@ -84,7 +84,7 @@ type items struct {
 	data      []byte // of items that are in the box itself
 }
 
-// of gives the item that describes the picture itself. Others are of what belongs to it,
+// of returns the item that describes the picture itself. Others are of what belongs to it,
 // such as a map of its brightness.
 func (is *items) of(all []uint64) uint64 {
 	for _, id := range all {
@@ -252,7 +252,7 @@ type boxReader struct {
 	err  error
 }
 
-// take gives the next bytes, zeros where there are not so many any more.
+// take returns the next bytes, zeros where there are not so many any more.
 func (b *boxReader) take(n int) []byte {
 	if n > len(b.data) {
 		b.data, b.err = nil, errHEIF
@@ -276,7 +276,7 @@ func (b *boxReader) number(width int) (n uint64) {
 // version reads that of a box, and the flags behind it.
 func (b *boxReader) version() byte { return b.take(4)[0] }
 
-// box gives the kind of the next box and what is in it.
+// box returns the kind of the next box and what is in it.
 func (b *boxReader) box() (string, *boxReader) {
 	length, kind := int64(b.number(4)), string(b.take(4))
 	length -= 8

@@ -65,7 +65,7 @@ func (x *index) Swap(i, j int) {
 	*a, *b = *b, *a
 }
 
-// named gives the entries of a hash in order of their rows, and which is the first of them.
+// named returns the entries of a hash in order of their rows, and which is the first of them.
 func (x *index) named(hash uint64) (begin int, entries []entry) {
 	begin = sort.Search(x.n, func(n int) bool { return x.at(n).hash >= hash })
 	for n := begin; n < x.n && x.at(n).hash == hash; n++ {

@@ -112,7 +112,7 @@ func inOrder(data []byte) []byte {
 	return right
 }
 
-// iptcText gives the text of a value. Programs often write UTF-8 without saying so, and
+// iptcText returns the text of a value. Programs often write UTF-8 without saying so, and
 // some say so and write something else; text of another set is hardly ever right by accident.
 func iptcText(value []byte, utf8Said bool) string {
 	value = bytes.Trim(value, "\x00")
@@ -175,7 +175,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// iptcDate gives the part of a date such as 20061231 that is known; the rest is zeros.
+// iptcDate returns the part of a date such as 20061231 that is known; the rest is zeros.
 func iptcDate(date string) string {
 	if date = strings.NewReplacer("-", "", ":", "").Replace(date); len(date) != len("20061231") {
 		return ""

@@ -107,7 +107,7 @@ func (l *jsonLine) mistake(written, what string) error {
 	return m
 }
 
-// valuesOf gives the texts of a value, or says what is wrong with it.
+// valuesOf returns the texts of a value, or says what is wrong with it.
 func valuesOf(value json.RawMessage) (texts []string, wrong string) {
 	var list []json.RawMessage
 	switch value[0] {

@@ -76,7 +76,7 @@ func (m *Merged) decide(field, base, source, destination string, p Policy) bool 
 	return false
 }
 
-// unite gives the tags that an asset is to have, nil if it has them. A tag that the source
+// unite returns the tags that an asset is to have, nil if it has them. A tag that the source
 // gave before and that is not there was taken away by people.
 func unite(base, source, destination []string, p Policy) []string {
 	has := map[string]bool{}

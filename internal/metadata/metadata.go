@@ -39,7 +39,7 @@ func (m Metadata) IsZero() bool {
 	return m.Description == "" && len(m.Tags) == 0 && len(m.Attributes) == 0
 }
 
-// Normal gives metadata in the form in which it is compared: text without space around it
+// Normal returns metadata in the form in which it is compared: text without space around it
 // and in Unicode form C, lines ended by a line feed, each tag once and in order, and no
 // attribute without a value.
 func (m Metadata) Normal() Metadata {
@@ -88,7 +88,7 @@ func (m Metadata) Over(before Metadata) Metadata {
 	return over
 }
 
-// Encode gives metadata in normal form as JSON, empty if it says nothing. The same
+// Encode returns metadata in normal form as JSON, empty if it says nothing. The same
 // metadata is always the same text.
 func (m Metadata) Encode() string {
 	if m.IsZero() {

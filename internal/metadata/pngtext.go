@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// pngText gives the text of a chunk of PNG, what follows its keyword.
+// pngText returns the text of a chunk of PNG, what follows its keyword.
 func pngText(kind string, text []byte, most int) ([]byte, error) {
 	switch kind {
 	case "zTXt":
@@ -24,7 +24,7 @@ func pngText(kind string, text []byte, most int) ([]byte, error) {
 	return text, nil
 }
 
-// pngInternationalText gives the text that follows whether and how it is compressed, its
+// pngInternationalText returns the text that follows whether and how it is compressed, its
 // language, and its keyword in that language.
 func pngInternationalText(text []byte, most int) ([]byte, error) {
 	if len(text) < 2 {

@@ -106,7 +106,7 @@ func isMeantOtherwise(name string) bool {
 	return false
 }
 
-// done gives the fields.
+// done returns the fields.
 func (s *sidecar) done() (Fields, error) {
 	if s.fields.beyond > 0 {
 		return nil, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB or a name than %d KiB, or there are more than %d values", maxText>>10, maxUnmapped>>10, maxValues)}
@@ -117,7 +117,7 @@ func (s *sidecar) done() (Fields, error) {
 	return s.fields.fields.Normal(), nil
 }
 
-// fromTakeout gives what Google Takeout says of a picture. Its title is the name of the
+// fromTakeout returns what Google Takeout says of a picture. Its title is the name of the
 // file, and a place of zeros is none; the rest is its own business.
 func (s *sidecar) fromTakeout(taken string) Fields {
 	is := s.fields.fields

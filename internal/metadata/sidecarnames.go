@@ -14,7 +14,7 @@ func sidecarEndings() []string {
 	return []string{".json", takeoutMark + ".json", ".yaml", ".yml", xmpEnding}
 }
 
-// SidecarsOf gives the keys of all sidecars that an object may have, that which overrules
+// SidecarsOf returns the keys of all sidecars that an object may have, that which overrules
 // the others first, with endings in small letters: see [FoldSidecar].
 func SidecarsOf(key string) []string {
 	var keys []string
@@ -32,7 +32,7 @@ func SidecarsOf(key string) []string {
 	return keys
 }
 
-// StemOf gives a key without its ending, if what is beside it under another ending can be
+// StemOf returns a key without its ending, if what is beside it under another ending can be
 // its sidecar: not if it has none, or one that sidecars have.
 func StemOf(key string) (string, bool) {
 	ending := path.Ext(key)
@@ -46,7 +46,7 @@ func StemOf(key string) (string, bool) {
 // isEndOfFolder reports whether nothing is left of the name of an object.
 func isEndOfFolder(key string) bool { return key == "" || strings.HasSuffix(key, "/") }
 
-// FoldSidecar gives a key that may be one of a sidecar with its ending in small letters.
+// FoldSidecar returns a key that may be one of a sidecar with its ending in small letters.
 func FoldSidecar(key string) (folded string, ok bool) {
 	for _, ending := range []string{takeoutMark + ".json", ".json", ".yaml", ".yml", xmpEnding} { // the longest first
 		if at := len(key) - len(ending); at > 0 && strings.EqualFold(key[at:], ending) && !isEndOfFolder(key[:at]) {
@@ -67,7 +67,7 @@ type Owner struct {
 	sidecar string // its key, folded
 }
 
-// OwnerOf gives what the key of a sidecar says that it describes; ok is false for a key
+// OwnerOf returns what the key of a sidecar says that it describes; ok is false for a key
 // that no sidecar has.
 func OwnerOf(key string) (o Owner, ok bool) {
 	o.sidecar, ok = FoldSidecar(key)

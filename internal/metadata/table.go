@@ -17,7 +17,7 @@ import (
 // the file, and an index of 16 bytes a row finds them, so that a million of them take
 // little memory. It may be asked by several goroutines.
 //
-// A row knows its object by the key, by an old address or by the digest of the content. A
+// A row knows its object by the key, by an old address or by the checksum of the content. A
 // key is that very text, or else the same text in another Unicode form: programs that
 // write tables change it.
 type Table struct {
@@ -30,16 +30,16 @@ type Table struct {
 	met   marks // of the first entry of each row
 	rows  int
 	wrong *tabular.Mistakes
-	asks  bool // for digests
+	asks  bool // for checksums
 }
 
 // Terms say what names and addresses in a table mean.
 type Terms struct {
-	// Word gives the name that a column of another program has with us, or else its own.
+	// Word returns the name that a column of another program has with us, or else its own.
 	Word func(column string) string
-	// Keys gives those from which an old address may have been built, the likeliest first.
+	// Keys returns those from which an old address may have been built, the likeliest first.
 	Keys func(address string) []string
-	// Same gives an address in a form that is the same however it is spelled, empty if it
+	// Same returns an address in a form that is the same however it is spelled, empty if it
 	// is none.
 	Same func(address string) string
 }
@@ -56,7 +56,7 @@ const (
 // A row of a table says what describes one object.
 type row struct {
 	by     by
-	known  string // the key, the address in its comparable form, or the digest
+	known  string // the key, the address in its comparable form, or the checksum
 	keys   []string
 	fields Fields
 }
@@ -219,10 +219,10 @@ type Identity struct {
 	Addresses []string // that were given as old ones of it, whatever they are built from
 }
 
-// AsksForChecksums reports whether objects are known by their digests.
+// AsksForChecksums reports whether objects are known by their checksums.
 func (t *Table) AsksForChecksums() bool { return t.asks }
 
-// Describe gives what the table says of an object; ok is false if it has no row.
+// Describe returns what the table says of an object; ok is false if it has no row.
 func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
 	names := []string{name(byKey, o.Key)}
 	for _, address := range o.Addresses {
@@ -249,7 +249,7 @@ func (r *row) fieldsOr() Fields {
 	return r.fields
 }
 
-// find gives the row that is known by a name, nil if there is none: that of the very key
+// find returns the row that is known by a name, nil if there is none: that of the very key
 // before others, and those that name it before those from whose addresses it follows.
 func (t *Table) find(name, key string) (best *row, err error) {
 	rank := func(r *row) int {

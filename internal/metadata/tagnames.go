@@ -1,6 +1,6 @@
 package metadata
 
-// exifName gives the name of a tag of EXIF by which exiftool shows it, too; it is empty for
+// exifName returns the name of a tag of EXIF by which exiftool shows it, too; it is empty for
 // what is about the bytes of the picture or a logarithm, and says nothing to people.
 func exifName(tag uint16) string {
 	switch tag {
@@ -218,7 +218,7 @@ func exifName(tag uint16) string {
 	return ""
 }
 
-// gpsName gives the name of a tag of the place where a picture was taken.
+// gpsName returns the name of a tag of the place where a picture was taken.
 func gpsName(tag uint16) string {
 	switch tag {
 	case 0x0000:
@@ -285,7 +285,7 @@ func gpsName(tag uint16) string {
 	return ""
 }
 
-// iptcName gives the name of a data set of IPTC, in the record that describes.
+// iptcName returns the name of a data set of IPTC, in the record that describes.
 func iptcName(set byte) string {
 	switch set {
 	case 5:

@@ -16,7 +16,7 @@ const (
 	takeoutWidth = 46
 )
 
-// takeoutSidecars gives the keys of what Google Takeout may have written of an object. A
+// takeoutSidecars returns the keys of what Google Takeout may have written of an object. A
 // number that is not cut off may be of its own name as well.
 func takeoutSidecars(key string) (keys []string) {
 	dir, name := path.Split(key)
@@ -64,7 +64,7 @@ func (o *Owner) takeout(dir, name, number string) {
 	}
 }
 
-// cutName gives as much of a name as there is place for.
+// cutName returns as much of a name as there is place for.
 func cutName(name string) string {
 	n := 0
 	for at := range name {

@@ -58,7 +58,7 @@ func isTIFF(magic []byte) bool {
 	return false
 }
 
-// openTIFF gives where the first directory is.
+// openTIFF returns where the first directory is.
 func openTIFF(from io.ReaderAt) (t *tiff, first uint64, err error) {
 	head := make([]byte, 16)
 	n, err := from.ReadAt(head, 0)
@@ -89,7 +89,7 @@ type tiffEntry struct {
 	value     []byte // or where it is
 }
 
-// directory gives the entries of a directory; some of them where it is cut off.
+// directory returns the entries of a directory; some of them where it is cut off.
 func (t *tiff) directory(at uint64) ([]tiffEntry, error) {
 	head, width := make([]byte, 2), 12
 	if t.big {
@@ -152,7 +152,7 @@ func (e tiffEntry) size() (n uint64, ok bool) {
 	return one * e.count, one > 0 && e.count <= math.MaxUint32
 }
 
-// bytes gives the bytes of a value, nothing if they are more than so many.
+// bytes returns the bytes of a value, nothing if they are more than so many.
 func (t *tiff) bytes(e tiffEntry, most uint64) ([]byte, error) {
 	n, ok := e.size()
 	if !ok || n > most {

@@ -2,7 +2,7 @@ package metadata
 
 import "strings"
 
-// FieldName gives the name by which a field that people or programs call so is known. They
+// FieldName returns the name by which a field that people or programs call so is known. They
 // write "Alt Text", "alt_text" and "altText", and several words for the same; a name that
 // is none of these stays as it is.
 func FieldName(written string) string {
@@ -17,7 +17,7 @@ func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
 }
 
-// fieldWord gives the name that a folded one has here, or nothing.
+// fieldWord returns the name that a folded one has here, or nothing.
 func fieldWord(name string) string {
 	switch name {
 	case "description", "desc":

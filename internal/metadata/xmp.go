@@ -49,7 +49,7 @@ func parseXMP(packet []byte) ([]xmpProperty, *xml.Decoder, error) {
 	return r.properties, r.d, err
 }
 
-// inUTF8 gives a packet in UTF-8; it may be in any form of Unicode.
+// inUTF8 returns a packet in UTF-8; it may be in any form of Unicode.
 func inUTF8(packet []byte) []byte {
 	packet = bytes.Trim(packet, "\x00")
 	order, ordered := unicode.BigEndian, bytes.HasPrefix(packet, []byte("\xfe\xff")) || bytes.HasPrefix(packet, []byte("\x00<"))
@@ -231,7 +231,7 @@ func isDefault(e xml.StartElement) bool {
 	return false
 }
 
-// name gives the usual name of a property, within another one or alone. It is empty if it is
+// name returns the usual name of a property, within another one or alone. It is empty if it is
 // too long to be kept: a hundred thousand properties may be within one that is, or in its space.
 func (r *xmpReader) name(within string, n xml.Name) string {
 	if len(n.Space) > maxUnmapped || len(within)+len(n.Local) > maxUnmapped {
@@ -251,7 +251,7 @@ func (r *xmpReader) name(within string, n xml.Name) string {
 	return name
 }
 
-// xmpPrefix gives the usual prefix of a name space, which a packet may call otherwise.
+// xmpPrefix returns the usual prefix of a name space, which a packet may call otherwise.
 func xmpPrefix(space string) string {
 	switch space {
 	case "http://purl.org/dc/elements/1.1/":

@@ -25,7 +25,7 @@ func readXMP(packet, more []byte) (Fields, error) {
 	return g.fields, errors.Join(err, g.leftOut())
 }
 
-// xmpName gives the name of ours that a property has, and whether it may have several values.
+// xmpName returns the name of ours that a property has, and whether it may have several values.
 func xmpName(property string) (name string, several bool) {
 	switch strings.ToLower(property) { // programs differ in their letters
 	case "dc:description":
@@ -110,7 +110,7 @@ func (g *gathered) xmpSpecial(said map[string]string) {
 	}
 }
 
-// xmpDegrees gives degrees from text such as "26,34.951N" or "26,34,57N", NaN if it is
+// xmpDegrees returns degrees from text such as "26,34.951N" or "26,34,57N", NaN if it is
 // none. Some programs write a number with a sign, or numbers as EXIF has them.
 func xmpDegrees(text, positive, negative string) float64 {
 	text = strings.ToUpper(strings.TrimSpace(text))
@@ -163,7 +163,7 @@ func (p *pieces) extend(part []byte) {
 	}
 }
 
-// of gives what continues a packet, if it is whole: the packet names it.
+// of returns what continues a packet, if it is whole: the packet names it.
 func (x extendedXMP) of(packet []byte) []byte {
 	if x.data == nil || x.got != len(x.data) || !bytes.Contains(packet, []byte(x.guid)) {
 		return nil

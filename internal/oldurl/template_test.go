@@ -112,7 +112,7 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
-// keysOf are the keys that an address may have been built from.
+// keysOf are the keys that a URL may have been built from.
 func keysOf(t *testing.T, template *Template, address string) (all []match) {
 	t.Helper()
 	if s, ok := spell(address); ok {
@@ -198,9 +198,9 @@ func TestPresentable(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that the key of an object is among those that its address is read as,
-// that no address is built that browsers would change, and that whatever is read builds
-// the address again.
+// FuzzTemplate holds that the key of an object is among those that its URL is read as,
+// that no URL is built that browsers would change, and that whatever is read builds
+// the URL again.
 func FuzzTemplate(f *testing.F) {
 	for n, key := range oldurltest.Hostile() {
 		f.Add(key, uint8(n), uint16(n))

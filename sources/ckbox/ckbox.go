@@ -22,7 +22,7 @@ import (
 	"assetferry/sources"
 )
 
-// Scheme is that of the addresses of such sources.
+// Scheme is that of the URLs of such sources.
 const Scheme = "ckbox"
 
 // A Service is what the source asks of the service; [assets.Client] is one. All of it only
@@ -59,7 +59,7 @@ func New(service Service, o Options) *Source {
 	return &Source{service: service, identity: Scheme + "://" + o.Environment + "/" + o.Workspace, own: o.Attribute}
 }
 
-// Identity names the source for the journal. The address of the service is no part of it:
+// Identity names the source for the state database. The URL of the service is no part of it:
 // a service may move.
 func (s *Source) Identity() string { return s.identity }
 

@@ -66,7 +66,7 @@ func isMeantOtherwise(name string) bool {
 	return false
 }
 
-// text gives the value of a custom attribute; what is no text is told as JSON, and null
+// text returns the value of a custom attribute; what is no text is told as JSON, and null
 // says nothing.
 func text(value any) string {
 	switch v := value.(type) {

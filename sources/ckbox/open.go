@@ -44,7 +44,7 @@ func (s *Source) open(ctx context.Context, o sources.Object, offset int64) (*Rea
 	return &Reader{ctx: ctx, source: s, object: o, asset: a, body: body, left: o.Size - offset}, nil
 }
 
-// listed gives the asset of an object, if it is still as it was listed.
+// listed returns the asset of an object, if it is still as it was listed.
 func (s *Source) listed(ctx context.Context, o sources.Object) (assets.Asset, error) {
 	a, err := s.service.Asset(ctx, o.VersionTag)
 	if err == nil && (a.Size != o.Size || !changed(a).Equal(o.Time)) {

@@ -67,7 +67,7 @@ func (s *Source) category(ctx context.Context, id string) (assets.Category, erro
 	return assets.Category{}, &movedError{"category " + id}
 }
 
-// path gives the names of the folders around an asset, with slashes between.
+// path returns the names of the folders around an asset, with slashes between.
 func (s *Source) path(ctx context.Context, id string) (string, error) {
 	var names []string
 	for id != "" {

@@ -141,7 +141,7 @@ func (w *walk) enter(c container) error {
 	return nil
 }
 
-// folders gives the folders directly in a container.
+// folders returns the folders directly in a container.
 func (w *walk) folders(c container) ([]entry, error) {
 	if c.folder == "" {
 		return w.top[c.category], nil
@@ -157,7 +157,7 @@ func (w *walk) folders(c container) ([]entry, error) {
 	return found, nil
 }
 
-// assets gives the assets directly in a container, in the order of their keys. They are
+// assets returns the assets directly in a container, in the order of their keys. They are
 // asked for in an order in which those that come meanwhile move no other.
 func (w *walk) assets(c container) ([]entry, error) {
 	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, PageSize: listPage, Overlap: true}
@@ -176,7 +176,7 @@ func (w *walk) assets(c container) ([]entry, error) {
 	return distinct(found, suffixedFile), nil
 }
 
-// kind gives the number of a type of content. Of more of them than anybody has, the rest are
+// kind returns the number of a type of content. Of more of them than anybody has, the rest are
 // not known.
 func (w *walk) kind(of string) uint16 {
 	n, ok := w.number[of]

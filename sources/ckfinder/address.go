@@ -11,7 +11,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// Schemes are what the address of a source begins with.
+// Schemes are what the URL of a source begins with.
 var Schemes = [...]string{"ckfinder+https", "ckfinder+http"}
 
 // An Address names a connector, or a folder of a resource type of it.
@@ -25,9 +25,9 @@ type Address struct {
 var taken = []string{"command", "fileName", "hash", "ckCsrfToken", "cache", "thumbnail"}
 
 // ParseAddress reads ckfinder+https://host/path/connector, with type and currentFolder as in
-// the connector's own addresses if it is about a part of it. Other parameters go along with
+// the connector's own URLs if it is about a part of it. Other parameters go along with
 // every request: some applications find their connector by them. The error does not repeat
-// the address, which may hold what somebody took for its place.
+// the URL, which may hold what somebody took for its place.
 func ParseAddress(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !slices.Contains(Schemes[:], scheme) {
@@ -84,7 +84,7 @@ func withParameters(u *url.URL) (Address, error) {
 	return a, nil
 }
 
-// String names the source: in journals, too.
+// String names the source: in state databases, too.
 func (a Address) String() string {
 	u := *a.connector
 	u.Scheme = "ckfinder+" + u.Scheme

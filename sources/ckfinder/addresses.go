@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// rememberedFolders is how many folders have their addresses remembered: objects are
+// rememberedFolders is how many folders have their URLs remembered: objects are
 // described in the order of their keys, more or less.
 const rememberedFolders = 1000
 
@@ -34,7 +34,7 @@ func (f *folderAddresses) find(at place) (address string, known bool) {
 }
 
 // addressOf is where a file can be seen, as the connector says it of the folder: it may be
-// relative to the connector, and is empty where the connector has no such address.
+// relative to the connector, and is empty where the connector has no such URL.
 func (s *Source) addressOf(ctx context.Context, at place, name string) (string, error) {
 	folder, known := s.addresses.find(at)
 	if !known {
@@ -51,7 +51,7 @@ func (s *Source) addressOf(ctx context.Context, at place, name string) (string, 
 	return joined(s.address.connector, folder, name), nil
 }
 
-// joined is the address of a file in a folder. Connectors give addresses of folders as they
+// joined is the URL of a file in a folder. Connectors give URLs of folders as they
 // are written, or with their characters escaped; both mean the same, and the result is
 // escaped.
 func joined(connector *url.URL, folder, name string) string {

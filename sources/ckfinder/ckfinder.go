@@ -7,7 +7,7 @@
 // DownloadFile, where the connector is too old for that) delivers content. A listing tells
 // sizes in kilobytes and times in minutes only, so a small request for each file asks for
 // what is exact, several at a time and ahead of the objects that are taken. What the
-// documentation leaves open is not relied on: ranges, lengths, validators and addresses are
+// documentation leaves open is not relied on: ranges, lengths, validators and URLs are
 // used where an answer has them, and done without where it has not. Then content is read
 // twice for its size, or again from its start after a cut, or a folder is listed once more
 // for each file that is read: slow, but never wrong.
@@ -57,7 +57,7 @@ type Source struct {
 	old        atomic.Bool // the connector does not know Proxy
 }
 
-// New returns the source at an address. It makes no request.
+// New returns the source at a URL. It makes no request.
 func New(address Address, o Options) *Source {
 	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
 		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
@@ -65,7 +65,7 @@ func New(address Address, o Options) *Source {
 	})}
 }
 
-// Identity names the source for the journal.
+// Identity names the source for the state database.
 func (s *Source) Identity() string { return s.address.String() }
 
 // CloseIdleConnections ends the connections that nobody uses.
@@ -93,7 +93,7 @@ func (p place) parameters() url.Values {
 	return url.Values{"type": {p.kind}, "currentFolder": {p.path}}
 }
 
-// start is the place of an address that names a resource type.
+// start is the place of a URL that names a resource type.
 func (a Address) start() place { return place{kind: a.kind, path: a.folder} }
 
 // placeOf is where an object is, and its name there.

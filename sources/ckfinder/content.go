@@ -134,7 +134,7 @@ func (c *content) Close() {
 	c.Body.Close()
 }
 
-// span gives the first byte of an answer and the size of the file; -1 if it is not known.
+// span returns the first byte of an answer and the size of the file; -1 if it is not known.
 func (c *content) span() (first, size int64) {
 	if c.answer.StatusCode == http.StatusOK {
 		return 0, c.answer.ContentLength

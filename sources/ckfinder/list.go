@@ -176,7 +176,7 @@ func (w *walk) subfolder(ctx context.Context, at place, e entry) error {
 	return w.enter(ctx, at, e.name)
 }
 
-// excuse gives nil for what is the trouble of a folder or a file alone, and else the error
+// excuse returns nil for what is the trouble of a folder or a file alone, and else the error
 // that the listing ends with: where a listing begins, and where the session is over.
 func (w *walk) excuse(ctx context.Context, at place, err error) error {
 	if at.prefix == "" {
@@ -237,7 +237,7 @@ func (w *walk) obstacle(ctx context.Context, key string, o sources.Obstacle) err
 	return w.hand(ctx, f)
 }
 
-// hand gives a finding to who takes the objects.
+// hand returns a finding to who takes the objects.
 func (w *walk) hand(ctx context.Context, f *finding) error {
 	select {
 	case w.found <- f:

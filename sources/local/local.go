@@ -36,7 +36,7 @@ const (
 type Options struct {
 	Symlinks Symlinks
 	// Exclude names files and directories that are never part of the source,
-	// such as the journal. They need not exist yet, and are recognized by path
+	// such as the state database. They need not exist yet, and are recognized by path
 	// and by identity, so also through other links to them.
 	Exclude []string
 	// Marker, if it is set, is the name of a file that makes the directory it is
@@ -83,7 +83,7 @@ func New(root string, o Options) (*Source, error) {
 	return &Source{root: root, follow: o.Symlinks == Follow, exclude: exclude, marker: o.Marker}, nil
 }
 
-// Identity names the source for the journal: the absolute, cleaned path of its root.
+// Identity names the source for the state database: the absolute, cleaned path of its root.
 func (s *Source) Identity() string { return s.root }
 
 // Traits implements sources.Source.

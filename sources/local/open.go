@@ -95,7 +95,7 @@ func isListed(info fs.FileInfo, o sources.Object) bool {
 }
 
 // modified is when a file was last changed, or zero for a time so far off that
-// nothing can be told by it: journals count nanoseconds, from 1678 to 2262.
+// nothing can be told by it: state databases count nanoseconds, from 1678 to 2262.
 func modified(info fs.FileInfo) time.Time {
 	t := info.ModTime().UTC()
 	if y := t.Year(); y < 1678 || y >= 2262 {

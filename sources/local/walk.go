@@ -53,7 +53,7 @@ func (w *walk) list(d *directory) error {
 	return w.visitAll(d)
 }
 
-// excuse gives an error that ends the walk, and else yields the obstacle of a directory, whose
+// excuse returns an error that ends the walk, and else yields the obstacle of a directory, whose
 // name comes with its slash, that cannot be read. One that was removed meanwhile is empty.
 func (w *walk) excuse(d *directory, name string, why error) error {
 	if w.isFatal(why) {

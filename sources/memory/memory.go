@@ -157,7 +157,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return &reader{ctx, current.content[offset:]}, nil
 }
 
-// explain gives the error that sources have for what cannot be read.
+// explain returns the error that sources have for what cannot be read.
 func explain(o sources.Obstacle) error {
 	if o == sources.Unreadable {
 		return fmt.Errorf("%s: %w", o, fs.ErrPermission)

@@ -57,7 +57,7 @@ func IsDocument(a *http.Response, name string) bool {
 	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }
 
-// Start gives the first bytes of an answer, which is left as it was.
+// Start returns the first bytes of an answer, which is left as it was.
 func Start(a *http.Response, most int64) []byte {
 	stalled := time.AfterFunc(startTimeout, func() { _ = a.Body.Close() })
 	defer stalled.Stop()

@@ -63,7 +63,7 @@ func New(o Options) *Client {
 	}}
 }
 
-// NewTransport gives what opens connections to a source. Of the options only TLS,
+// NewTransport returns what opens connections to a source. Of the options only TLS,
 // Connections and AnswerTimeout count.
 func NewTransport(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: outbound.CheckDial}

@@ -29,7 +29,7 @@ func (f *Failure) Error() string {
 	return f.Host + ": " + f.Err.Error()
 }
 
-// Unwrap gives the error, and what callers ask for beside it.
+// Unwrap returns the error, and what callers ask for beside it.
 func (f *Failure) Unwrap() []error {
 	if f.Is == nil {
 		return []error{f.Err}

@@ -23,7 +23,7 @@ type Body struct {
 	watchdog *time.Timer
 }
 
-// Watch gives the body of an answer to a request that cancel ends. The watchdog runs while
+// Watch returns the body of an answer to a request that cancel ends. The watchdog runs while
 // something is read: who reads may take their time in between.
 func Watch(body io.ReadCloser, cancel context.CancelCauseFunc) *Body {
 	b := &Body{body, cancel, time.AfterFunc(StallTimeout, func() { cancel(ErrStalled) })}

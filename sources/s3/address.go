@@ -62,5 +62,5 @@ func notInBucket(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 }
 
-// String names the source: in journals, too.
+// String names the source: in state databases, too.
 func (a Address) String() string { return Scheme + "://" + a.Bucket + "/" + a.Prefix }

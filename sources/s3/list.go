@@ -240,7 +240,7 @@ func isRestored(r *types.RestoreStatus, now time.Time) bool {
 // versionTag is an ETag without its quotes, which some services leave out in listings.
 func versionTag(etag *string) string { return strings.Trim(aws.ToString(etag), `"`) }
 
-// modified is when an object was stored, or zero for a time that journals cannot
+// modified is when an object was stored, or zero for a time that state databases cannot
 // keep: they count nanoseconds, from 1678 to 2262.
 func modified(t *time.Time) time.Time {
 	if t == nil || t.Year() < 1678 || t.Year() >= 2262 {

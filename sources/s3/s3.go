@@ -2,7 +2,7 @@
 // at any service that speaks its protocol. Keys are relative to the prefix.
 //
 // What was listed is what is read: requests ask for the listed ETag, which is an
-// opaque version tag and never taken for a digest. Equal ones of objects that have one size
+// opaque version tag and never taken for a checksum. Equal ones of objects that have one size
 // and were stored in one piece stand for equal contents; different ones prove nothing. The SDK
 // tries requests again; a body that breaks off is taken up where it ended by the reader
 // here. There is no other layer of tries.
@@ -83,7 +83,7 @@ func New(ctx context.Context, address Address, o Options) (*Source, error) {
 	return s, nil
 }
 
-// Identity names the source for the journal. The endpoint is no part of it: a
+// Identity names the source for the state database. The endpoint is no part of it: a
 // service may move.
 func (s *Source) Identity() string { return s.address.String() }
 

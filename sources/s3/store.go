@@ -34,7 +34,7 @@ func NewStore(ctx context.Context, address Address, o Options) (Store, error) {
 	return Store{s}, err
 }
 
-// Read gives a small file; without one it fails with fs.ErrNotExist.
+// Read returns a small file; without one it fails with fs.ErrNotExist.
 func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
@@ -54,7 +54,7 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Size gives the size of a file; without one it fails with fs.ErrNotExist.
+// Size returns the size of a file; without one it fails with fs.ErrNotExist.
 func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
 	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
 		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)

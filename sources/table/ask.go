@@ -74,7 +74,7 @@ func request(ctx context.Context, method string, e entry) (*http.Request, error)
 }
 
 // ask asks how large an object is and which version it has. HEAD is for that, but servers
-// refuse it, or answer it without a size or with none, and an address may be signed for GET
+// refuse it, or answer it without a size or with none, and a URL may be signed for GET
 // alone.
 func (s *Source) ask(ctx context.Context, e entry) (facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)

@@ -58,11 +58,11 @@ func squeeze(name string) string {
 }
 
 // Columns are what the user says of columns: the name of a column by what it means, which
-// is a word of ours such as key or address, or the name of a field such as description. An
+// is a word of ours such as key or URL, or the name of a field such as description. An
 // empty name says that no column means that.
 type Columns map[string]string
 
-// ParseColumns reads texts such as "url=Download URL".
+// ParseColumns reads texts such as "URL=Download URL".
 func ParseColumns(texts []string) (Columns, error) {
 	c := Columns{}
 	for _, text := range texts {
@@ -99,7 +99,7 @@ type columns struct {
 	fields []string        // the field that a column is, by column; empty if it is none
 }
 
-// columnsOf gives columns their meaning. All that are told must be there if the names are
+// columnsOf returns columns their meaning. All that are told must be there if the names are
 // those of a header; a row of JSON may lack any.
 func columnsOf(names []string, told Columns, header bool) (columns, error) {
 	c := columns{of: map[meaning]int{}, fields: make([]string, len(names))}
@@ -129,7 +129,7 @@ func columnsOf(names []string, told Columns, header bool) (columns, error) {
 	return c, nil
 }
 
-// recognise gives the columns their meaning that are not told.
+// recognise returns the columns their meaning that are not told.
 func (c *columns) recognise(names []string, told Columns, taken []bool) {
 	squeezed := make([]string, len(names))
 	for n, name := range names {

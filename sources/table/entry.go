@@ -183,7 +183,7 @@ func hasExtension(name string) bool {
 	})
 }
 
-// A digest is a hash of content, as a table gives it, with its algorithm. It is what the
+// A checksum is a hash of content, as a table gives it, with its algorithm. It is what the
 // content is compared with when it is read, and no more: what somebody wrote into a table
 // proves nothing of a content that nobody has read.
 type checksum struct {
@@ -191,7 +191,7 @@ type checksum struct {
 	hex       string // lower case
 }
 
-// checksumOf reads a digest; what kind it is tells its length.
+// checksumOf reads a checksum; what kind it is tells its length.
 func (e *entry) checksumOf(text string) checksum {
 	if text == "" {
 		return checksum{}
@@ -210,7 +210,7 @@ func (e *entry) checksumOf(text string) checksum {
 	return checksum{algorithm, digits}
 }
 
-// describing gives what describes an object.
+// describing returns what describes an object.
 func (c columns) describing(values [][]string, isCSV bool, at *address) map[string][]string {
 	all := map[string][]string{}
 	for n, field := range c.fields {
@@ -237,10 +237,10 @@ func (c columns) describing(values [][]string, isCSV bool, at *address) map[stri
 	return all
 }
 
-// An address is where content is fetched from.
+// A URL is where content is fetched from.
 type address struct{ url.URL }
 
-// parseAddress gives nil for what is no address of ours.
+// parseAddress returns nil for what is no URL of ours.
 func parseAddress(text string) *address {
 	if strings.HasPrefix(text, "//") { // as pages have it
 		text = "https:" + text
@@ -262,7 +262,7 @@ func (a *address) host() string {
 	return net.JoinHostPort(strings.ToLower(a.Hostname()), port)
 }
 
-// public is the address as people link to it: a signature that opens it is left out, with
+// public is the URL as people link to it: a signature that opens it is left out, with
 // all that it signs.
 func (a *address) public() string {
 	u := a.URL
@@ -275,7 +275,7 @@ func (a *address) public() string {
 	return u.String()
 }
 
-// signing are names in the queries of addresses that are signed, or open something otherwise.
+// signing are names in the queries of URLs that are signed, or open something otherwise.
 func signing() []string {
 	return []string{"signature", "sig", "token", "accesstoken", "authtoken", "apikey", "keypairid", "policy", "auth", "hmac", "password", "secret"}
 }

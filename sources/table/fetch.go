@@ -134,7 +134,7 @@ func (f *fetch) meant(err error) error {
 }
 
 // isMeant reports whether an answer that is not what was asked for is no accident: the
-// server gives the same one again and again.
+// server returns the same one again and again.
 func (f *fetch) isMeant(answer error) bool {
 	if text := answer.Error(); text != f.odd {
 		f.odd, f.odds = text, 0

@@ -98,7 +98,7 @@ func discard(f *os.File) error {
 
 func (s *sorter) discard() error { return discard(s.file) }
 
-// index gives all records in order.
+// index returns all records in order.
 func (s *sorter) index() (*index, error) {
 	if s.file == nil {
 		slices.SortFunc(s.pending, compare)
@@ -287,7 +287,7 @@ func (x *index) groups(after string) iter.Seq2[[]record, error] {
 	}
 }
 
-// find gives the records of a key.
+// find returns the records of a key.
 func (x *index) find(key string) (found []record, err error) {
 	for r, err := range x.from(key) {
 		if err != nil {

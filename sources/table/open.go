@@ -45,8 +45,8 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// A reader reads one object to its listed size and compares it with the digest that the
-// table gives.
+// A reader reads one object to its listed size and compares it with the checksum that the
+// table returns.
 type reader struct {
 	ctx         context.Context
 	source      *Source
@@ -97,7 +97,7 @@ func (r *reader) Close() error {
 	return r.from.Close()
 }
 
-// A checksumError says that a table gives the digest of another content.
+// A checksumError says that a table gives the checksum of another content.
 type checksumError struct {
 	want checksum
 	got  string
@@ -110,7 +110,7 @@ func (e *checksumError) Error() string {
 // Class implements retry.Classified.
 func (e *checksumError) Class() retry.Class { return retry.Permanent }
 
-// hashOf computes digests like one, nil if there is none.
+// hashOf computes checksums like one, nil if there is none.
 func hashOf(d checksum) hash.Hash {
 	switch d.algorithm {
 	case "md5":

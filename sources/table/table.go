@@ -1,5 +1,5 @@
 // Package table makes the export of another asset manager a source: a table of CSV or JSON
-// Lines in which each row names an object, by an address from which its content is fetched
+// Lines in which each row names an object, by a URL from which its content is fetched
 // or by the path of a file beside the table, and says what describes it.
 //
 // A table is in no order and a source is: an index of keys is made when the table is
@@ -36,16 +36,16 @@ type Options struct {
 	Root string
 	// Columns names the columns whose meaning is not told by their names.
 	Columns Columns
-	// Check asks for the size and the version of every address while objects are listed,
+	// Check asks for the size and the version of every URL while objects are listed,
 	// and not only of those whose size the table does not say.
 	Check bool
-	// Headers open what is at the addresses.
+	// Headers open what is at the URLs.
 	Headers remote.Headers
-	// Hosts get the headers; empty is the host of all addresses, if they have only one.
+	// Hosts get the headers; empty is the host of all URLs, if they have only one.
 	Hosts []string
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// AllowPrivate allows addresses of this machine and of private networks.
+	// AllowPrivate allows URLs of this machine and of private networks.
 	AllowPrivate bool
 	// TLS is how to trust servers; nil is the usual way.
 	TLS *tls.Config
@@ -112,7 +112,7 @@ func (e *HostsError) Hint() string {
 	return "name those that may see the headers with --source-host; the others get none"
 }
 
-// Identity names the source for the journal.
+// Identity names the source for the state database.
 func (s *Source) Identity() string { return Scheme + ":" + s.path }
 
 // Traits implements sources.Source.
@@ -228,7 +228,7 @@ func (n *snapshot) retire() error {
 // errClosed says that a source is used after its end.
 var errClosed = errors.New("the source is closed")
 
-// use gives the table as it is now, and a function for when it is not needed any more. If
+// use returns the table as it is now, and a function for when it is not needed any more. If
 // it must be there it is an error that it is not; otherwise it is what it was last.
 func (s *Source) use(ctx context.Context, mustBeThere bool) (*snapshot, func() error, error) {
 	s.mu.Lock()
@@ -320,7 +320,7 @@ func (n *snapshot) of(same []record) (entry, error) {
 	return first, nil
 }
 
-// Hosts are where the addresses of a table are: the first ones of many.
+// Hosts are where the URLs of a table are: the first ones of many.
 type hosts struct {
 	first []string
 	cut   bool

@@ -27,15 +27,15 @@ const (
 // Knobs are what connectors do differently. The zero Knobs are the vendor's connector for
 // PHP with a folder that the web server serves.
 type Knobs struct {
-	NoRanges       bool   // Proxy gives all of a file, whatever was asked for
+	NoRanges       bool   // Proxy returns all of a file, whatever was asked for
 	NoLengths      bool   // Proxy does not tell how long a file is
-	NoValidators   bool   // Proxy gives neither ETag nor Last-Modified
-	NoETags        bool   // Proxy gives Last-Modified only
-	NowModified    bool   // Proxy gives the time of the answer as Last-Modified, and no ETag
+	NoValidators   bool   // Proxy returns neither ETag nor Last-Modified
+	NoETags        bool   // Proxy returns Last-Modified only
+	NowModified    bool   // Proxy returns the time of the answer as Last-Modified, and no ETag
 	NoProxy        bool   // a connector from before Proxy: only DownloadFile delivers
 	StatusOK       bool   // errors come with status 200
-	NoAddresses    bool   // no folder has an address, as on private storage
-	RawAddresses   bool   // addresses of folders are not escaped
+	NoAddresses    bool   // no folder has a URL, as on private storage
+	RawAddresses   bool   // URLs of folders are not escaped
 	Tenths         bool   // sizes come in tenths of kilobytes, and as text
 	ByteOrderMark  bool   // in front of JSON
 	Session        string // of the cookie PHPSESSID, without which nobody sees anything
@@ -157,7 +157,7 @@ func (c *Connector) Wrap(wrap func(http.Handler) http.Handler) {
 	c.wrap = wrap
 }
 
-// Knobs gives what the connector does differently.
+// Knobs returns what the connector does differently.
 func (c *Connector) Knobs() Knobs {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *Connector) Change(change func(*Knobs)) {
 	change(&c.knobs)
 }
 
-// Asked gives the parameters of the requests since the last time.
+// Asked returns the parameters of the requests since the last time.
 func (c *Connector) Asked() []url.Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Connector) Asked() []url.Values {
 	return asked
 }
 
-// Wrong gives what was asked that no client may ask.
+// Wrong returns what was asked that no client may ask.
 func (c *Connector) Wrong() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
