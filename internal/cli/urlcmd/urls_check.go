@@ -52,7 +52,7 @@ func printCheck(f *command.Factory, c *redirect.Check, t redirect.Tally, took ti
 	case c.Public+c.Private == 0:
 		f.Out.Notef("No URLs to check: the state database has no asset of known privacy.")
 	case c.Public > 0:
-		f.Out.Printf("Checked %s of %s in %s: %s.", ui.Count(c.Public), ui.Counted(t.Written, "URL"), ui.Duration(took), publicResult(c.Different))
+		f.Out.Printf("Checked %s of %s: %s (%s).", ui.Count(c.Public), ui.Counted(t.Written, "URL"), publicResult(c.Different), ui.Duration(took))
 	}
 	if c.Private > 0 {
 		f.Out.Printf("Checked %s of %s of private assets: %s.", ui.Count(c.Private),
@@ -75,7 +75,7 @@ func publicResult(different int64) string {
 	if different == 0 {
 		return "all lead to their assets"
 	}
-	return ui.Count(different) + " do not lead to their assets"
+	return ui.CountedAs(different, "does not lead to its asset", "do not lead to their assets")
 }
 
 func privateResult(readable int64) string {
