@@ -1,199 +1,214 @@
 package migrate
 
 import (
+	"maps"
+	"slices"
+
 	"assetferry/internal/flagname"
 )
 
-// A Reason says why an action was chosen. It is its text, with the flags of today, because
-// that is what state databases store and compare.
+// A Reason is the code of why an action was chosen, such as "unsupported_type". State databases,
+// JSON and CSV hold the code; people read [Reason.Text].
 type Reason string
 
-// A definition is all there is to know of a reason. Its texts name settings in braces, by their keys
-// in the file; whoever shows them words these, see flagname.InText.
+// A definition describes a reason. Its texts name settings in braces, by their keys in the
+// configuration file; flagname.InText turns these into flags.
 type definition struct {
-	code         string // for programs; not stored yet
+	code         string // for programs
 	text         string // for people
 	fails        bool   // see IsFailure
-	stopsRetries bool   // see parks
+	stopsRetries bool   // see StopsRetries
 	ownRule      bool   // see IsOwnRule
 	missed       bool   // see IsMissed
 	remedy       string // see Remedy
 }
 
-// definitions has the row of every reason: no reason is there but by define.
+// definitions has every reason, by its code.
 var definitions = map[Reason]definition{}
 
 // define adds a reason to the table.
 func define(d definition) Reason {
-	stored := Reason(flagname.InText(d.text))
-	definitions[stored] = d
-	return stored
+	definitions[Reason(d.code)] = d
+	return Reason(d.code)
 }
 
 // The reasons of a plan.
 var (
 	ReasonNew             = define(definition{code: "new", text: "not at the destination yet"})
-	ReasonRenamed         = define(definition{code: "renamed", text: "not at the destination yet; renamed, the name is taken"})
-	ReasonExtensionAdded  = define(definition{code: "extension_added", text: "not at the destination yet; .bin is added to its name, which has no extension that a category can hold"})
-	ReasonUnchanged       = define(definition{code: "unchanged", text: "as the state database remembers it"})
-	ReasonMetadataMissing = define(definition{code: "metadata_missing", text: "sent, but not described yet"})
-	ReasonNeedsSync       = define(definition{code: "needs_sync", text: "changed, use sync", missed: true,
-		remedy: "assetferry sync replaces it"})
-	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an equal asset is there already"})
-	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "its content is that of another object; one asset for both"})
-	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset of that name and size is there already"})
-	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset of that name is there; sent beside it"})
-	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination, and adopt sends nothing", missed: true,
-		remedy: "assetferry migrate sends it"})
+	ReasonRenamed         = define(definition{code: "renamed", text: "not at the destination yet; renamed because another object has the name"})
+	ReasonExtensionAdded  = define(definition{code: "extension_added", text: "not at the destination yet; .bin is added to the name, which has no extension"})
+	ReasonUnchanged       = define(definition{code: "unchanged", text: "unchanged since the last run"})
+	ReasonMetadataMissing = define(definition{code: "metadata_missing", text: "uploaded, but its metadata is not written yet"})
+	ReasonNeedsSync       = define(definition{code: "needs_sync", text: "content changed; migrate does not replace assets", missed: true,
+		remedy: "run assetferry sync to replace it"})
+	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an asset with identical content exists"})
+	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "identical content to another object; both share one asset"})
+	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset with the same name and size exists"})
+	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the name; uploaded next to it"})
+	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination; adopt uploads nothing", missed: true,
+		remedy: "run assetferry migrate to upload it"})
 	ReasonNotApproved = define(definition{code: "not_approved", text: "not in the approved plan", missed: true,
-		remedy: "write another plan with plan {output}, and have that approved"})
-	ReasonChangedSinceApproval = define(definition{code: "changed_since_approval", text: "drifted since the plan was approved", missed: true,
-		remedy: "write another plan with plan {output}, and have that approved"})
-	ReasonRetriesExhausted = define(definition{code: "retries_exhausted", text: "failed in many runs, see {retry_exhausted}", stopsRetries: true, missed: true,
-		remedy: "see the error, then {retry_exhausted}"})
-	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "sent before, and nobody can tell whether it arrived, see {retry_exhausted}", stopsRetries: true, missed: true,
-		remedy: "look for it at the destination, then {retry_exhausted}"})
-	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "sent before, deleted at the source since, and nobody can tell whether an asset is of it, see {retry_exhausted}", stopsRetries: true, missed: true,
-		remedy: "look for it at the destination, trash it by hand if it is there, then {retry_exhausted}"})
+		remedy: "write a new plan with plan {output} and have it approved"})
+	ReasonChangedSinceApproval = define(definition{code: "changed_since_approval", text: "changed since the plan was approved", missed: true,
+		remedy: "write a new plan with plan {output} and have it approved"})
+	ReasonRetriesExhausted = define(definition{code: "retries_exhausted", text: "failed in several runs and is not tried again ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
+		remedy: "fix the cause that the error names, then use {retry_exhausted}"})
+	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "uploaded before, but it is unknown whether it arrived ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
+		remedy: "look for it at the destination, then use {retry_exhausted}"})
+	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before and deleted at the source since; it is unknown whether an asset exists", stopsRetries: true, missed: true,
+		remedy: "look for the asset at the destination and trash it by hand, then use {retry_exhausted}"})
 
-	ReasonContentChanged        = define(definition{code: "content_changed", text: "its content changed"})
-	ReasonContentAndNameChanged = define(definition{code: "content_and_name_changed", text: "its content changed, and its name in case or Unicode form only"})
-	ReasonNameAvailable         = define(definition{code: "name_available", text: "the name that was taken when it arrived is free now"})
-	ReasonContentMaybeChanged   = define(definition{code: "content_maybe_changed", text: "it looks changed; its content is still to be compared"})
-	ReasonOnlyVersionChanged    = define(definition{code: "only_version_changed", text: "only its time or version changed, its content is the same"})
-	ReasonMetadataChanged       = define(definition{code: "metadata_changed", text: "its metadata changed"})
-	ReasonMetadataRefreshed     = define(definition{code: "metadata_refreshed", text: "what describes it is looked for again, see {refresh_metadata}"})
-	ReasonMoved                 = define(definition{code: "moved", text: "its content was under another key before"})
-	ReasonAssetMovedReverted    = define(definition{code: "asset_moved_reverted", text: "somebody moved or renamed its asset; back it goes"})
-	ReasonAssetEditedReverted   = define(definition{code: "asset_edited_reverted", text: "somebody changed the content of its asset; the source wins"})
-	ReasonAssetDeletedCreated   = define(definition{code: "asset_deleted_created", text: "its asset was deleted at the destination; created again"})
-	ReasonSeveralMoveCandidates = define(definition{code: "several_origins", text: "not at the destination yet; its content is that of several objects that are gone"})
+	ReasonContentChanged        = define(definition{code: "content_changed", text: "content changed"})
+	ReasonContentAndNameChanged = define(definition{code: "content_and_name_changed", text: "content changed, and the name in case or Unicode form only"})
+	ReasonNameAvailable         = define(definition{code: "name_available", text: "the name that was taken is available now"})
+	ReasonContentMaybeChanged   = define(definition{code: "content_maybe_changed", text: "size, time or version changed; the content is compared"})
+	ReasonOnlyVersionChanged    = define(definition{code: "only_version_changed", text: "only the time or version changed; the content is identical"})
+	ReasonMetadataChanged       = define(definition{code: "metadata_changed", text: "metadata changed"})
+	ReasonMetadataRefreshed     = define(definition{code: "metadata_refreshed", text: "metadata is read again ({refresh_metadata})"})
+	ReasonMoved                 = define(definition{code: "moved", text: "moved or renamed at the source"})
+	ReasonAssetMovedReverted    = define(definition{code: "asset_moved_reverted", text: "a user moved or renamed the asset; moved back"})
+	ReasonAssetEditedReverted   = define(definition{code: "asset_edited_reverted", text: "a user changed the content of the asset; replaced from the source"})
+	ReasonAssetDeletedCreated   = define(definition{code: "asset_deleted_created", text: "the asset was deleted at the destination; created again"})
+	ReasonSeveralMoveCandidates = define(definition{code: "several_move_candidates", text: "not at the destination yet; several deleted objects have its content"})
 
-	ReasonCategoryFixed = define(definition{code: "category_fixed", text: "not at the destination yet; the asset that has its content is in a category which cannot be left for this one"})
+	ReasonCategoryFixed = define(definition{code: "category_fixed", text: "not at the destination yet; the asset with its content is in a category that it cannot leave"})
 
-	ReasonDeletedAtSource = define(definition{code: "deleted_at_source", text: "gone from the source; its asset stays, see {delete}",
-		remedy: "{delete} trash trashes it once it has been gone long enough"})
-	ReasonGracePeriod = define(definition{code: "grace_period", text: "gone from the source; its asset stays for now, see {grace_period}",
-		remedy: "{grace_period}; a later sync trashes it if it is still gone"})
-	ReasonPossiblyMoved = define(definition{code: "possibly_moved", text: "gone from the source, or under another key among what this run could not take; its asset stays",
-		remedy: "let what this run could not take be read, or leave it out with {exclude}; a later sync moves the asset, or trashes it"})
-	ReasonGracePeriodOver = define(definition{code: "grace_period_over", text: "gone from the source long enough"})
-	ReasonTooManyDeletes  = define(definition{code: "too_many_deletes", text: "gone from the source; more assets than one run may trash, see {accept_deletes}",
-		remedy: "see that the source is whole; {accept_deletes} lets them go"})
-	ReasonDeletedAtBoth = define(definition{code: "deleted_at_both", text: "gone from the source, and from the destination as well"})
-	ReasonAssetDeleted  = define(definition{code: "asset_deleted", text: "somebody deleted its asset at the destination; it stays deleted, see {repair}", missed: true,
+	ReasonDeletedAtSource = define(definition{code: "deleted_at_source", text: "deleted at the source; its asset stays ({delete})",
+		remedy: "{delete} trash trashes the asset after the grace period"})
+	ReasonGracePeriod = define(definition{code: "grace_period", text: "deleted at the source; its asset stays until the grace period ends ({grace_period})",
+		remedy: "wait: a later sync trashes the asset after the grace period ({grace_period})"})
+	ReasonPossiblyMoved = define(definition{code: "possibly_moved", text: "deleted at the source, or moved to a key that this run could not process; its asset stays",
+		remedy: "fix the objects that this run could not process, or exclude them with {exclude}; a later sync moves or trashes the asset"})
+	ReasonGracePeriodOver = define(definition{code: "grace_period_over", text: "deleted at the source; the grace period is over"})
+	ReasonTooManyDeletes  = define(definition{code: "too_many_deletes", text: "deleted at the source; more assets than one run may trash ({accept_deletes})",
+		remedy: "check that the source is complete; {accept_deletes} trashes the assets"})
+	ReasonDeletedAtBoth = define(definition{code: "deleted_at_both", text: "deleted at the source and at the destination"})
+	ReasonAssetDeleted  = define(definition{code: "asset_deleted", text: "a user deleted the asset at the destination; it stays deleted ({repair})", missed: true,
 		remedy: "{repair} creates it again"})
-	ReasonAssetMoved = define(definition{code: "asset_moved", text: "somebody moved or renamed its asset at the destination, see {on_destination_change}", missed: true,
-		remedy: "move it back by hand, or let the source win with {on_destination_change} overwrite"})
-	ReasonAssetEdited = define(definition{code: "asset_edited", text: "somebody changed the content of its asset at the destination, see {on_destination_change}", missed: true,
-		remedy: "take the edit over into the source, or let the source win with {on_destination_change} overwrite"})
-	ReasonAssetMetadataEdited = define(definition{code: "asset_metadata_edited", text: "somebody described its asset otherwise at the destination, see {on_destination_change}", missed: true,
-		remedy: "have both say the same, or decide with {on_destination_change} keep or overwrite"})
-	ReasonAssetNeeded = define(definition{code: "asset_needed", text: "its content changed, and its asset has to keep the former one for another object, which gets no asset of its own now", missed: true,
-		remedy: "have a run take the other object, too, or delete that at the source: it has no other asset"})
+	ReasonAssetMoved = define(definition{code: "asset_moved", text: "a user moved or renamed the asset at the destination ({on_destination_change})", missed: true,
+		remedy: "move it back by hand, or use {on_destination_change} overwrite"})
+	ReasonAssetEdited = define(definition{code: "asset_edited", text: "a user changed the content of the asset at the destination ({on_destination_change})", missed: true,
+		remedy: "copy the edit to the source, or use {on_destination_change} overwrite"})
+	ReasonAssetMetadataEdited = define(definition{code: "asset_metadata_edited", text: "a user changed the metadata of the asset at the destination ({on_destination_change})", missed: true,
+		remedy: "make both sides agree, or decide with {on_destination_change} keep or overwrite"})
+	ReasonAssetNeeded = define(definition{code: "asset_needed", text: "content changed, but its asset is still needed for another object that this run does not include", missed: true,
+		remedy: "include the other object in the run, or delete it at the source"})
 
-	ReasonSystemFile = define(definition{code: "system_file", text: "left behind by an operating system or a tool", ownRule: true,
-		remedy: "always left out; rename it if it is meant to be taken"})
-	ReasonExcluded = define(definition{code: "excluded", text: "left out by {include} or {exclude}", ownRule: true,
-		remedy: "{include} and {exclude}"})
-	ReasonNotFailedBefore = define(definition{code: "not_failed_before", text: "not among what failed before, see {only}",
-		remedy: "{only} failed; a sync without it takes the rest"})
-	ReasonNotInList = define(definition{code: "not_in_list", text: "not in {files_from}", remedy: "{files_from}"})
-	ReasonTooYoung  = define(definition{code: "too_young", text: "younger than {min_age}", ownRule: true, missed: true,
-		remedy: "{min_age}; a later run takes it"})
-	ReasonLimit = define(definition{code: "limit", text: "beyond {limit}", missed: true,
-		remedy: "{limit}; run it without to take the rest"})
-	ReasonSymlink = define(definition{code: "symlink", text: "symbolic link, see {symlinks}", ownRule: true, missed: true,
-		remedy: "{symlinks} follow takes what they lead to"})
+	ReasonSystemFile = define(definition{code: "system_file", text: "system file", ownRule: true,
+		remedy: "rename it if it is not a system file"})
+	ReasonExcluded = define(definition{code: "excluded", text: "excluded by {include} or {exclude}", ownRule: true,
+		remedy: "change {include} or {exclude}"})
+	ReasonNotFailedBefore = define(definition{code: "not_failed_before", text: "did not fail before ({only})",
+		remedy: "run sync without {only}"})
+	ReasonNotInList = define(definition{code: "not_in_list", text: "not in the list ({files_from})",
+		remedy: "add it to the file of {files_from}"})
+	ReasonTooYoung = define(definition{code: "too_young", text: "changed too recently ({min_age})", ownRule: true, missed: true,
+		remedy: "wait: a later run uploads it ({min_age})"})
+	ReasonLimit = define(definition{code: "limit", text: "beyond the limit of this run ({limit})", missed: true,
+		remedy: "run again without {limit} to upload the rest"})
+	ReasonSymlink = define(definition{code: "symlink", text: "symbolic link ({symlinks})", ownRule: true, missed: true,
+		remedy: "{symlinks} follow uploads the files that links point to"})
 	ReasonNotRegularFile = define(definition{code: "not_regular_file", text: "not a regular file",
-		remedy: "only files can be taken over"})
+		remedy: "only regular files can be uploaded"})
 	ReasonArchived = define(definition{code: "archived", text: "in an archived storage class", missed: true,
-		remedy: "whoever looks after the bucket: restore it from its archive, then run again"})
-	ReasonFolderMarker = define(definition{code: "folder_marker", text: "stands for a folder, which comes with what is in it",
-		remedy: "nothing to decide: folders are made for what is in them"})
-	ReasonUnsupportedType = define(definition{code: "unsupported_type", text: "no category allows its extension", ownRule: true, missed: true,
-		remedy: "{unsupported} create, with {fallback_category} for files without an extension; {category}; or an administrator who allows the extension in a category"})
-	ReasonMappingRule = define(definition{code: "mapping_rule", text: "left out by a rule of the mapping", ownRule: true,
-		remedy: "the rule of the mapping; plan {explain_mapping} KEY tells which"})
+		remedy: "have the owner of the bucket restore it from its archive, then run again"})
+	ReasonFolderMarker = define(definition{code: "folder_marker", text: "folder marker",
+		remedy: "nothing to do: folders are created for the objects in them"})
+	ReasonUnsupportedType = define(definition{code: "unsupported_type", text: "unsupported file type: no category allows the extension", ownRule: true, missed: true,
+		remedy: "use {unsupported} create, with {fallback_category} for names without an extension, or {category}; or have an administrator allow the extension in a category"})
+	ReasonMappingRule = define(definition{code: "mapping_rule", text: "skipped by a mapping rule", ownRule: true,
+		remedy: "change the rule; plan {explain_mapping} KEY shows it"})
 
-	ReasonSidecar = define(definition{code: "sidecar", text: "describes another object",
-		remedy: "nothing to decide: what it says goes to the asset of that; {precedence} without sidecar takes it as an object"})
+	ReasonSidecar = define(definition{code: "sidecar", text: "sidecar: metadata of another object",
+		remedy: "nothing to do: its metadata goes to the asset of that object; {precedence} without sidecar uploads it as an object"})
 
-	ReasonFolderNotRead = define(definition{code: "not_listed", text: "not looked at: in a folder that cannot be read, or behind a link that is not followed",
-		remedy: "let the folder be read; its assets stay as they are"})
+	ReasonFolderNotRead = define(definition{code: "folder_not_read", text: "in a folder that cannot be read, or behind a link that is not followed",
+		remedy: "make the folder readable; its assets stay as they are"})
 	ReasonUnreadable = define(definition{code: "unreadable", text: "cannot be read", fails: true, missed: true,
-		remedy: "whoever owns the source: let it be read, or leave it out with {exclude}"})
-	ReasonTableError = define(definition{code: "table_error", text: "what the table says of it is wrong", fails: true, missed: true,
-		remedy: "correct the rows of the table that the error names, or leave it out with {exclude}"})
-	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "what describes it cannot be read, and rules ask for that to say where it goes", fails: true, missed: true,
-		remedy: "mend what the error names, or do without it with {ignore_metadata}"})
-	ReasonMissingAtSource = define(definition{code: "missing_at_source", text: "in {files_from} but not at the source", fails: true, missed: true,
-		remedy: "correct {files_from}"})
-	ReasonMappingError = define(definition{code: "mapping_error", text: "a rule of the mapping cannot be applied to it", missed: true,
-		remedy: "correct the rule, or the object; plan {explain_mapping} KEY tells what it makes of it"})
-	ReasonInvalidKey = define(definition{code: "invalid_key", text: "its key cannot become folders and a name", missed: true,
+		remedy: "have the owner of the source make it readable, or exclude it with {exclude}"})
+	ReasonTableError = define(definition{code: "table_error", text: "its rows in the metadata table are invalid", fails: true, missed: true,
+		remedy: "correct the rows that the error names, or exclude it with {exclude}"})
+	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "its metadata cannot be read, and mapping rules need it", fails: true, missed: true,
+		remedy: "fix what the error names, or use {ignore_metadata}"})
+	ReasonMissingAtSource = define(definition{code: "missing_at_source", text: "listed in {files_from}, but not at the source", fails: true, missed: true,
+		remedy: "correct the file of {files_from}"})
+	ReasonMappingError = define(definition{code: "mapping_error", text: "a mapping rule cannot be applied", missed: true,
+		remedy: "correct the rule or the object; plan {explain_mapping} KEY shows what the rules produce"})
+	ReasonInvalidKey = define(definition{code: "invalid_key", text: "the key cannot be split into folders and a name", missed: true,
 		remedy: "rename it at the source"})
-	ReasonNoCategoryPossible = define(definition{code: "no_category_possible", text: "no category can be made for its extension", missed: true,
-		remedy: "{fallback_category} NAME adds .bin to its name; or a rule of the mapping names it with an extension; or give it one at the source"})
+	ReasonNoCategoryPossible = define(definition{code: "no_category_possible", text: "no category can be created for its extension", missed: true,
+		remedy: "use {fallback_category} NAME, which adds .bin to the name; or a mapping rule that gives it an extension; or rename it at the source"})
 	ReasonNameTooLong = define(definition{code: "name_too_long", text: "a name is longer than the service allows", missed: true,
 		remedy: "shorten the name at the source"})
 	ReasonTooLarge = define(definition{code: "too_large", text: "larger than the service allows", missed: true,
-		remedy: "make it smaller, or ask whoever runs the service for a higher limit"})
-	ReasonCategoryPublic = define(definition{code: "category_public", text: "private at the source, and public in the category it would go to", missed: true,
-		remedy: "whoever manages the categories: make that one private; or name a private one with {category}, or have a rule of the mapping say category beside private: true"})
-	ReasonNameExists = define(definition{code: "name_exists", text: "another asset of that name is there, see {on_existing}", missed: true,
-		remedy: "{on_existing}: duplicate sends or moves beside it, adopt takes over for a new object what is there and has the same size; or rename one of the two"})
-	ReasonNameCollision = define(definition{code: "name_collision", text: "another object has that name, see {on_collision}", missed: true,
-		remedy: "{on_collision} rename, or rename one of the two at the source"})
+		remedy: "reduce its size, or ask the operator of the service for a higher limit"})
+	ReasonCategoryPublic = define(definition{code: "category_public", text: "private at the source, but its category is public", missed: true,
+		remedy: "have an administrator make the category private; or name a private one with {category}; or let a mapping rule set category and private: true"})
+	ReasonNameExists = define(definition{code: "name_exists", text: "another asset has the name ({on_existing})", missed: true,
+		remedy: "use {on_existing} create to upload it next to that asset, or adopt to match assets of the same size; or rename one of the two"})
+	ReasonNameCollision = define(definition{code: "name_collision", text: "another object has the name ({on_collision})", missed: true,
+		remedy: "use {on_collision} rename, or rename one of the two at the source"})
 )
 
 // The reasons of the plan of an undo.
 var (
-	ReasonUndoCreated       = define(definition{code: "undo_created", text: "made by the run"})
-	ReasonAssetChangedSince = define(definition{code: "asset_changed_since", text: "the asset was changed since it was sent",
-		remedy: "look at what was changed, and trash it by hand if it must go"})
-	ReasonAssetShared = define(definition{code: "asset_shared", text: "another source has the asset, too",
-		remedy: "trash it by hand if the other source can do without it"})
-	ReasonContentUnreadable = define(definition{code: "content_unreadable", text: "its content cannot be read back",
+	ReasonUndoCreated       = define(definition{code: "undo_created", text: "created by the run"})
+	ReasonAssetChangedSince = define(definition{code: "asset_changed_since", text: "the asset changed after its upload",
+		remedy: "check the changes, and trash the asset by hand if it must go"})
+	ReasonAssetShared = define(definition{code: "asset_shared", text: "another source shares the asset",
+		remedy: "trash it by hand if the other source does not need it"})
+	ReasonContentUnreadable = define(definition{code: "content_unreadable", text: "the content of the asset cannot be read",
 		remedy: "undo it without {content}"})
-	ReasonAssetStateUnknown = define(definition{code: "asset_state_unknown", text: "the service does not tell what became of it",
+	ReasonAssetStateUnknown = define(definition{code: "asset_state_unknown", text: "the state of the asset is unknown",
 		remedy: "look for it at the destination, then undo again"})
-	ReasonAssetMissing = define(definition{code: "asset_gone", text: "not at the destination any more",
-		remedy: "nothing to decide: there is nothing to take back any more"})
-	ReasonChangedByLaterRun = define(definition{code: "changed_by_later_run", text: "a later run changed it again, undo that one first",
+	ReasonAssetMissing = define(definition{code: "asset_missing", text: "not at the destination any more",
+		remedy: "nothing to do: there is nothing left to undo"})
+	ReasonChangedByLaterRun = define(definition{code: "changed_by_later_run", text: "a later run changed it; undo that run first",
 		remedy: "undo the later run first, then this one again"})
 
-	ReasonSharedByLaterRun = define(definition{code: "shared_by_later_run", text: "other objects share its asset since a later run, undo that one first",
+	ReasonSharedByLaterRun = define(definition{code: "shared_by_later_run", text: "a later run made other objects share the asset; undo that run first",
 		remedy: "undo the later run first, then this one again"})
 
 	ReasonUndoTrashed         = define(definition{code: "undo_trashed", text: "trashed by the run; restored"})
-	ReasonUndoReplaced        = define(definition{code: "undo_replaced", text: "replaced by the run; its former content comes back"})
-	ReasonUndoMoved           = define(definition{code: "undo_moved", text: "moved by the run; back it goes"})
-	ReasonUndoMetadataUpdated = define(definition{code: "undo_metadata_updated", text: "described by the run; what it said before comes back"})
-	ReasonFolderMissing       = define(definition{code: "folder_gone", text: "the folder where it was is not there any more",
-		remedy: "whoever deleted the folder; put the asset by hand where it belongs"})
-	ReasonRevisionMissing = define(definition{code: "revision_gone", text: "the former content is not among its revisions",
-		remedy: "replace it by hand, or have the next sync do it"})
+	ReasonUndoReplaced        = define(definition{code: "undo_replaced", text: "replaced by the run; the previous content is restored"})
+	ReasonUndoMoved           = define(definition{code: "undo_moved", text: "moved by the run; moved back"})
+	ReasonUndoMetadataUpdated = define(definition{code: "undo_metadata_updated", text: "metadata updated by the run; the previous metadata is restored"})
+	ReasonFolderMissing       = define(definition{code: "folder_missing", text: "the previous folder does not exist any more",
+		remedy: "recreate the folder, or move the asset by hand"})
+	ReasonRevisionMissing = define(definition{code: "revision_missing", text: "the previous content is not among the revisions",
+		remedy: "replace it by hand, or let the next sync replace it"})
 )
 
-// IsFailure reports whether a skip for this reason means that something was
-// meant to arrive and cannot, so that the run must not look like a success.
+// Reasons returns every reason, in the order of their codes.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(definitions)) }
+
+// Text returns the reason as a phrase for people, with the flags that it names; the code itself
+// where that is not of this version.
+func (r Reason) Text() string {
+	d, known := definitions[r]
+	if !known {
+		return string(r)
+	}
+	return flagname.InText(d.text)
+}
+
+// IsFailure reports whether a skip for this reason is a failure: the object was meant to be
+// uploaded and cannot be, so the run must not look like a success.
 func (r Reason) IsFailure() bool { return definitions[r].fails }
 
-// StopsRetries reports whether an object is left alone for this reason, until it changes or
-// somebody asks for it.
+// StopsRetries reports whether an object is not tried again for this reason until it changes or a
+// user asks for it.
 func (r Reason) StopsRetries() bool { return definitions[r].stopsRetries }
 
-// IsOwnRule reports whether a rule of the user's own skips an object for the reason, one that
-// holds until somebody changes it. Who has seen that once need not look at it after every run.
-// Not among them are limits and lists, which take the rest with another run, and what the
-// source or the destination decides, such as an archive.
+// IsOwnRule reports whether a rule of the user skips an object for the reason, until the user
+// changes the rule. Excluded are limits and lists, which leave the rest to another run, and
+// decisions of the source or the destination, such as an archive.
 func (r Reason) IsOwnRule() bool { return definitions[r].ownRule }
 
-// IsMissed reports whether somebody may look for the object at the destination, so that what
-// was left out must not pass for complete.
+// IsMissed reports whether users may expect the object at the destination, so that a run without
+// it is not complete.
 func (r Reason) IsMissed() bool { return definitions[r].missed }
 
-// Remedy returns the setting or the person that decides about an object which did not arrive
-// for this reason, with settings in braces; nothing for what arrives.
+// Remedy returns what to do about an object that was not uploaded for this reason, with settings
+// in braces; empty for reasons of objects that are uploaded.
 func (r Reason) Remedy() string { return definitions[r].remedy }

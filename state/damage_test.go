@@ -56,7 +56,7 @@ func TestFullDisk(t *testing.T) {
 // latest writes are in its write-ahead log.
 func killed(t *testing.T) (path string, writes int) {
 	t.Helper()
-	alive := filepath.Join(t.TempDir(), "state database.db")
+	alive := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, alive)
 	writes = 40
 	for n := range writes {
@@ -70,7 +70,7 @@ func killed(t *testing.T) (path string, writes int) {
 // where they pass for the same files.
 func frozen(t *testing.T, path string) (there string) {
 	t.Helper()
-	there = filepath.Join(t.TempDir(), "state database.db")
+	there = filepath.Join(t.TempDir(), "state.db")
 	for _, f := range []string{"", disk.WALSuffix, disk.LockSuffix, disk.SumsSuffix} {
 		if _, err := os.Stat(path + f); err == nil {
 			copyFile(t, path+f, there+f)
@@ -208,7 +208,7 @@ func TestRefusedIsLeftAlone(t *testing.T) {
 		}
 		for _, f := range files {
 			if content, err := os.ReadFile(path + f); err != nil || !bytes.Equal(content, before[f]) {
-				t.Errorf("attempt %d: state database.db%s was changed (%v)", n, f, err)
+				t.Errorf("attempt %d: state.db%s was changed (%v)", n, f, err)
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func flip(t *testing.T, dice *rand.Rand, path string, n int) (file string, at in
 
 func closedState(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 40)
 	return path
 }
@@ -247,7 +247,7 @@ func killedAlone(t *testing.T) string {
 // database and half in the log.
 func halfMoved(t *testing.T) string {
 	t.Helper()
-	alive := filepath.Join(t.TempDir(), "state database.db")
+	alive := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, alive)
 	for n := range 60 {
 		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
@@ -275,7 +275,7 @@ func dump(t *testing.T, path string) (all []string) {
 
 // The sums of pages are as good after a kill at any instant of a checkpoint as before.
 func TestKilledInACheckpoint(t *testing.T) {
-	alive := filepath.Join(t.TempDir(), "state database.db")
+	alive := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, alive)
 	for n := range 60 {
 		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
@@ -347,7 +347,7 @@ func TestOtherProgramAfterAKill(t *testing.T) {
 
 // A backup that is as new as the state database has the same writes in other pages.
 func TestNewBackupInItsPlace(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 40)
 	s, err := Open(t.Context(), path)
 	must(t, err)
@@ -452,7 +452,7 @@ func TestRoomOfTheLogAfterAReader(t *testing.T) {
 
 // A check finds a page that is not as it was written, and leaves an owner at work alone.
 func TestCheckOfPages(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	first, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = first.Pair(t.Context(), "source", "destination", "unmistakable")
@@ -497,7 +497,7 @@ func TestUnfinishedCheckpoint(t *testing.T) {
 
 // A check notices that a state database lacks what had been written to it.
 func TestCheckOfAnOlderStateDatabase(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
 	copyFile(t, path, path+".old")
 	written(t, path, 4)
@@ -514,7 +514,7 @@ func TestCheckOfAnOlderStateDatabase(t *testing.T) {
 }
 
 func TestTruncatedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 30)
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -555,7 +555,7 @@ func TestCheck(t *testing.T) {
 
 // A state database on a disk that is read-only can be read, if it is at rest.
 func TestReadingWhereNothingCanBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
 	db, err := connect(path, immutable, 1)
 	must(t, err)
@@ -566,7 +566,7 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 }
 
 func TestBackup(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	must(t, os.WriteFile(disk.BackupDraft(path), []byte("left by somebody who was killed"), 0o600))
 	written(t, path, 3)
 	s, err := Open(t.Context(), path)

@@ -40,7 +40,7 @@ func open(tb testing.TB, path string) *Store {
 
 func newStore(tb testing.TB) *Store {
 	tb.Helper()
-	return open(tb, filepath.Join(tb.TempDir(), "state database.db"))
+	return open(tb, filepath.Join(tb.TempDir(), "state.db"))
 }
 
 // A journey is a state database with a run that is taken through its life.

@@ -34,7 +34,7 @@ func BenchmarkLife(b *testing.B) {
 	var size, transactions int64
 	for b.Loop() {
 		b.StopTimer()
-		path := filepath.Join(b.TempDir(), "state database.db")
+		path := filepath.Join(b.TempDir(), "state.db")
 		b.StartTimer()
 		transactions += liveThrough(b, path)
 		b.StopTimer()
@@ -129,7 +129,7 @@ func lifeReceipt(i Item) *Receipt {
 // BenchmarkCollisions has a plan with one new object look for its place among those of
 // many receipts, which reads all of them. The baseline is what every plan reads of them.
 func BenchmarkCollisions(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "state database.db")
+	path := filepath.Join(b.TempDir(), "state.db")
 	liveThrough(b, path)
 	j, err := Open(b.Context(), path)
 	must(b, err)

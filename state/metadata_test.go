@@ -98,7 +98,7 @@ func BenchmarkDescriptions(b *testing.B) {
 				bytes = j.pages() - before
 			}
 			perSecond(b, batch*batches)
-			b.ReportMetric(float64(bytes)/(batch*batches), "state database-B/row")
+			b.ReportMetric(float64(bytes)/(batch*batches), "state-B/row")
 		})
 	}
 }

@@ -42,7 +42,7 @@ func TestPragmas(t *testing.T) {
 }
 
 func TestReopen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "dir", "state database.db")
+	path := filepath.Join(t.TempDir(), "new", "dir", "state.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	want, err := s.Pair(t.Context(), "a", "b", "c")
@@ -140,7 +140,7 @@ func TestUnbornStateDatabases(t *testing.T) {
 		"empty database": func(t *testing.T, path string) { execute(t, path, `PRAGMA journal_mode = WAL`, `VACUUM`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "state database.db")
+			path := filepath.Join(t.TempDir(), "state.db")
 			create(t, path)
 			if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("OpenReadOnly: got %v, want fs.ErrNotExist", err)
@@ -164,7 +164,7 @@ func TestReadOnlyOfNothing(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	first, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = Open(t.Context(), path)

@@ -20,7 +20,7 @@ import (
 // good.
 func TestLockRace(t *testing.T) {
 	const rivals, rounds = 8, 50
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	var owners, writes atomic.Int64
 	round := func(who, n int) error {
 		s, err := Open(background, path)
@@ -73,7 +73,7 @@ func written(t *testing.T, path string, writes int) {
 // TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
 // nothing is begun as long as the mark does not tell of it.
 func TestMarkThatCannotBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
 	good := s.mark.File
 	bad, err := os.Open(path + disk.LockSuffix) // for reading
@@ -160,7 +160,7 @@ func TestDistrust(t *testing.T) {
 		}, "another state database"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "state database.db")
+			path := filepath.Join(t.TempDir(), "state.db")
 			written(t, path, 3)
 			tc.change(t, path)
 			for range 2 { // refusing changes nothing
@@ -200,7 +200,7 @@ func copyAll(t *testing.T, path string) (putBack func()) {
 // much later than its content the time of the lock file is: the content may be the one
 // that was synced last.
 func TestLateTimeAfterAPowerCut(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
 	execute(t, path, `UPDATE owner SET epoch = 'dead'`)
 	touch(t, path)
@@ -227,7 +227,7 @@ func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)
 // A state database whose files somebody else changed may be a copy, put back in place, or just
 // have got another owner.
 func TestTouched(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
 	touch(t, path)
 	_, err := Open(t.Context(), path)
@@ -260,7 +260,7 @@ func TestTakeoverThatFails(t *testing.T) {
 		}, ownership.ErrInUse},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "state database.db")
+			path := filepath.Join(t.TempDir(), "state.db")
 			written(t, path, 3)
 			tc.spoil(t, path)
 			execute(t, path, `ALTER TABLE ours RENAME TO hidden`)
@@ -306,7 +306,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 // Signs of life may fail, on a disk that is full for a while, and their owner may be killed
 // in one: nobody else changed anything.
 func TestSignsOfLifeThatFail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
 	_, err := s.Pair(t.Context(), "source", "destination", "")
 	must(t, err)
@@ -348,7 +348,7 @@ func failFirstSign(t *testing.T, path string) {
 
 // Whether a process on another machine lives cannot be known.
 func TestOwnerOnAnotherMachine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 1)
 	execute(t, path, `UPDATE owner SET host = 'elsewhere'`)
 	written(t, path, 1) // it was closed there
@@ -395,7 +395,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "state database.db")
+			path := filepath.Join(t.TempDir(), "state.db")
 			leave(t, path)
 			written(t, path, 1)
 			written(t, path, 1)
@@ -404,7 +404,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 }
 
 func TestFormerAlive(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	if !s.FormerAlive().IsZero() {
@@ -429,7 +429,7 @@ func TestFormerAlive(t *testing.T) {
 
 // TestHolder tells a state database at work from one that was killed and one that was closed.
 func TestHolder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state database.db")
+	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	holder := func() Holder {

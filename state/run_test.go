@@ -212,7 +212,7 @@ func TestSupersedeWaitsForUnconfirmed(t *testing.T) {
 	_, err := j.Interrupted(t.Context(), j.run.Num)
 	must(t, err)
 	if err := j.Supersede(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
-		t.Errorf("with an item unconfirmed: got %v, want ErrConflict", err)
+		t.Errorf("with an unconfirmed item: got %v, want ErrConflict", err)
 	}
 	must(t, j.record(done("a")))
 	must(t, j.Supersede(t.Context(), j.run.Num))

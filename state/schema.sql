@@ -1,11 +1,11 @@
 -- The schema of the state database. Until the first release it is edited in place; then changes are
 -- numbered migrations. Times are UTC milliseconds, but those of objects are nanoseconds.
 
--- The journal itself, and the process that owns it. epoch is empty if no process does.
+-- The state database itself, and the process that owns it. epoch is empty if no process does.
 -- Every write names the epoch and adds one to seq.
 CREATE TABLE owner (
   id      INTEGER PRIMARY KEY CHECK (id = 1),
-  journal TEXT NOT NULL,
+  state_id TEXT NOT NULL,
   seq     INTEGER NOT NULL,
   epoch   TEXT NOT NULL,
   pid     INTEGER NOT NULL,
@@ -152,11 +152,11 @@ CREATE TABLE throughput (
 -- and in how many of these no rule used the field.
 CREATE TABLE fields (
   run      INTEGER NOT NULL REFERENCES runs (num),
-  previous_key   TEXT NOT NULL,
+  metadata_source   TEXT NOT NULL,
   field    TEXT NOT NULL,
   objects  INTEGER NOT NULL,
   unmapped INTEGER NOT NULL,
-  PRIMARY KEY (run, previous_key, field)
+  PRIMARY KEY (run, metadata_source, field)
 ) STRICT, WITHOUT ROWID;
 
 -- What a run was about to replace, describe, move or trash, as it was before: the receipt, and
@@ -521,7 +521,7 @@ CREATE TABLE enrichments (
   num           INTEGER PRIMARY KEY,
   destination   TEXT NOT NULL,
   asset         TEXT NOT NULL CHECK (asset <> ''),
-  kind          TEXT NOT NULL CHECK (kind IN ('update_metadata', 'review', 'translate')),
+  kind          TEXT NOT NULL CHECK (kind IN ('describe', 'review', 'translate')),
   language      TEXT NOT NULL,
   state         TEXT NOT NULL CHECK (state IN ('planned', 'asking', 'proposed', 'accepted', 'rejected', 'applying', 'applied', 'undone', 'failed', 'refused', 'conflict')),
   run           INTEGER NOT NULL REFERENCES enrichment_runs (num),

@@ -18,7 +18,7 @@ var onNetwork = opener{func(string) (string, error) { return "nfs", nil }}
 // there. It can be read.
 func TestNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "new", "state database.db")
+	path := filepath.Join(dir, "new", "state.db")
 	for _, takeover := range []bool{false, true} {
 		s, err := onNetwork.open(t.Context(), path, takeover)
 		if !errors.Is(err, ownership.ErrNetwork) || s != nil {
@@ -45,7 +45,7 @@ func TestNetworkFileSystem(t *testing.T) {
 // A file system that cannot be asked is not refused for that.
 func TestUnknownFileSystem(t *testing.T) {
 	unknown := opener{func(string) (string, error) { return "", errors.ErrUnsupported }}
-	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "state database.db"), false)
+	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "state.db"), false)
 	must(t, err)
 	must(t, s.Close())
 }
@@ -54,7 +54,7 @@ func TestUnknownFileSystem(t *testing.T) {
 // that lies beside it.
 func TestSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
-	real := filepath.Join(dir, "real", "state database.db")
+	real := filepath.Join(dir, "real", "state.db")
 	link := filepath.Join(dir, "link.db")
 	s, err := Open(t.Context(), real)
 	must(t, err)

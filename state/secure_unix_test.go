@@ -18,7 +18,7 @@ import (
 // stateIn makes a state database in a folder, with a backup beside it.
 func stateIn(t *testing.T, dir string) (path string) {
 	t.Helper()
-	path = filepath.Join(dir, "state database.db")
+	path = filepath.Join(dir, "state.db")
 	s, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = s.Backup(t.Context())
@@ -104,7 +104,7 @@ func TestSharedFolder(t *testing.T) {
 		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
-		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state database.db")) // what the hint says
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // what the hint says
 		must(t, err)
 		must(t, s.Close())
 	}
@@ -125,7 +125,7 @@ func TestAnotherAccount(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := stateIn(t, dir)
-	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-state database", disk.BackupPath(path)} {
+	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-journal", disk.BackupPath(path)} {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			must(t, os.WriteFile(file, nil, 0o600))
 			defer os.Remove(file)

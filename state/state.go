@@ -39,7 +39,7 @@
 //
 // What is known of objects that have arrived:
 //   - receipts.go, and with them bases.go and images.go, which keep them small
-//   - aliases.go, former_keys.go and addresses.go: who shares an asset, and what objects are known by
+//   - aliases.go, former_keys.go and urls.go: who shares an asset, and what objects are known by
 //   - metadata.go and sidecars.go: what described them; failures.go: those that fail run after run
 //   - verifications.go: what verify found
 //

@@ -137,7 +137,7 @@ func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryS
 	return due, retryScheduled, err
 }
 
-// Resend marks items unconfirmed, of which the destination knows nothing, as being
+// Resend marks unconfirmed items, of which the destination knows nothing, as being
 // sent once more.
 func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
 	return s.Write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
@@ -197,6 +197,6 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "list items unconfirmed", scanItems(),
+	return query(ctx, s.r, "list unconfirmed items", scanItems(),
 		`SELECT `+itemColumns+` FROM`+inFlightOf+` AND state = 'unconfirmed' ORDER BY key`, run)
 }

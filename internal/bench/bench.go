@@ -139,7 +139,7 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), statePath: filepath.Join(dir, "state database.db")}
+	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), statePath: filepath.Join(dir, "state.db")}
 	self, err := os.Executable()
 	if err := cmp.Or(err, w.serve(w.bucket, &w.s3), w.serve(w.service, &w.service.url)); err != nil {
 		return nil, err

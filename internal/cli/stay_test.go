@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 	files.write(t, source)
 	watch := func(args ...string) *process {
 		p := assetferry(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY=success="+h.url), append([]string{"sync", "src", "--watch", "--json",
-			"--state", "src/state database.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
+			"--state", "src/state.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
 		p.follow(t)
 		return p
 	}
@@ -107,7 +107,7 @@ func TestWatchInterrupted(t *testing.T) {
 	files.write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
 	p := assetferry(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)

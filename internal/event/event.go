@@ -47,9 +47,10 @@ func marshal(v any) ([]byte, error) {
 // A Plan is a "plan" event: what will happen to one object, and why.
 type Plan struct {
 	Key         string `json:"key"`
-	PreviousKey string `json:"origin,omitempty"` // the key that a moved object had before
+	PreviousKey string `json:"previous_key,omitempty"` // the key that a moved object had before
 	Action      string `json:"action"`
 	Reason      string `json:"reason"`
+	Message     string `json:"message"` // the reason, for people
 	Category    string `json:"category"`
 	Folder      string `json:"folder"`
 	Name        string `json:"name"`
@@ -77,24 +78,25 @@ type Mapping struct {
 // An Item is an "item" event: how one item came out.
 type Item struct {
 	Key         string `json:"key"`
-	PreviousKey string `json:"origin,omitempty"` // the key that a moved object had before
+	PreviousKey string `json:"previous_key,omitempty"` // the key that a moved object had before
 	Action      string `json:"action"`
 	State       string `json:"state"`
 	AssetID     string `json:"asset_id,omitempty"`
 	URL         string `json:"url,omitempty"`
 	Error       string `json:"error,omitempty"`
 
-	Described *Described `json:"described,omitempty"`
+	SourceMetadata *SourceMetadata `json:"source_metadata,omitempty"`
 
 	// Of explain only.
 	Run      string `json:"run,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"` // the reason for people
 	Attempts int    `json:"attempts,omitempty"`
 }
 
-// Described is what the source has with an object besides its content. What is not
+// SourceMetadata is what the source has with an object besides its content. What is not
 // there, or was not asked for, is left out.
-type Described struct {
+type SourceMetadata struct {
 	ContentType string            `json:"content_type,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Tags        map[string]string `json:"tags,omitempty"`
@@ -161,7 +163,7 @@ type Summary struct {
 	ApprovalKey      string        `json:"approval_key,omitempty"`
 	ApprovedAt       string        `json:"approved_at,omitempty"`
 	StartedBy        string        `json:"started_by,omitempty"` // the account that began the run
-	PlanEstimate     *PlanEstimate `json:"forecast,omitempty"`   // of plan only
+	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // of plan only
 
 	Outcomes Counts `json:"outcomes,omitempty"`  // what became of objects, in the words of reports; of status and runs only
 	Stopped  string `json:"stopped,omitempty"`   // why a guard kept it, or a part of it, from being carried out; likewise
@@ -174,61 +176,61 @@ type Summary struct {
 
 	*Rewritten // of rewrite only
 
-	BilledRequests int64    `json:"billed_calls,omitempty"` // of the AI content service; of enrich only, like the credits
+	BilledRequests int64    `json:"billed_requests,omitempty"` // of the AI content service; of enrich only, like the credits
 	Credits        *float64 `json:"credits,omitempty"`
 
-	Refused   int64   `json:"refused,omitempty"`           // answers of the service that asked to slow down
-	Throttled Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
+	Throttled        int64   `json:"throttled,omitempty"`         // answers of the service that asked to slow down
+	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
 
 	Supersedes string `json:"supersedes,omitempty"` // the run that this one took the place of, as objects had changed since that was done with them
 
-	NamesDiffer    int64   `json:"names_differ,omitempty"`    // assets that are called otherwise than their objects, of all at the destination
-	Fields         []Field `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
-	Positions      int64   `json:"positions,omitempty"`       // objects that say where on earth they were made
-	BrokenSidecars int64   `json:"broken_sidecars,omitempty"` // objects that have one
-	Table          *Table  `json:"metadata_table,omitempty"`
+	Renamed            int64   `json:"renamed,omitempty"`             // assets that are called otherwise than their objects, of all at the destination
+	UnmappedFields     []Field `json:"unmapped_fields,omitempty"`     // that were found and went nowhere, of the most objects first
+	GPSObjects         int64   `json:"gps_objects,omitempty"`         // objects that say where on earth they were made
+	UnreadableSidecars int64   `json:"unreadable_sidecars,omitempty"` // objects that have one
+	Table              *Table  `json:"metadata_table,omitempty"`
 }
 
 // A Conflict is a "conflict" event: a field of which origins say different things.
 type Conflict struct {
-	Key   string `json:"key"`
-	Field string `json:"field"`
-	Said  []Said `json:"said"` // the first one counts
+	Key    string       `json:"key"`
+	Field  string       `json:"field"`
+	Values []FieldValue `json:"values"` // the first one counts
 }
 
-// Said is what an origin says of a field.
-type Said struct {
-	From  string `json:"from"`
-	Value string `json:"value"`
+// FieldValue is what an origin says of a field.
+type FieldValue struct {
+	MetadataSource string `json:"metadata_source"`
+	Value          string `json:"value"`
 }
 
 // A Field is a field that went nowhere.
 type Field struct {
-	Field   string `json:"field"`
-	From    string `json:"from"`
-	Objects int64  `json:"objects"`
+	Field          string `json:"field"`
+	MetadataSource string `json:"metadata_source"`
+	Objects        int64  `json:"objects"`
 }
 
 // Table says what became of the rows of a metadata table.
 type Table struct {
-	Rows  int `json:"rows"`  // that describe something
-	Lost  int `json:"lost"`  // of these, for no object
-	Wrong int `json:"wrong"` // left out
+	Rows      int `json:"rows"`      // that describe something
+	Unmatched int `json:"unmatched"` // of these, for no object
+	Invalid   int `json:"invalid"`   // left out
 }
 
 // Checks are what verify counted.
 type Checks struct {
-	Checked     int64 `json:"checked"`   // receipts compared with the listing
-	ReadBack    int64 `json:"read_back"` // of these, compared by content
-	Differences int64 `json:"differences"`
-	Further     int64 `json:"further,omitempty"` // of these, those of assets that have further ones beside them
+	Checked           int64 `json:"checked"`             // receipts compared with the listing
+	VerifiedByContent int64 `json:"verified_by_content"` // of these, compared by content
+	Differences       int64 `json:"differences"`
+	ExtraAssets       int64 `json:"extra_assets,omitempty"` // of these, those of assets that have further ones beside them
 }
 
 // Addresses are what urls wrote.
 type Addresses struct {
-	Written  int64  `json:"addresses"`
+	Written  int64  `json:"urls"`
 	Verified int64  `json:"verified"` // of these
-	LeftOut  Counts `json:"left_out"` // by reason
+	Omitted  Counts `json:"omitted"`  // by reason
 }
 
 // Rewritten is what rewrite found and did.
@@ -242,7 +244,7 @@ type Rewritten struct {
 	Current   int64  `json:"current"`      // addresses that were new already
 	Unmatched int64  `json:"unmatched"`
 	Unused    int64  `json:"unused"`           // assets
-	Left      Counts `json:"left_as_is"`       // old addresses that stay, by reason
+	Kept      Counts `json:"kept"`             // old addresses that stay, by reason
 	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if none was kept
 }
 
@@ -321,19 +323,19 @@ type Address struct {
 
 // A Change is a "change" event: what rewrite replaces in a file.
 type Change struct {
-	File    string `json:"file"`
-	Line    int64  `json:"line"`
-	Old     string `json:"old"`               // as it is written in the file
-	New     string `json:"new"`               // likewise
-	Address string `json:"address,omitempty"` // Old, decoded, if it is no length
+	File string `json:"file"`
+	Line int64  `json:"line"`
+	Old  string `json:"old"`           // as it is written in the file
+	New  string `json:"new"`           // likewise
+	URL  string `json:"url,omitempty"` // Old, decoded, if it is no length
 }
 
 // An Unmatched is an "unmatched" event: an old address in files that matches nothing.
 type Unmatched struct {
-	Address string `json:"address"`
-	File    string `json:"file"` // where it is first
-	Line    int64  `json:"line"`
-	Times   int64  `json:"times"`
+	URL   string `json:"url"`
+	File  string `json:"file"` // where it is first
+	Line  int64  `json:"line"`
+	Times int64  `json:"times"`
 }
 
 // An Unused is an "unused" event: an asset that nothing in the files refers to.
@@ -365,8 +367,8 @@ type Folder struct {
 	Assets     int    `json:"assets"` // directly in it
 
 	// Of assets folder rename and delete only.
-	Was   string `json:"was,omitempty"`   // its name before
-	State string `json:"state,omitempty"` // done, planned or unchanged
+	PreviousName string `json:"previous_name,omitempty"` // its name before
+	State        string `json:"state,omitempty"`         // done, planned or unchanged
 }
 
 // A Quality is a "quality" event: the quality of the images of a format.
@@ -375,14 +377,14 @@ type Quality struct {
 	Quality int    `json:"quality"` // from 1 to 100
 
 	// Of --set only.
-	Was   int    `json:"was,omitempty"`
-	State string `json:"state,omitempty"` // done, planned or unchanged
+	PreviousQuality int    `json:"previous_quality,omitempty"`
+	State           string `json:"state,omitempty"` // done, planned or unchanged
 }
 
 // A PlanEstimate is a part of the summary of a plan: what carrying it out takes. Times are
 // nil where they are not known.
 type PlanEstimate struct {
-	Calls int64    `json:"calls"` // requests, without those that have to be tried again
-	Low   *Seconds `json:"seconds_low,omitempty"`
-	High  *Seconds `json:"seconds_high,omitempty"`
+	Requests int64    `json:"requests"` // requests, without those that have to be tried again
+	Low      *Seconds `json:"seconds_low,omitempty"`
+	High     *Seconds `json:"seconds_high,omitempty"`
 }

@@ -54,7 +54,7 @@ func (p *Page) addConflicts(o rules.Object) {
 func conflictLine(key string, c rules.Conflict) event.Conflict {
 	line := event.Conflict{Key: key, Field: c.Field}
 	for _, s := range c.Said {
-		line.Said = append(line.Said, event.Said{From: string(s.From), Value: s.Value})
+		line.Values = append(line.Values, event.FieldValue{MetadataSource: string(s.From), Value: s.Value})
 	}
 	return line
 }

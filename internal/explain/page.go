@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/mapping"
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -207,7 +208,7 @@ func (p *Page) addDescription(h History) {
 // addStage says what a run wanted with the object and how that came out.
 func (p *Page) addStage(h History, s state.Stage) {
 	i := s.Item
-	text := fmt.Sprintf("%s: %s", cmp.Or(string(i.Action), "not decided yet"), i.Reason)
+	text := fmt.Sprintf("%s: %s", cmp.Or(string(i.Action), "not decided yet"), migrate.Reason(i.Reason).Text())
 	p.line("Run", fmt.Sprintf("%s (%s, %s)", s.Run.ID, s.Run.Command, s.Run.StartedAt.Local().Format(time.DateTime)))
 	p.line("", text)
 	p.line("", strings.ReplaceAll(string(i.State), "_", " ")+afterAttempts(i.Attempts)+colon(i.Error))
@@ -219,7 +220,7 @@ func (p *Page) addStage(h History, s state.Stage) {
 		p.line("", fmt.Sprintf("attempt %d, %s, %s: %s", t.Number, t.At.Local().Format(time.DateTime), t.Class, t.Error))
 	}
 	line := event.Item{Key: string(h.key), Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
-		Run: s.Run.ID, Reason: i.Reason, Attempts: i.Attempts}
+		Run: s.Run.ID, Reason: i.Reason, Message: migrate.Reason(i.Reason).Text(), Attempts: i.Attempts}
 	if h.receipt != nil && h.receipt.Asset == i.Asset {
 		line.URL = h.receipt.URL
 	}

@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Unmapped returns the names of the fields that are not copied to the asset, in order. It omits
-// fields that a rule drops on purpose, and dropped GPS coordinates.
+// Unmapped returns the names of the fields that are not copied to the asset, sorted. It omits fields
+// that a rule drops on purpose, dropped GPS coordinates, and technical EXIF data.
 func (m *Mapping) Unmapped(o Object) ([]string, error) {
 	m = m.usable()
 	o = m.read(o)
@@ -28,7 +28,7 @@ func (d *description) unmapped(p *placed) []string {
 	missed := map[string]bool{}
 	for _, fields := range d.object.Found {
 		for name := range fields {
-			if !d.wentSomewhere(name) && !p.wentSomewhere(name) {
+			if !metadata.IsTechnical(name) && !d.wentSomewhere(name) && !p.wentSomewhere(name) {
 				missed[name] = true
 			}
 		}

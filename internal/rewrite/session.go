@@ -233,7 +233,7 @@ func (t *textSink) count(spot Spot) {
 	case Current:
 		t.Counts.Current++
 	case Left:
-		t.Counts.Left[spot.Why]++
+		t.Counts.Kept[spot.Why]++
 	case Unknown:
 		t.Counts.Unmatched++
 		u := t.unmatched[spot.Address]

@@ -113,7 +113,7 @@ func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 // mayNotFinish reports whether what was begun with an asset lacks the rights to be finished.
 func mayNotFinish(err error) bool { return hasBegun(err) && assets.IsAuth(err) }
 
-// planAgain gives back items unconfirmed.
+// planAgain gives back unconfirmed items.
 func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil

@@ -34,7 +34,7 @@ const (
 	listedPerRequest = 50
 )
 
-// A finding is what looking at the destination says about an item unconfirmed.
+// A finding is what looking at the destination says about an unconfirmed item.
 type finding struct {
 	pending
 	final   bool           // what is not there by now does not come any more
@@ -49,7 +49,7 @@ type finding struct {
 	unproven   bool           // the receipt is of the only asset that can be meant; see takeUnproven
 }
 
-// confirmAll finds out about items unconfirmed by looking: at the asset of one that replaces,
+// confirmAll finds out about unconfirmed items by looking: at the asset of one that replaces,
 // and else into its container. That is listed once, newest first, back to shortly before
 // the oldest intent, and all of it before anything is sent again; see lookThroughAll. If there
 // is nothing else to do, that is not put off.
@@ -260,7 +260,7 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
 }
 
-// match finds the asset that an item unconfirmed became. Of several equal ones the first is
+// match finds the asset that an unconfirmed item became. Of several equal ones the first is
 // taken and the others are told.
 func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item

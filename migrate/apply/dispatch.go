@@ -36,7 +36,7 @@ type dispatcher struct {
 	settling      bool
 	reported      int // doubts that people were told of when nothing moved
 	reportedAt    time.Time
-	unknown       int                 // items unconfirmed that could not be found out about
+	unknown       int                 // unconfirmed items that could not be found out about
 	fresh         int                 // doubts that arose in this process and are not settled
 	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
 

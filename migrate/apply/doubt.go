@@ -31,7 +31,7 @@ type pending struct {
 // maxLooks is how often a process tries to look when looking fails.
 const maxLooks = 3
 
-// doubt puts an item unconfirmed that may become visible until a time. That counts
+// doubt puts an unconfirmed item that may become visible until a time. That counts
 // from when the doubt arose: an upload may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
@@ -63,9 +63,9 @@ func (n namesakes) add(i state.Item, count int) {
 // has reports whether there is one that goes where an item does, under the same name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
-// look starts to settle items unconfirmed, aside from the uploads. What has come of those
+// look starts to settle unconfirmed items, aside from the uploads. What has come of those
 // is written before: an asset that is not in the state database is nobody's, and might be taken
-// for that of an item unconfirmed which has the same name and content. So no worker has an item
+// for that of an unconfirmed item which has the same name and content. So no worker has an item
 // of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
@@ -104,7 +104,7 @@ func (d *dispatcher) isAtRest() bool {
 	return d.exhausted
 }
 
-// reportUnconfirmed tells what the run waits for when only items unconfirmed are left, or
+// reportUnconfirmed tells what the run waits for when only unconfirmed items are left, or
 // so many of them that nothing more is sent.
 func (d *dispatcher) reportUnconfirmed() {
 	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
@@ -132,7 +132,7 @@ func (d *dispatcher) reportUnconfirmed() {
 // reportEvery is how often that is told.
 const reportEvery = 10 * time.Second
 
-// learn takes note of what was found out about items unconfirmed. What did not
+// learn takes note of what was found out about unconfirmed items. What did not
 // arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	faultpoint.Hit(faultpoint.Looked)
@@ -209,7 +209,7 @@ func (d *dispatcher) lost(f finding) error {
 	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
 }
 
-// unclear leaves an item unconfirmed for another process: whoever could tell what became
+// unclear leaves an unconfirmed item for another process: whoever could tell what became
 // of it cannot be asked.
 func (d *dispatcher) unclear(f finding) error {
 	o := f.outcome()
@@ -221,7 +221,7 @@ func (d *dispatcher) unclear(f finding) error {
 	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
 }
 
-// found takes note that an item unconfirmed did arrive, and has what else belongs to
+// found takes note that an unconfirmed item did arrive, and has what else belongs to
 // it done.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()

@@ -43,7 +43,7 @@ func keptSize(d *state.Description) int {
 	return n
 }
 
-// keepFound is keep for an item unconfirmed that was found at the destination: whoever
+// keepFound is keep for an unconfirmed item that was found at the destination: whoever
 // sent it cannot tell any more. A source that may answer later leaves it unconfirmed.
 func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {

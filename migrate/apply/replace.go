@@ -193,7 +193,7 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 	return remark + "is in the trash"
 }
 
-// confirmEachReplaced finds out about the items unconfirmed that replace content, and gives
+// confirmEachReplaced finds out about the unconfirmed items that replace content, and gives
 // the others. Whatever may have been sent as a new asset is among those.
 func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending, now time.Time) (reported []finding, others []pending) {
 	findings := make([]finding, len(unconfirmed))
@@ -216,7 +216,7 @@ func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending
 	return reported, others
 }
 
-// confirmReplaced finds out whether an item unconfirmed has replaced the content of its asset.
+// confirmReplaced finds out whether an unconfirmed item has replaced the content of its asset.
 // To send it again does no worse than to make one more revision, so that is done wherever
 // it cannot be told for good.
 func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
@@ -241,7 +241,7 @@ func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 	a.inheritFound(ctx, f)
 }
 
-// confirmExchanged sets the receipt of an item unconfirmed whose asset has its content, and renames
+// confirmExchanged sets the receipt of an unconfirmed item whose asset has its content, and renames
 // the asset if it does not have the item's name yet.
 func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets.Asset, checksum []byte) error {
 	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
@@ -255,7 +255,7 @@ func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets
 	return err
 }
 
-// inheritFound is inherit for an item unconfirmed that was found to have arrived.
+// inheritFound is inherit for an unconfirmed item that was found to have arrived.
 func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return

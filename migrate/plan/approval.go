@@ -83,7 +83,7 @@ func (a *approvals) failure() error {
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Checksum = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)
-	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval, strings.Join(drift, "; "))
+	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval.Text(), strings.Join(drift, "; "))
 }
 
 // keepName gives an object the name it has in the approved plan, where another object
@@ -173,9 +173,9 @@ func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:
 		return nil
 	case approved.Action != now.Action:
-		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, now.Reason)}
+		return []string{fmt.Sprintf("was %s, is %s (%s)", approved.Action, now.Action, migrate.Reason(now.Reason).Text())}
 	case approved.Reason != now.Reason:
-		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, approved.Reason, now.Action, now.Reason)}
+		return []string{fmt.Sprintf("was %s (%s), is %s (%s)", approved.Action, migrate.Reason(approved.Reason).Text(), now.Action, migrate.Reason(now.Reason).Text())}
 	}
 	for _, field := range []struct{ what, was, is string }{
 		{"category", approved.Category, a.asWanted(now.Category, approved.Category)},

@@ -27,7 +27,7 @@ func (n *neededContents) do(ctx context.Context) error {
 			return false, err
 		}
 		migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetNeeded)
-		i.Error = i.Reason + ": " + by
+		i.Error = migrate.Reason(i.Reason).Text() + ": " + by
 		return true, nil
 	})
 }
@@ -48,7 +48,7 @@ func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, err
 		}
 		switch i.State {
 		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemRetriesExhausted, state.ItemChanged:
-			return string(a.Key+", ") + i.Reason, nil
+			return string(a.Key+", ") + migrate.Reason(i.Reason).Text(), nil
 		}
 	}
 	return "", nil

@@ -22,7 +22,7 @@ func TestKindsOfTrouble(t *testing.T) {
 		{errors.New("else"), nil},
 		{fs.ErrNotExist, nil},
 	} {
-		err := OpenError("state database.db", tc.err)
+		err := OpenError("state.db", tc.err)
 		for _, kind := range []error{ErrFull, ErrUnwritable, ErrDamaged, ErrDisk} {
 			if got := errors.Is(err, kind); got != (kind == tc.want) {
 				t.Errorf("%v: is %v: %v", tc.err, kind, got)

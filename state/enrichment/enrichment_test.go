@@ -36,7 +36,7 @@ func collect[T any](tb testing.TB, rows iter.Seq2[T, error]) (all []T) {
 
 func newStore(tb testing.TB) *Store {
 	tb.Helper()
-	s, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state database.db"))
+	s, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"))
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, s.Close()) })
 	return In(s)

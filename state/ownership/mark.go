@@ -60,8 +60,8 @@ func (t Trace) Line() string {
 }
 
 const (
-	markForm   = "assetferry state database %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
-	markLength = len("assetferry state database ") + 26 + 4*(1+19) + len(" 01234567\n")
+	markForm   = "assetferry state %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
+	markLength = len("assetferry state ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 
 // NewMark is the mark in the lock file of the state database at path.

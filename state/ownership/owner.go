@@ -42,7 +42,7 @@ type Held struct {
 // Read gives what a state database says; sql.ErrNoRows if nobody has had it.
 func Read(ctx context.Context, db *sql.DB) (h Held, err error) {
 	var since int64
-	err = db.QueryRowContext(ctx, `SELECT state database, seq, epoch <> '', pid, host, since FROM owner`).
+	err = db.QueryRowContext(ctx, `SELECT state_id, seq, epoch <> '', pid, host, since FROM owner`).
 		Scan(&h.StateID, &h.Seq, &h.Open, &h.PID, &h.Host, &since)
 	h.Since = time.UnixMilli(since).UTC()
 	return h, err
@@ -84,7 +84,7 @@ func (h Held) Wrong(left Trace, m *Mark) string {
 
 // Enter writes that this process is the owner from now on, by an epoch that names it in every write.
 func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, state database, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, state_id, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
 		stateID, epoch, os.Getpid(), host, now.UnixMilli())
 	return err

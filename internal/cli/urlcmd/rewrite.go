@@ -37,24 +37,22 @@ func NewRewriteCommand(f *command.Factory) *cobra.Command {
 	var job rewriteJob
 	c := &cobra.Command{
 		Use:   "rewrite PATH...",
-		Short: "Replace old URLs with new ones in content files",
-		Long: `Rewrite shows the old URLs in files and folders, and the new URL of each, line by
-line. With --write it replaces them. A file changes as a whole or not at all.
-The originals go to a backup directory: in the state folder, or in --backup-dir.
---restore restores them.
+		Short: "Replace old URLs with new ones in files",
+		Long: `Rewrite finds old URLs in files and folders, and shows each replacement. --write
+replaces the URLs. A file is replaced completely or not at all. The originals go
+to a backup directory in the state folder or in --backup-dir, never beside the
+files, where a web server would deliver them. --restore puts them back.
 
-New URLs come from the state database; --old-prefix and the configuration
-describe the old ones. With --map, both come from a file that assetferry urls
-wrote.
+New URLs come from the state database: --old-prefix and the configuration
+describe the old ones. Or they come from a file of assetferry urls, with --map.
 
-With - as PATH, stdin is rewritten to stdout:
+PATH - rewrites stdin to stdout:
 
   mysqldump old | assetferry rewrite --old-prefix http://a.org/f/ - | mysql new
 
-The result lists old URLs without an asset, and the number of assets that these
-files do not mention; --unused lists them.
-
-Syntax, queries and fragments: assetferry help rewrite.
+At the end, rewrite lists old URLs without a match, and counts assets that no
+file refers to; --unused lists those. For file types, queries and fragments, see
+assetferry help rewrite.
 `,
 		Example: `  assetferry rewrite --old-prefix https://old.example.com/files/ content
   assetferry rewrite --old-prefix https://old.example.com/files/ content --write
@@ -80,17 +78,17 @@ Syntax, queries and fragments: assetferry help rewrite.
 		}),
 	}
 	flags := c.Flags()
-	flags.BoolVar(&job.write, "write", false, "replace the files, and keep each original in a backup directory")
-	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals in a new folder below this `directory` (default under $XDG_STATE_HOME)")
-	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "allow a backup directory inside a PATH")
-	flags.StringVar(&job.restore, "restore", "", "restore the originals from this `directory`, printed by rewrite --write")
-	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "beginning of old URLs: a `URL` or a path (repeatable)")
-	flags.StringVar(&job.mapFile, "map", "", "read old and new URLs from this `file`: .tsv, .csv or .jsonl from assetferry urls")
-	flags.BoolVar(&job.all, "all", false, "read all files of a folder, not only text files by extension")
-	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changed lines per file; 0 shows all")
-	flags.BoolVar(&job.unused, "unused", false, "list the assets that these files do not mention")
-	flags.String("run", "", "only objects uploaded or matched by the run with this `ID`")
-	flags.String("source", "", "only objects of the source with this `name`, as status shows it")
+	flags.BoolVar(&job.write, "write", false, "replace the URLs, and back up each original")
+	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `directory` (default: under $XDG_STATE_HOME)")
+	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup directory inside a PATH")
+	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `directory`")
+	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
+	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
+	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text file types")
+	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
+	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
+	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "only objects from the source with this `name`")
 	return c
 }
 
@@ -128,7 +126,7 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 
 // rewriteFiles rewrites files, or stdin.
 func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
-	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
+	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	redirects, err := openRewriteRedirects(ctx, f, cmd, job)
 	if err != nil {
 		return err
@@ -157,7 +155,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	if err := w.printResult(args, redirects); err != nil {
 		return err
 	}
-	if w.session.Counts.Failed > 0 || w.session.Counts.Left[rewrite.WrongLength]+w.session.Counts.Left[rewrite.TooLong] > 0 {
+	if w.session.Counts.Failed > 0 || w.session.Counts.Kept[rewrite.WrongLength]+w.session.Counts.Kept[rewrite.TooLong] > 0 {
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
@@ -248,7 +246,7 @@ func (w *rewriting) Spot(name string, s rewrite.Spot) {
 		}
 	}
 	if s.New != nil {
-		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), Address: s.Address})
+		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), URL: s.Address})
 	}
 }
 
@@ -301,11 +299,11 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 		say("Already new: %s.", ui.Counted(c.Current, "URL"))
 	}
 	for _, l := range redirect.LeftOutReasons() {
-		if n := c.Left[l.Reason]; n > 0 {
+		if n := c.Kept[l.Reason]; n > 0 {
 			say("Unchanged: %s %s.", ui.Counted(n, "URL"), l.Text)
 		}
 	}
-	if n := c.Left[rewrite.WrongLength] + c.Left[rewrite.TooLong]; n > 0 {
+	if n := c.Kept[rewrite.WrongLength] + c.Kept[rewrite.TooLong]; n > 0 {
 		say("Unchanged: %s in serialized strings with a wrong length, or of more than 16 MB.", ui.Counted(n, "URL"))
 	}
 	w.printSkipped(say)
@@ -362,7 +360,7 @@ func (w *rewriting) printUnmatched(say func(string, ...any)) {
 	}
 	say("Unmatched: %s%s without an asset, found %s.", ui.Counted(int64(len(all)), "old URL"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
-		w.Out.Event("unmatched", event.Unmatched{Address: u.URL, File: u.File, Line: u.Line, Times: u.Times})
+		w.Out.Event("unmatched", event.Unmatched{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
 		if n < listedBriefly || w.Out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}

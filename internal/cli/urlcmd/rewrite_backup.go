@@ -55,7 +55,7 @@ func (w *rewriting) printBackup() {
 // restore lists the files that differ from their originals in a backup. With --write it
 // restores the originals, and keeps the replaced files in another backup.
 func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
-	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
+	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	var folders []string
 	if job.backupDir != "" && job.write {
 		folders = rewrite.RestoredFolders(job.restore)

@@ -40,34 +40,31 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	var job urlsJob
 	c := &cobra.Command{
 		Use:   "urls",
-		Short: "Write a redirect map of old and new URLs",
-		Long: `Urls writes the old and the new URL of every object in the state database, for
-a source and a destination. The old URL is --old-prefix and the encoded key of
-the object: harbour 1.jpg becomes harbour%201.jpg. Templates in the
-configuration add URLs of image sizes; former keys keep their URLs: assetferry
-help redirects.
+		Short: "Write the redirect map from old to new URLs",
+		Long: `Urls writes the old and the new URL of every object that arrived from a source.
+The old URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
+harbour%201.jpg. Templates in the configuration add URLs for image sizes and for
+former keys: see assetferry help redirects.
 
-  tsv     old URL, tab, new URL; no header
-  csv     also key, asset, size, image widths, verified, and the kind of old
-          URL. A cell that begins with = + - @, a tab or a line break gets an
-          apostrophe, so that spreadsheets do not read it as a formula. rewrite
-          --map removes it
-  json    the same as csv, one object per line, with the URL of each image size
-  nginx   a map to include; its first comment shows the redirect directives
-  apache  a text map for RewriteMap, with the directives
+  tsv     old URL, tab, new URL, without a header
+  csv     also key, asset, size, image widths, verification, kind of old URL.
+          A cell that begins with = + - @, a tab or a line break gets an
+          apostrophe in front, so that no spreadsheet runs it as a formula;
+          rewrite --map removes it
+  json    the same, an object per line, with the URL of each image size
+  nginx   a map to include; its first comment shows the lines that redirect
+  apache  a text map for RewriteMap, with the lines that redirect
   sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
 
-Verified assets get 301, which browsers keep permanently; the others get 302.
-After assetferry verify, write the map again. The maps of nginx and Apache
-compare decoded paths and ignore the host.
+Maps redirect with 301 (permanent) for assets verified since their upload, else
+with 302. Run assetferry verify, then write the map again. Maps compare decoded
+paths and ignore the host of the old prefix.
 
-Assets in private categories are omitted, and so are those in categories of
-unknown privacy, which assetferry verify checks. Only the state database is
-read.
+Assets in private categories are omitted, and so are assets whose privacy is
+unknown until assetferry verify. Urls reads only the state database.
 
---check writes no map. It requests 200 random new URLs without credentials.
-A URL that does not lead to an asset of the right size is a difference. So is a
-private asset that everyone can read.
+--check writes no map. It requests 200 random new URLs without credentials, as
+readers do. A wrong size, or a private asset that is public, is a difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
@@ -84,15 +81,15 @@ private asset that everyone can read.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&job.format, "format", "tsv", "`format` of the map: "+strings.Join(redirect.Formats(), ", "))
-	flags.StringVar(&job.prefix, "old-prefix", "", "beginning of old URLs: a `URL` or a path (default /, or the templates of the configuration)")
-	flags.StringVar(&job.output, "output", "", "write the map to this `file`, replaced as a whole; - is stdout")
-	flags.String("run", "", "only objects uploaded or matched by the run with this `ID`")
-	flags.String("source", "", "only objects of the source with this `name`, as status shows it")
+	flags.StringVar(&job.format, "format", "tsv", "`"+strings.Join(redirect.Formats(), "|")+"`: format of the map")
+	flags.StringVar(&job.prefix, "old-prefix", "", "`URL` or path that old URLs begin with (default: the configured templates, or /)")
+	flags.StringVar(&job.output, "output", "", "write the map to this `file`; - is stdout")
+	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "only objects from the source with this `name`")
 	flags.BoolVar(&job.check, "check", false, "check that new URLs lead to their assets")
-	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: request this `number` of URLs")
-	flags.BoolVar(&job.all, "all", false, "with --check: request every URL")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: `number` of parallel requests (default %d)", migrate.DefaultConcurrency))
+	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: `number` of URLs to check")
+	flags.BoolVar(&job.all, "all", false, "with --check: check every URL")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	// It fails only for an unknown flag or a second registration.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(redirect.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -160,7 +157,7 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, LeftOut: t.LeftOut}
+	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
 	printMapResult(f, t, job)
 	printTaken(f, t)
 	printUnlisted(f, rules)

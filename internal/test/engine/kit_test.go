@@ -56,8 +56,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// leftOut reports whether a case of many is left out, by chance. The long forms leave out none.
-func leftOut(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
+// skipped reports whether a case of many is left out, by chance. The long forms leave out none.
+func skipped(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
 
 // short is what tests wait for an effect to become visible. In the sandbox it is
 // visible at once, and no attempt begins before all is done that was sent by one before it.
@@ -137,7 +137,7 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	}
 	w.images = w.category("Images", "jpg", "png")
 	w.texts = w.category("Texts", "txt", "bin")
-	w.openState(filepath.Join(tb.TempDir(), "state database.db"))
+	w.openState(filepath.Join(tb.TempDir(), "state.db"))
 	return w
 }
 
@@ -193,7 +193,7 @@ func (w *world) openState(path string) {
 // loseState begins with an empty state database.
 func (w *world) loseState() {
 	w.Helper()
-	w.openState(filepath.Join(w.TempDir(), "state database.db"))
+	w.openState(filepath.Join(w.TempDir(), "state.db"))
 }
 
 // alter changes the state database behind its back.

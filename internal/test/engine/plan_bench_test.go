@@ -64,7 +64,7 @@ type benchPlan struct {
 }
 
 func newBenchPlan(b *testing.B, source sources.Source) *benchPlan {
-	store, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "state database.db"))
+	store, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"))
 	must(b, err)
 	b.Cleanup(func() { must(b, store.Close()) })
 	pair, err := store.Pair(b.Context(), "numbered", "empty", "")

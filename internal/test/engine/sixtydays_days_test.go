@@ -84,7 +84,7 @@ func (l *life) keys() []string {
 	return keys
 }
 
-func (l *life) store(key, content string, o sources.Object) {
+func (l *life) putObject(key, content string, o sources.Object) {
 	o.Key, o.VersionTag = sources.Key(key), ""
 	l.contents[checksum(content)] = content
 	l.model.objects[key] = object{l.source.PutObject(o, []byte(content)), content}
@@ -99,7 +99,7 @@ func (l *life) remove(key string) {
 func (l *life) rename(from, to string) {
 	o := l.model.objects[from]
 	l.remove(from)
-	l.store(to, o.content, sources.Object{Time: o.Time})
+	l.putObject(to, o.content, sources.Object{Time: o.Time})
 	if w, said := l.model.words[from]; said && l.chance(70) {
 		l.model.words[to] = w
 		delete(l.model.words, from)
@@ -122,7 +122,7 @@ func (l *life) atSource() {
 		if len(keys) > 0 && l.chance(25) {
 			content = l.model.objects[pick(l, keys)].content
 		}
-		l.store(key, content, sources.Object{})
+		l.putObject(key, content, sources.Object{})
 		l.describe(key)
 		l.notes("  source: add %s %.12q", key, content)
 		return
@@ -131,15 +131,15 @@ func (l *life) atSource() {
 	o := l.model.objects[key]
 	switch l.IntN(13) {
 	case 0:
-		l.store(key, l.content(key), sources.Object{})
+		l.putObject(key, l.content(key), sources.Object{})
 		l.notes("  source: change %s", key)
 	case 1:
 		same := []byte(o.content)
 		same[len(same)-1] ^= 3
-		l.store(key, string(same), sources.Object{})
+		l.putObject(key, string(same), sources.Object{})
 		l.notes("  source: change %s, size kept", key)
 	case 2:
-		l.store(key, o.content, sources.Object{})
+		l.putObject(key, o.content, sources.Object{})
 		l.notes("  source: touch %s", key)
 	case 3, 4:
 		l.rename(key, l.newKey())
@@ -147,8 +147,8 @@ func (l *life) atSource() {
 		l.renameFolder()
 	case 6:
 		other := pick(l, keys)
-		l.store(key, l.model.objects[other].content, sources.Object{})
-		l.store(other, o.content, sources.Object{})
+		l.putObject(key, l.model.objects[other].content, sources.Object{})
+		l.putObject(other, o.content, sources.Object{})
 		l.notes("  source: swap %s and %s", key, other)
 	case 7, 8:
 		l.remove(key)
@@ -184,7 +184,7 @@ func (l *life) bringBack() {
 		if l.chance(30) {
 			content = l.content(key)
 		}
-		l.store(key, content, sources.Object{})
+		l.putObject(key, content, sources.Object{})
 		l.notes("  source: bring back %s", key)
 		return
 	}
@@ -232,13 +232,13 @@ func (l *life) heal() {
 		case o.Obstacle == "" || l.chance(40):
 			continue
 		case o.Obstacle == sources.Unreadable:
-			l.store(key, o.content, sources.Object{})
+			l.putObject(key, o.content, sources.Object{})
 		default: // what is behind it comes back, as far as it ever arrived
 			l.remove(key)
 			for _, k := range slices.Sorted(maps.Keys(l.model.known)) {
 				if _, there := l.model.objects[k]; strings.HasPrefix(k, key) && !there {
 					known := l.model.known[k]
-					l.store(k, known.content, sources.Object{Time: known.version.Time})
+					l.putObject(k, known.content, sources.Object{Time: known.version.Time})
 				}
 			}
 		}

@@ -167,7 +167,7 @@ func TestTooMuchToKeep(t *testing.T) {
 	}
 }
 
-// Whoever finds out that an item unconfirmed has arrived asks the source once more.
+// Whoever finds out that an unconfirmed item has arrived asks the source once more.
 func TestKeptWithWhatWasUnconfirmed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say  func(sources.Key) (sources.Description, error)
@@ -192,7 +192,7 @@ func TestKeptWithWhatWasUnconfirmed(t *testing.T) {
 	}
 }
 
-// A source that cannot say it now leaves the item unconfirmed, for a while.
+// A source that cannot say it now leaves the unconfirmed item, for a while.
 func TestKeptWithWhatWasUnconfirmedLater(t *testing.T) {
 	w := newWorld(t)
 	w.put("b.jpg", "b")

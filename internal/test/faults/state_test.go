@@ -14,7 +14,7 @@ import (
 // newState makes a state database with a run of three objects.
 func newState(t *testing.T) (*state.Store, state.Run) {
 	t.Helper()
-	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state database.db"))
+	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

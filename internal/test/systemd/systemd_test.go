@@ -124,7 +124,7 @@ func (b *bench) read() reading {
 	name := filepath.Base(b.units()[0])
 	c := exec.Command(manager, "--system", "--test", "--unit="+name)
 	c.Env = []string{"HOME=/", "XDG_RUNTIME_DIR=" + filepath.Join(b.dir, "run"), "SYSTEMD_UNIT_PATH=" + filepath.Join(b.dir, "units") + ":"}
-	b.asNobody(c)
+	b.asUnprivileged(c)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -143,15 +143,15 @@ func (b *bench) read() reading {
 	return r
 }
 
-// asNobody has a command run as an account that is not root, which the manager asks for.
-func (b *bench) asNobody(c *exec.Cmd) {
+// asUnprivileged has a command run as an account that is not root, which the manager asks for.
+func (b *bench) asUnprivileged(c *exec.Cmd) {
 	b.Helper()
 	if os.Getuid() != 0 {
 		return
 	}
-	const nobody = 65534
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	b.must(os.Chown(filepath.Join(b.dir, "run"), nobody, nobody))
+	const unprivileged = 65534
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
+	b.must(os.Chown(filepath.Join(b.dir, "run"), unprivileged, unprivileged))
 	for dir := b.dir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 		b.must(os.Chmod(dir, 0o755))
 	}
@@ -211,10 +211,10 @@ func TestNames(t *testing.T) {
 	b.must(os.Symlink(b.program, link)) // for systemd takes no quotes in a program
 	b.program = link
 	b.env = append(b.env, "ASSETFERRY_URL=https://api.ckbox.io", "ASSETFERRY_ENVIRONMENT_ID=e1", "ASSETFERRY_ACCESS_KEY=geheim", `ASSETFERRY_USER_ID=100% "me" $HOME \`)
-	notes := b.schedule("photos", "--state", "the state database.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
+	notes := b.schedule("photos", "--state", "the state.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
 	b.verify(false)
 	r := b.read()
-	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the state database.db", "--service=a;b", `--exclude=100% "$HOME" ü/\o`, "--allow-http"}
+	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the state.db", "--service=a;b", `--exclude=100% "$HOME" ü/\o`, "--allow-http"}
 	if got := b.command(r); !slices.Equal(got, want) {
 		t.Errorf("it would start %q,\nwant %q", got, want)
 	}
@@ -261,8 +261,8 @@ func TestBucketToSandbox(t *testing.T) {
 		t.Errorf("it would start %q, want %q", got, want)
 	}
 	b.expect(r, "Environment", "AWS_PROFILE=library")
-	if told := fmt.Sprint(r); strings.Contains(told, "geheim") {
-		t.Errorf("a secret is told:\n%s", told)
+	if reported := fmt.Sprint(r); strings.Contains(reported, "geheim") {
+		t.Errorf("a secret is told:\n%s", reported)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestBucketToSandbox(t *testing.T) {
 func TestStarted(t *testing.T) {
 	b := newBench(t, "my library")
 	b.must(os.WriteFile(filepath.Join(b.dir, "photos", "harbour.txt"), []byte("harbour"), 0o600))
-	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unsupported: create, state: nights/state database.db}\n"), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unsupported: create, state: nights/state.db}\n"), 0o600))
 	if notes := b.schedule("--job", "nightly"); !strings.Contains(notes, "mkdir -p -m 700 '"+b.dir+"/nights'") {
 		t.Errorf("it tells:\n%s", notes)
 	}

@@ -117,7 +117,7 @@ func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 		}
 		c.members = append(c.members, s)
 		if s.Owns && c.checksum == "" {
-			c.checksum = string(s.Checksum)
+			c.checksum = string(s.Item.Checksum)
 		}
 	}
 	return classes
