@@ -34,9 +34,10 @@ func addCompletions(f *command.Factory, root *cobra.Command) {
 	each = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if offer := offer(f, flag); offer != nil {
-				// It fails only for a switch that is not there or has been done already.
+				// It fails only for a flag that does not exist or was registered before.
 				_ = c.RegisterFlagCompletionFunc(flag.Name, offer)
 			}
+			_, flag.Usage = cmdline.Describe(flag) // shells show it as it is, with its back quotes
 		})
 		for _, sub := range c.Commands() {
 			each(sub)

@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
@@ -33,7 +33,7 @@ func initCommand(f *command.Factory) *cobra.Command {
 	o := initOptions{access: map[string]*string{}}
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Write assetferry.yaml with a job, after a few questions",
+		Short: "Create a configuration file with a job, after a few questions",
 		Long: `Init writes a configuration file with every setting, its meaning and its
 default, and with a job: a source, and what happens to its files. The commands
 migrate, sync, plan, doctor, verify, report and schedule then need no arguments.
@@ -57,7 +57,7 @@ given.
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.output, "output", config.DefaultFile, "write this `file`")
+	flags.StringVar(&o.output, "output", config.DefaultFile, "write to this `file`")
 	flags.BoolVar(&o.force, "force", false, "replace the file if it exists")
 	flags.BoolVar(&o.yes, "yes", false, "ask nothing")
 	for _, s := range []struct{ key, help string }{
@@ -68,13 +68,13 @@ given.
 	} {
 		o.access[s.key] = flags.String(flagname.Of(s.key), "", s.help)
 	}
-	flags.StringVar(&o.source, "source", "", "the `source` of the job: a folder, a bucket or a table")
+	flags.StringVar(&o.source, "source", "", "`source` of the job: a folder, a bucket or a table")
 	flags.BoolVar(&o.private, "private", false, "upload only into private categories")
-	cmdline.Setting(flags, "on-existing", "`policy` if another asset has the name")
-	cmdline.Setting(flags, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	cmdline.Setting(flags, "delete", "`policy` for assets whose files are deleted at the source")
-	cmdline.Setting(flags, "grace_period", "grace `period` before an asset is moved to the trash")
-	cmdline.Setting(flags, "unsupported", "`policy` for file types that no category accepts")
+	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and other content")
+	cmdline.Setting(flags, "on-collision", "handling of names that differ only in case or Unicode form")
+	cmdline.Setting(flags, "delete", "handling of assets whose objects were deleted at the source")
+	cmdline.Setting(flags, "grace-period", "`duration` after a deletion at the source before the asset is trashed")
+	cmdline.Setting(flags, "unsupported", "handling of file types that no category accepts")
 	return c
 }
 
@@ -85,7 +85,7 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 		return exit.Usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
-		return exit.Usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
+		return exit.Usage(fmt.Errorf("%s exists", o.output), "name another file with --output, or replace it with --force")
 	}
 	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
@@ -113,7 +113,20 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 	return nil
 }
 
-// meaningOf is what the help says of a setting. These two commands have them all.
+// notInFile matches the parts of a help text that a configuration file says in another way: it
+// shows the default as the value, and has lists.
+var notInFile = regexp.MustCompile(` \((default [^()]*|repeatable)\)`)
+
+// settingText makes the comment of a setting of the meaning of its flag, and of its values.
+func settingText(meaning string, values []string) string {
+	text := notInFile.ReplaceAllString(meaning, "")
+	if last := len(values) - 1; last > 0 {
+		text += " (" + strings.Join(values[:last], ", ") + " or " + values[last] + ")"
+	}
+	return text + "."
+}
+
+// meaningOf returns the comment of a setting. These two commands have the flags of all settings.
 func meaningOf(root *cobra.Command, flag string) string {
 	for _, command := range [][]string{{"sync"}, {"enrich", "describe"}} {
 		c, _, err := root.Find(command)
@@ -121,8 +134,8 @@ func meaningOf(root *cobra.Command, flag string) string {
 			return ""
 		}
 		if found := c.Flag(flag); found != nil {
-			_, meaning := pflag.UnquoteUsage(found)
-			return meaning
+			_, meaning := cmdline.Describe(found)
+			return settingText(meaning, cmdline.Values(flag))
 		}
 	}
 	return ""

@@ -50,14 +50,19 @@ func (p *page) verbatim(text string) {
 	p.WriteString(".fi\n.in\n")
 }
 
-// item is an entry of a list: a name, the value it takes, and what it means.
-func (p *page) item(name, value, meaning string) {
-	p.WriteString(".TP\n\\fB" + roff(name) + "\\fR")
-	if value != "" {
-		p.WriteString(" \\fI" + roff(value) + "\\fR")
+func (p *page) items(list []Item) {
+	for _, i := range list {
+		p.item(i)
+	}
+}
+
+func (p *page) item(i Item) {
+	p.WriteString(".TP\n\\fB" + roff(i.Name) + "\\fR")
+	if i.Kind != "" {
+		p.WriteString(" \\fI" + roff(i.Kind) + "\\fR")
 	}
 	p.WriteByte('\n')
-	p.text(meaning)
+	p.text(i.Meaning)
 }
 
 // roffLine escapes a line of text, which must not look like a request.

@@ -47,7 +47,7 @@ func jobSettings() []JobSetting {
 		{Key: "grace_period", prompt: "Grace period", Value: "20h", after: "trash",
 			why: "The grace period: a file has to be missing for this time, and in two runs, before\n" +
 				"its asset is moved to the trash. Such as 20h or 7d."},
-		{Key: "unmatched", prompt: "Unsupported file types", Value: "stop",
+		{Key: "unsupported", prompt: "Unsupported file types", Value: "stop",
 			why: "If no category accepts a file type: stop lists the types before anything is\n" +
 				"uploaded, skip leaves the files out, create makes a category for them."},
 	}

@@ -20,10 +20,10 @@ func NewDemoCommand(f *command.Factory) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show everything on a made-up library and a sandbox of its own",
-		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this
-very program on them: plan, migrate, a kill in the middle, resume, verify,
-report. It ignores all configuration and touches nothing outside that folder.
+		Short: "Show a whole migration with sample files and a sandbox",
+		Long: `Demo creates a small library and a sandbox in a new folder. Then it runs plan,
+migrate, a crash in the middle, a resume, verify and report. It ignores all
+configuration and changes nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +48,7 @@ report. It ignores all configuration and touches nothing outside that folder.
 			return err
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "make everything in this new `folder` (default: a temporary one, which is kept)")
+	c.Flags().StringVar(&dir, "dir", "", "use this new `folder` (default: a temporary one, which is kept)")
 	return c
 }
 
@@ -68,7 +68,7 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
 		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
+		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "state.db")), shell.Word(made.Library), program, program)
 	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
 }
 

@@ -33,29 +33,26 @@ func NewScheduleCommand(f *command.Factory) *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
-		Short: "Print a systemd timer or a cron line that runs sync every day",
+		Short: "Print a systemd timer or a cron line for a daily sync",
 		Long: `Schedule prints a systemd service and timer, or a cron line, that run sync once
-a day with this configuration. It changes nothing except, with --output, the two
-unit files.
+a day. It changes nothing. --output writes the two unit files.
 
-It takes the flags of sync and writes them into the command, with absolute
-paths. Flags for a single run, such as --limit or --accept-rules, are refused.
-If the last run of this source used other rules, limits or tables, schedule
-stops and prints the flags that are missing. A sync with other rules would stop
-as well.
+Schedule takes the flags of sync and writes them into the command, with absolute
+paths. It refuses flags for a single run, such as --limit or --accept-rules. If
+the last run of this source used other rules, schedule prints the missing flags
+and stops, because the sync would stop too.
 
-The service runs as your account. It can read the whole disk, but can write only
-to the folders of the state database and of the log. Without root, --user-unit
-makes units for systemctl --user, which systemd confines less.
+The service runs as your account. It can write only to the folders of the state
+database and of the log. Without root, use --user-unit, which systemd confines
+less.
 
-A secret is never part of a unit or a crontab. Secrets that come from
-environment variables go into a file, and schedule prints the command that makes
-the file. With --load-credential systemd passes secrets as files that only the
-service can read (LoadCredential=). Other variables that the sync needs are
-written into the unit and listed.
+Units and crontabs never contain secrets. Schedule prints the command that
+writes secrets from environment variables to a file. With --load-credential,
+systemd passes secrets as files that only the service can read. Schedule writes
+other required variables into the unit and lists them.
 
-The name of a unit ends in a short hash of the source, the destination, the job
-and the state database. Schedule never replaces a unit of another configuration.
+The name of a unit ends in a hash of source, destination, job and state
+database. Schedule never replaces a unit of another configuration.
 `,
 		Example: `  assetferry schedule ./photos --unsupported skip --at 04:30
   assetferry schedule ./photos --unsupported skip --user-unit --output units
@@ -68,10 +65,10 @@ and the state database. Schedule never replaces a unit of another configuration.
 	}
 	flags := c.Flags()
 	migratecmd.AddSyncRunFlags(flags, &o.sync)
-	flags.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
-	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
-	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
-	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
+	flags.StringVar(&o.format, "format", "systemd", "`systemd|cron`: output format")
+	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; avoid 01:00 to 04:00, where daylight saving time skips or repeats times")
+	flags.StringVar(&o.output, "output", "", "write the two unit files to this `folder`")
+	flags.BoolVar(&o.ownManager, "user-unit", false, "write units for systemctl --user")
 	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // to be refused with the reason
 	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.

@@ -22,22 +22,18 @@ func NewExplainCommand(f *command.Factory) *cobra.Command {
 	conflicts := false
 	c := &cobra.Command{
 		Use:   "explain [KEY]",
-		Short: "Tell everything known of one object",
-		Long: `Explain tells what the journal knows of an object: where its asset is, what was
-sent, what each run wanted with it and why, every attempt that failed, what the
-last verification found, what was there before a sync changed it, where it was
-moved from or to, since when it is gone from the source, and its old addresses.
-KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
-path into the source, the ID of an asset, a key that the object went by, and an
-old address that begins with https:// will do, too. Of a sidecar it tells which
-object it describes, and what it says of that.
+		Short: "Show the history of one object",
+		Long: `Explain shows everything that the state database knows about an object: its
+asset, its metadata, the decision of each run with the reason, failed attempts,
+the last verification, moves, changes and old URLs. The last line, "Next", shows
+the command that solves the problem of the last run.
 
-The last line, "Next", shows the command that helps with what the last run left.
+KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. A
+path of the file, an asset ID, a former key or an old https:// URL works too.
+For a sidecar, explain shows its object and its metadata.
 
-With --conflicts it lists all objects of which origins of metadata, such as a
-table and what is embedded, say different things.
-
-It reads the journal and nothing else.
+--conflicts lists all objects whose metadata sources disagree. Explain reads
+only the state database.
 `,
 		Example: `  assetferry explain 2024/spring/harbour.jpg`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +58,7 @@ It reads the journal and nothing else.
 			return showHistories(ctx, f, e, args[0])
 		}),
 	}
-	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects of which origins say different things")
+	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects whose metadata sources disagree")
 	return c
 }
 

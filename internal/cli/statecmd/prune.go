@@ -19,24 +19,22 @@ import (
 func newPruneCommand(f *command.Factory) *cobra.Command {
 	var olderThan string
 	var dryRun bool
-	c := stateSub(f, "prune", "Forget the items of runs that are long past",
-		`Prune deletes from the journal what is told of single objects of runs that ended
-longer ago than keep_runs says, or --older-than: their items, the attempts at
-them, and what an undo of them would need. Plans that gave way to others go
-altogether, and so do verifications but for the last one. The sums of runs stay,
-and report and runs show them.
+	c := stateSub(f, "prune", "Delete the items of old runs",
+		`Prune deletes the details of runs that ended longer ago than keep_runs or
+--older-than: items, failed attempts, and all data for their undo. It also
+deletes abandoned plans, and all verifications but the last one. Totals of runs
+stay in report and runs.
 
-What the journal needs for its work always stays: what has arrived and where,
-old and new addresses, what fails, what is gone from the source, the last
-finished run of each source and command, and runs that are not finished or that
-an undo refers to. A plan, urls and verify say the same before and after it.
+Prune never deletes receipts, URLs, current failures, deletions at the source,
+the last finished run of each source and command, unfinished runs, or runs that
+an undo needs. Results of plan, urls and verify stay the same.
 
-A run does the same by itself whenever it finishes. The space is used again;
-state compact gives it back to the disk.
+Every run also prunes when it finishes. The database reuses the free space;
+"assetferry state compact" returns it to the disk.
 `, func(ctx context.Context, path string) error { return statePrune(ctx, f, path, olderThan, dryRun) })
 	flags := c.Flags()
-	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: what keep_runs says)")
-	flags.BoolVarP(&dryRun, "dry-run", "n", false, "say what would be deleted, and stop")
+	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: keep_runs)")
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be deleted and stop")
 	return c
 }
 

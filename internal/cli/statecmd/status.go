@@ -28,16 +28,16 @@ func NewStatusCommand(f *command.Factory) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show where the last runs stand, from the journal alone",
-		Long: `Status reads the journal and nothing else: no request is sent, and it works
-while another process is at work. "assetferry runs" shows all runs, and
-"assetferry report" everything about one. Below the newest run is the command
-that resumes it, tries again what did not arrive, or accepts what a guard
-stopped.
+		Short: "Show the state of the last runs",
+		Long: `Status shows the newest run of each source and the command that resumes it,
+retries what failed, or overrides a safety check. It reads only the state
+database, and works while a run is in progress.
 
-With --watch it follows the newest run until that is over, and says when nothing
-has finished for five minutes. It then exits with 3 if the run left anything
-behind, or if nobody works on it any more. Interrupting it leaves the run alone.
+--watch follows the newest run until it ends, and reports when nothing has
+finished for five minutes. It exits with 3 if items are left, or if no process
+works on the run. Ctrl-C stops only the watching.
+
+"assetferry runs" lists all runs, "assetferry report" shows one in detail.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ behind, or if nobody works on it any more. Interrupting it leaves the run alone.
 			return status(ctx, f)
 		}),
 	}
-	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it is over")
+	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it ends")
 	return c
 }
 
