@@ -125,7 +125,7 @@ func FailureOf(err error) Failure {
 		f.Hint = OrHint(f.Hint, "what was proposed so far is kept; run it again with more --max-credits to go on")
 	case isAIAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check what opens the AI content service: assetferry help enrich")
-	case errors.Is(err, enrich.ErrNoSurvey):
+	case errors.Is(err, enrich.ErrNoAudit):
 		f.Hint = "assetferry enrich audit makes one"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
