@@ -41,8 +41,7 @@ func FuzzParseCalls(f *testing.F) {
 	})
 }
 
-// A budget is for any hour, not for one on the clock, over as many processes as that
-// takes.
+// The limit counts in any hour, not in an hour of the clock, over several processes.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewRequests(RequestLimit{10, time.Hour}, time.Now)
@@ -148,8 +147,7 @@ func FuzzParseTimetable(f *testing.F) {
 	})
 }
 
-// Sixteen bodies share a limit: together they keep it, and none stands still for
-// long.
+// Sixteen bodies share a limit. Together they keep it, and none waits long.
 func TestBandwidth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bodies, size, limit = 16, 4 << 10, 1 << 10
@@ -179,7 +177,7 @@ func TestBandwidth(t *testing.T) {
 	})
 }
 
-// Many small bodies keep the limit, too: the end of one does not excuse the others.
+// Many small bodies keep the limit, too: the end of one does not lift it for the others.
 func TestBandwidthOfSmallBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, bodies, size, limit = 16, 25, 100, 2 << 10
@@ -203,8 +201,8 @@ func TestBandwidthOfSmallBodies(t *testing.T) {
 	})
 }
 
-// A body that waits for its bytes is let go when it is not wanted any more, but not
-// when the run is drained: what has begun is finished.
+// A body that waits for its bytes stops when its context ends, but not when the run is drained: work in
+// progress is completed.
 func TestBandwidthEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -221,7 +219,7 @@ func TestBandwidthEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// A limit that the timetable lifts holds nobody any longer.
+// When the timetable lifts a limit, no read waits.
 func TestBandwidthFollowsItsTimetable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		midnight := time.Now().Truncate(24 * time.Hour)
@@ -235,10 +233,10 @@ func TestBandwidthFollowsItsTimetable(t *testing.T) {
 	})
 }
 
-// A budget of a day is free again at the same time of another day.
+// The hint of a daily limit contains the date.
 func TestBudgetHintNamesTheDay(t *testing.T) {
 	free := time.Now().AddDate(0, 0, 1)
-	hint, want := (&RequestLimitError{Free: free}).Hint(), "from "+free.Format("2006-01-02 15:04")+" on"
+	hint, want := (&RequestLimitError{Free: free}).Hint(), "after "+free.Format("2006-01-02 15:04")+" to resume"
 	if !strings.Contains(hint, want) {
 		t.Errorf("got %q, want %q", hint, want)
 	}

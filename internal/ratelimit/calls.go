@@ -13,8 +13,8 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A RequestLimit is how many requests may be made within a time. The zero RequestLimit
-// allows any number.
+// A RequestLimit is the maximum number of requests within a time. The zero RequestLimit has no
+// maximum.
 type RequestLimit struct {
 	Calls  int64
 	Window time.Duration // an hour or a day
@@ -31,7 +31,7 @@ func ParseRequestLimit(text string) (RequestLimit, error) {
 	return RequestLimit{n, window}, nil
 }
 
-// String is the limit as ParseRequestLimit reads it.
+// String returns the limit in the form that ParseRequestLimit reads.
 func (l RequestLimit) String() string {
 	unit := "h"
 	if l.Window == 24*time.Hour {
@@ -40,8 +40,8 @@ func (l RequestLimit) String() string {
 	return fmt.Sprintf("%d/%s", l.Calls, unit)
 }
 
-// Calls is a budget of requests: so many within any hour or day, counted by the
-// minute. A nil budget never ends.
+// Calls counts requests by the minute and enforces the limit for any hour or day. A nil
+// Calls has no limit.
 type Calls struct {
 	limit RequestLimit
 	now   func() time.Time
@@ -49,11 +49,11 @@ type Calls struct {
 	mu      sync.Mutex
 	made    map[int64]int64 // by minute since 1970
 	total   int64           // of made
-	minute  int64           // the last one in which some were made
-	unsaved map[int64]int64 // those that nobody was told of yet
+	minute  int64           // of the last request
+	unsaved map[int64]int64 // not yet returned by TakeCounts
 }
 
-// NewRequests makes a budget, nil if there is no limit.
+// NewRequests returns a counter, or nil if there is no limit.
 func NewRequests(limit RequestLimit, now func() time.Time) *Calls {
 	if limit.Calls == 0 {
 		return nil
@@ -61,10 +61,10 @@ func NewRequests(limit RequestLimit, now func() time.Time) *Calls {
 	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: map[int64]int64{}}
 }
 
-// Since is from when on requests count.
+// Since returns the time from which requests count.
 func (c *Calls) Since() time.Time { return c.now().Add(-c.limit.Window) }
 
-// Load adds what was used before, by minute since 1970.
+// Load adds earlier requests, by minute since 1970.
 func (c *Calls) Load(made map[int64]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Calls) Load(made map[int64]int64) {
 	}
 }
 
-// TakeCounts gives the requests since the last call of it, by minute since 1970.
+// TakeCounts returns the requests since its last call, by minute since 1970.
 func (c *Calls) TakeCounts() map[int64]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *Calls) TakeCounts() map[int64]int64 {
 	return counts
 }
 
-// take counts a request, or says that there must not be one.
+// take counts a request. It fails if the limit is reached.
 func (c *Calls) take() error {
 	if c == nil {
 		return nil
@@ -104,8 +104,8 @@ func (c *Calls) take() error {
 	return nil
 }
 
-// forget drops what is too long ago to count. A minute counts as a whole until all
-// of it is too long ago.
+// forget drops minutes that no longer count. A minute counts until all of it is outside the
+// window.
 func (c *Calls) forget(minute int64) {
 	first := minute - int64(c.limit.Window/time.Minute)
 	for m, n := range c.made {
@@ -116,30 +116,30 @@ func (c *Calls) forget(minute int64) {
 	}
 }
 
-// free is when the oldest minute does not count any more.
+// free returns the time at which the oldest minute no longer counts.
 func (c *Calls) free() time.Time {
 	oldest := slices.Min(slices.Collect(maps.Keys(c.made)))
 	return time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
 }
 
-// A RequestLimitError says that all requests that were allowed have been made.
+// A RequestLimitError reports that the request limit is reached.
 type RequestLimitError struct {
 	Limit RequestLimit
-	Free  time.Time // when some may be made again
+	Free  time.Time // the time of the next allowed request
 }
 
 func (e *RequestLimitError) Error() string {
-	return fmt.Sprintf("all %s requests are used up", e.Limit)
+	return fmt.Sprintf("the limit of %s requests is reached", e.Limit)
 }
 
-// Class is fatal: nothing else can be done in this run.
+// Class returns Fatal: the run cannot continue.
 func (e *RequestLimitError) Class() retry.Class { return retry.Fatal }
 
-// Hint is the next step.
+// Hint returns the next step.
 func (e *RequestLimitError) Hint() string {
 	layout, free := "15:04", e.Free.Local()
 	if free.YearDay() != time.Now().YearDay() {
 		layout = "2006-01-02 15:04"
 	}
-	return "run the same command again from " + free.Format(layout) + " on; it goes on where it stopped"
+	return "run the same command again after " + free.Format(layout) + " to resume"
 }

@@ -12,19 +12,27 @@ const (
 	screenWidth  = 80 // of a diagnosis, so that it reads the same everywhere
 )
 
-// Diagnosis lays out what doctor found about one thing: the verdict at the margin, and
-// to its right what was found, the remedy, and the facts.
+// CodeText returns a code in words, such as "not checked" for not_checked.
+func CodeText(code string) string {
+	if rest, ok := strings.CutPrefix(code, "ai_"); ok {
+		code = "AI_" + rest
+	}
+	return strings.ReplaceAll(code, "_", " ")
+}
+
+// Diagnosis lays out a check of doctor: the verdict in the first column, then the message, the fix
+// and the facts.
 func Diagnosis(l event.Check) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", verdictWidth+2)
-	text := l.Check
+	text := CodeText(l.Check)
 	if l.Message != "" {
 		text += ": " + l.Message
 	}
 	text, quoted, _ := strings.Cut(text, "\n") // what follows is laid out already
 	for i, line := range Wrap(Sanitize(text), screenWidth-len(margin)) {
 		if i == 0 {
-			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, l.Result, line)
+			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, CodeText(l.Result), line)
 		} else {
 			b.WriteString(margin + line + "\n")
 		}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -263,9 +264,9 @@ func objects(n int64) string {
 	return " objects"
 }
 
-// event is the status as a JSON line.
+// event returns the status as a JSON line. Its phase is a code: the name with underscores.
 func (s status) event() event.Progress {
-	line := event.Progress{Phase: s.phase, Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
+	line := event.Progress{Phase: strings.ReplaceAll(s.phase, " ", "_"), Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
 	if s.totalItems >= 0 {
 		line.TotalItems = &s.totalItems
 	}

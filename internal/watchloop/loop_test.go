@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A fake tells of changes that the test makes up.
+// A fake sends the events of a test.
 type fake struct {
 	news   chan any // events and errors, until it is closed
 	events chan fsnotify.Event
@@ -34,7 +34,7 @@ func newFake(refuse func(path string) error) *fake {
 	return f
 }
 
-// pass passes news on. It alone closes what it writes to.
+// pass forwards events. It alone closes the channels that it writes to.
 func (f *fake) pass() {
 	defer close(f.events)
 	defer close(f.errs)
@@ -53,8 +53,8 @@ func (f *fake) pass() {
 	}
 }
 
-// tell tells news and reports whether anybody wants them.
-func (f *fake) tell(news any) bool {
+// send sends an event and reports whether it was received.
+func (f *fake) send(news any) bool {
 	select {
 	case f.news <- news:
 		return true
@@ -90,7 +90,7 @@ func (f *fake) isClosed() bool {
 	}
 }
 
-// A world is a loop over a tree whose changes the test makes up.
+// A world is a loop over a tree whose changes the test invents.
 type world struct {
 	*Loop
 	root   string
@@ -101,7 +101,7 @@ type world struct {
 	turns  []time.Duration // when they were, since the beginning
 }
 
-// newWorld makes it; to be called in a bubble.
+// newWorld returns one. Call it in a bubble.
 func newWorld(t *testing.T, root string) *world {
 	w := &world{root: root, began: time.Now()}
 	w.Loop = New(Options{
@@ -116,8 +116,7 @@ func newWorld(t *testing.T, root string) *world {
 	return w
 }
 
-// run takes turns until the last of these verdicts; what else happens in a turn is up to
-// the test.
+// run runs the loop until the last of these verdicts. The test decides what happens during a run.
 func (w *world) run(ctx context.Context, during func(turn int), verdicts ...Verdict) {
 	w.Run(ctx, func(context.Context) Verdict {
 		w.turns = append(w.turns, time.Since(w.began))
@@ -132,9 +131,9 @@ func (w *world) run(ctx context.Context, during func(turn int), verdicts ...Verd
 	})
 }
 
-// change has a file or a folder change, and reports whether that is watched.
+// change sends a change of a file or a folder, and reports whether that is watched.
 func (w *world) change(op fsnotify.Op, name string) bool {
-	return w.current().tell(fsnotify.Event{Op: op, Name: filepath.Join(w.root, filepath.FromSlash(name))})
+	return w.current().send(fsnotify.Event{Op: op, Name: filepath.Join(w.root, filepath.FromSlash(name))})
 }
 
 func (w *world) current() *fake { return w.fakes[len(w.fakes)-1] }
@@ -146,7 +145,7 @@ func (w *world) wantTurns(t *testing.T, want ...time.Duration) {
 	}
 }
 
-// tree makes folders; the path that comes back has no links in it.
+// tree makes folders. The path that it returns has no links.
 func folders(t *testing.T, names ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -196,7 +195,7 @@ func TestTurns(t *testing.T) {
 		}, []Verdict{Goes, Ends}, []time.Duration{0, 5*time.Second + quiet}},
 		{"changes that do not end", func(w *world) {
 			time.Sleep(time.Second)
-			for first := w.current(); first.tell(fsnotify.Event{Op: fsnotify.Write, Name: "a.jpg"}); {
+			for first := w.current(); first.send(fsnotify.Event{Op: fsnotify.Write, Name: "a.jpg"}); {
 				time.Sleep(time.Second)
 			}
 		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + patience}},
@@ -207,7 +206,7 @@ func TestTurns(t *testing.T) {
 			w.change(fsnotify.Write, "journal.db-wal")
 			w.change(fsnotify.Create, "box/objects/1")
 			w.change(fsnotify.Create, ".m.prom-ABC")
-			w.current().tell(fsnotify.Event{})
+			w.current().send(fsnotify.Event{})
 		}, []Verdict{Goes, Ends}, []time.Duration{0, 15 * m}},
 		{"like it, but of concern", func(w *world) {
 			time.Sleep(time.Second)
@@ -215,7 +214,7 @@ func TestTurns(t *testing.T) {
 		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + quiet}},
 		{"too much at once", func(w *world) {
 			time.Sleep(time.Second)
-			w.current().tell(fsnotify.ErrEventOverflow)
+			w.current().send(fsnotify.ErrEventOverflow)
 		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + quiet}},
 		{"a change in a pause", func(w *world) {
 			time.Sleep(m)
@@ -252,7 +251,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestChangeDuringTurn has what came too late for a turn be found by the next one.
+// TestChangeDuringTurn: a change that is too late for a run is found by the next one.
 func TestChangeDuringTurn(t *testing.T) {
 	root := folders(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +266,7 @@ func TestChangeDuringTurn(t *testing.T) {
 	})
 }
 
-// TestInterrupt ends it at once while it waits.
+// TestInterrupt: an interrupt ends the loop at once while it waits.
 func TestInterrupt(t *testing.T) {
 	root := folders(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +281,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestWatches has every folder watched that there is, and those that come.
+// TestWatches: all folders are watched, also new ones.
 func TestWatches(t *testing.T) {
 	root := folders(t, "a/b/c", "box/objects", "own/deep", "z")
 	if err := os.WriteFile(filepath.Join(root, "box", ".sandbox"), nil, 0o600); err != nil {
@@ -315,7 +314,7 @@ func TestWatches(t *testing.T) {
 	})
 }
 
-// TestNoMoreWatches falls back to the clock, and says so once.
+// TestNoMoreWatches: without watches, runs start by time, and that is reported once.
 func TestNoMoreWatches(t *testing.T) {
 	full := func(path string) error {
 		if strings.HasSuffix(path, "b") {
@@ -358,7 +357,7 @@ func TestNoMoreWatches(t *testing.T) {
 	}
 }
 
-// TestRelative takes a path for the same, however it is written.
+// TestRelative: a path is the same in any form.
 func TestRelative(t *testing.T) {
 	root := folders(t, "photos")
 	t.Chdir(root)
@@ -382,7 +381,7 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestRootThatComesBack is watched again.
+// TestRootThatComesBack: a root that reappears is watched again.
 func TestRootThatComesBack(t *testing.T) {
 	root := folders(t, "mount")
 	mount := filepath.Join(root, "mount")
@@ -409,7 +408,7 @@ func TestRootThatComesBack(t *testing.T) {
 	})
 }
 
-// TestWithoutRoot has nothing but the clock.
+// TestWithoutRoot: without a root, runs start by time only.
 func TestWithoutRoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -421,7 +420,7 @@ func TestWithoutRoot(t *testing.T) {
 	})
 }
 
-// A listener hears what a loop is told.
+// A listener records the events of a loop.
 type listener struct {
 	notifier
 	events chan fsnotify.Event
@@ -438,7 +437,7 @@ func (l listener) pass() {
 	}
 }
 
-// TestSystem has the system itself tell of changes, also in folders that are new.
+// TestSystem: the system sends events, also of new folders.
 func TestSystem(t *testing.T) {
 	root := folders(t, "a")
 	heard := make(chan string, 1000)

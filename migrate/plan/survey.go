@@ -160,7 +160,7 @@ func (s *overview) weigh(ctx context.Context, i *state.Item, r state.Receipt, as
 // setUnknown decides about an item whose asset the destination tells nothing of.
 func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
-	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown, err)
+	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown.Text(), err)
 }
 
 // reconsider decides again about an item by what became of its asset.
@@ -284,6 +284,6 @@ func (s *overview) compareDescriptions(ctx context.Context, i *state.Item, a ass
 	}
 	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Standing: migrate.StandingDescribed}, s.Rules)
 	migrate.SetDecision(i, action, why)
-	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
+	i.Error = fmt.Sprintf("%s: %s", why.Text(), strings.Join(clash, ", "))
 	return s.store(ctx, *i)
 }

@@ -194,7 +194,7 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 
 // introduce says where from, where to and where the journal is.
 func introduce(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.store.Path())
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	f.Out.Notef("Journal      %s", ui.Sanitize(s.store.Path()))

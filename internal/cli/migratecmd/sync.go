@@ -86,7 +86,7 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
 	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
-	cmdline.Setting(f, "grace_period", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
+	cmdline.Setting(f, "grace-period", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
 	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
 	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
 	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")

@@ -171,7 +171,7 @@ func (d *examination) tally() string {
 	var parts []string
 	for _, v := range []string{doctor.OK, doctor.Warning, doctor.Failed, doctor.Unchecked} {
 		if n := d.counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+			parts = append(parts, fmt.Sprintf("%d %s", n, ui.CodeText(v)))
 		}
 	}
 	return strings.Join(parts, ", ")

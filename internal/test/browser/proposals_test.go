@@ -22,12 +22,12 @@ import (
 // the browser saved is read back.
 func TestProposals(t *testing.T) {
 	all := proposed(t)
-	address := proposalsPage(t, all)
+	rawURL := proposalsPage(t, all)
 	b := startBrowser(t)
 	for _, width := range widths {
-		checkPage(t, b, address, width).checkAlone(address)
+		checkPage(t, b, rawURL, width).checkAlone(rawURL)
 	}
-	p, folder := b.open(t, address, 1280, "light"), t.TempDir()
+	p, folder := b.open(t, rawURL, 1280, "light"), t.TempDir()
 	saved := p.downloads(folder)
 
 	p.eval(`document.querySelector("[data-id=p-1] [data-edit]").click()`, nil)

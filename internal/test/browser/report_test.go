@@ -80,8 +80,8 @@ func TestReportOfRun(t *testing.T) {
 	w.put("changes.jpg.json", `{"description": "`+strings.Repeat("long ", 300)+`"}`)
 	w.put("new/<b>ميناء</b>.jpg", "new")
 	w.put("new/<b>ميناء</b>.jpg.json", `{"description": `)
-	for _, gone := range []string{"goes.jpg", "folder 1"} {
-		if err := os.RemoveAll(filepath.Join(w.library, gone)); err != nil {
+	for _, deleted := range []string{"goes.jpg", "folder 1"} {
+		if err := os.RemoveAll(filepath.Join(w.library, deleted)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +118,7 @@ type world struct {
 
 // newWorld sets up a world. A sandbox that does not say what it is passes for the real
 // service.
-func newWorld(t *testing.T, library map[string]string, rehearsal bool, faults ...string) *world {
+func newWorld(t *testing.T, library map[string]string, sandbox bool, faults ...string) *world {
 	t.Helper()
 	var o sandbox.Options
 	for _, rule := range faults {
@@ -129,13 +129,13 @@ func newWorld(t *testing.T, library map[string]string, rehearsal bool, faults ..
 		o.Faults = append(o.Faults, f)
 	}
 	s := sandboxtest.Run(t, o)
-	address := s.URL
-	if !rehearsal {
-		address = silenced(t, s.URL)
+	rawURL := s.URL
+	if !sandbox {
+		rawURL = silenced(t, s.URL)
 	}
 	home := t.TempDir()
 	w := &world{T: t, program: filepath.Join(t.TempDir(), "assetferry"), library: t.TempDir(), browser: startBrowser(t)}
-	w.environment = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home, "ASSETFERRY_URL="+address,
+	w.environment = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home, "ASSETFERRY_URL="+rawURL,
 		"ASSETFERRY_ENVIRONMENT_ID="+s.Environment.ID, "ASSETFERRY_ACCESS_KEY="+string(s.Environment.AccessKey))
 	if out, err := exec.Command("go", "build", "-o", w.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
@@ -159,9 +159,9 @@ func (w *world) put(key, content string) {
 }
 
 // silenced is the address of a sandbox that does not say that it is one.
-func silenced(t *testing.T, address string) string {
+func silenced(t *testing.T, rawURL string) string {
 	t.Helper()
-	u, err := url.Parse(address)
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +196,10 @@ func (w *world) checkReport(t *testing.T, verdict, purpose string) (p *tab) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	w.run(0, "report", "--format", "html", "--output", path)
-	address := "file://" + path
+	rawURL := "file://" + path
 	for _, width := range widths {
-		p = checkPage(t, w.browser, address, width)
-		p.checkAlone(address)
+		p = checkPage(t, w.browser, rawURL, width)
+		p.checkAlone(rawURL)
 		p.checkVerdict(verdict, purpose)
 		p.checkSum(w.run(0, "report", "--format", "json"))
 		p.checkStyled()
