@@ -99,14 +99,14 @@ type CostError struct {
 }
 
 func (e *CostError) Error() string {
-	return fmt.Sprintf("a request of about %d tokens is above the limit of %.0f a minute", e.Cost.Tokens, e.Limit)
+	return fmt.Sprintf("a request of about %d tokens exceeds the limit of %.0f per minute", e.Cost.Tokens, e.Limit)
 }
 
 // Class is permanent: it is the same again.
 func (e *CostError) Class() retry.Class { return retry.Permanent }
 
 // Hint is the next step.
-func (e *CostError) Hint() string { return "send less at once" }
+func (e *CostError) Hint() string { return "send less per request" }
 
 // Wait waits until a request with this cost may be sent, for each user in the order in which
 // it was called. The error is the cause of the context, retry.ErrDraining where it would have

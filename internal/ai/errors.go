@@ -23,7 +23,7 @@ var (
 	ErrMayBeBilled = errors.New("it may have been billed")
 	// ErrUnconfirmed says that something that stays may have been made, although there is no
 	// usable answer.
-	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
+	ErrUnconfirmed = errors.New("unconfirmed: the request may have been executed")
 	// ErrCredits says that the credits are used up. Its status and code are guesses.
 	ErrCredits = errors.New("credits are used up")
 	// ErrModel says that there is no such model, or not any more.

@@ -32,7 +32,7 @@ func (e *BulkError) Error() string {
 		parts = append(parts, fmt.Sprintf("failed for %d assets: %s", len(e.Failed), e.failures()))
 	}
 	if e.Err != nil {
-		parts = append(parts, fmt.Sprintf("left open for %d assets: %v", len(e.Open), e.Err))
+		parts = append(parts, fmt.Sprintf("not completed for %d assets: %v", len(e.Open), e.Err))
 	}
 	return e.Op + ": " + strings.Join(parts, "; ")
 }
@@ -126,7 +126,7 @@ func (b *bulkAnswer) read(status int, body []byte) error {
 
 func (b *bulkAnswer) check() error {
 	if len(b.failed) == 0 {
-		return errors.New("it says that something failed, but not what")
+		return errors.New("the response reports a failure without details")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("%s %s: not done, for it would delete all files of these extensions for good: %s", e.Op, e.CategoryID, strings.Join(e.Extensions, ", "))
+	return fmt.Sprintf("%s %s: not executed, because it would permanently delete all files with these extensions: %s", e.Op, e.CategoryID, strings.Join(e.Extensions, ", "))
 }
 
 // CategoriesInUse is [Client.Categories] with the extensions that are in use. It

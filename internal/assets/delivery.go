@@ -103,11 +103,11 @@ func refusalHint(err error) string {
 	network, ok := errors.AsType[*outbound.NetworkError](err)
 	switch {
 	case ok && network.Never:
-		return "no flag allows this: correct the URLs of files in the configuration of the service"
+		return "no flag permits this: fix the file URLs in the configuration of the service"
 	case ok:
-		return "if the service delivers its files from there, allow that with --allow-private-networks"
+		return "if the service delivers its files from there, add --allow-private-networks"
 	case errors.Is(err, outbound.ErrDowngrade):
-		return "correct the URLs of files in the configuration of the service: they must begin with https://"
+		return "fix the file URLs in the configuration of the service: they must begin with https://"
 	}
 	return ""
 }

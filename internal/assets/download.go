@@ -28,7 +28,7 @@ import (
 func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.ReadCloser, int64, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || offset < 0 {
-		return nil, 0, errors.New("download: not an absolute address, or a negative offset")
+		return nil, 0, errors.New("download: the URL is not absolute, or the offset is negative")
 	}
 	d := &download{c: c, ctx: ctx, url: u, at: offset}
 	if err := c.delivery.check(u); err != nil {
@@ -198,7 +198,7 @@ func (d *download) acceptPart(r *request, resp *http.Response) error {
 	tag := strongTag(resp)
 	switch {
 	case !ok || start != d.at:
-		return d.c.unreadable(r, resp, errors.New("it is another range than was asked for"))
+		return d.c.unreadable(r, resp, errors.New("the response has a different range"))
 	case d.etag != "" && (tag != d.etag || size != d.size):
 		return d.changed(r)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // errEcho says that an answer repeats the token that was sent.
-var errEcho = errors.New("it repeats the token that it was asked with")
+var errEcho = errors.New("the response contains the token of the request")
 
 const (
 	// overlap is how many bytes of an answer are looked at again with those behind them.

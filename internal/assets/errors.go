@@ -18,11 +18,11 @@ var (
 	// ErrUnconfirmed says that a request that creates something may have been
 	// carried out, although there is no usable answer. It must not be sent
 	// again before somebody has looked.
-	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
+	ErrUnconfirmed = errors.New("unconfirmed: the request may have been executed")
 	// ErrSize says that the content of an upload is not of the announced size.
 	ErrSize = outbound.ErrSize
 	// ErrChanged says that the content of an asset was replaced while it was read.
-	ErrChanged = errors.New("changed while it was read")
+	ErrChanged = errors.New("the content changed during the download")
 )
 
 // worthTelling is the skew from which we mention it: smaller ones harm no token.
@@ -94,7 +94,7 @@ func skewText(skew time.Duration) string {
 	if skew < 0 {
 		direction = "ahead of"
 	}
-	return fmt.Sprintf("our clock is %v %s the server's", skew.Abs(), direction)
+	return fmt.Sprintf("the local clock is %v %s the server clock", skew.Abs(), direction)
 }
 
 func (e *Error) Unwrap() error { return e.Err }

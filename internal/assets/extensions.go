@@ -48,7 +48,7 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 	case err != nil:
 		return Category{}, err
 	case len(now.Extensions) == 0:
-		return Category{}, fmt.Errorf("%s %s: the service does not say which ones it takes already", op, was.ID)
+		return Category{}, fmt.Errorf("%s %s: the service does not report the allowed extensions", op, was.ID)
 	case !now.isConfiguredAs(was):
 		return Category{}, &ChangedError{op, was.ID}
 	}
@@ -67,7 +67,7 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 		into:    &category,
 	})
 	if missing := without(all, category.Extensions); err == nil && category.Extensions != nil && len(missing) > 0 {
-		err = errors.New(op + " " + was.ID + ": the service answers that it does not take " + strings.Join(missing, ", "))
+		err = errors.New(op + " " + was.ID + ": the response of the service does not contain " + strings.Join(missing, ", "))
 	}
 	return category, err
 }

@@ -216,7 +216,7 @@ func TestRequests(t *testing.T) {
 		"form":                      {"POST /items/x " + field + "place\"\r\n\r\np\r\n" + file + end, 201, "", item, ""},
 		"field missing":             {"PUT /items/x {}", 200, "", item, "missing property 'name'"},
 		"body missing":              {"PUT /items/x", 200, "", item, "not JSON"},
-		"body not described":        {"DELETE /items/x {}", 204, "", "", "has a body"},
+		"body not described":        {"DELETE /items/x {}", 204, "", "", "the request body is not described"},
 		"query not described":       {"GET /items?x=1", 204, "", "", "parameter x is not described"},
 		"query beyond the limit":    {"GET /items?limit=501", 204, "", "", "parameter limit"},
 		"query of another type":     {"GET /items?limit=x", 204, "", "", "parameter limit"},
