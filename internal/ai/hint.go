@@ -9,13 +9,13 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// hinted are errors that know the next step, such as those of a token endpoint.
+// hinted are errors with a hint, such as those of a token endpoint.
 type hinted interface {
 	error
 	Hint() string
 }
 
-// Hint is the next step for a person; empty if the text of the error says it all.
+// Hint returns the next step for a person, or "".
 func (e *Error) Hint() string {
 	if own, ok := errors.AsType[hinted](e.Err); ok && own.Hint() != "" {
 		return own.Hint()
@@ -36,7 +36,7 @@ func (e *Error) Hint() string {
 	return e.hintOfStatus()
 }
 
-// hintOfCode goes by what exactly the service said. The codes about files are guesses.
+// hintOfCode returns the hint for an error code. The codes about files are guesses.
 func (e *Error) hintOfCode() string {
 	code := strings.ToLower(e.Code)
 	switch {

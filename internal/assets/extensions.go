@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// A ChangedError says that somebody changed a category meanwhile, so that a change of it was
-// not made.
+// A ChangedError reports that another user changed a category, so that it was not changed.
 type ChangedError struct{ Op, CategoryID string }
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s %s: not done, because another user changed the category meanwhile", e.Op, e.CategoryID)
 }
 
-// CategoryInUse returns one category with the extensions that are in use. It takes an admin.
+// CategoryInUse returns a category with the extensions in use. It requires an admin.
 func (c *Client) CategoryInUse(ctx context.Context, id string) (Category, error) {
 	return c.categoryInUse(ctx, "read category", id)
 }
