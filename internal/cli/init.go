@@ -80,11 +80,11 @@ given.
 
 func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) error {
 	f.Command = cmd.CommandPath()
-	f.Out = f.NewOut(cmd, "none", nil) // and no settings: they are what is made here
+	f.Out = f.NewOut(cmd, "none", nil) // without settings
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
+		return exit.Usage(errors.New("init has no JSON output"), "omit --json")
 	}
-	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
+	if _, err := os.Lstat(o.output); err == nil && !o.force { // before any question
 		return exit.Usage(fmt.Errorf("%s exists", o.output), "name another file with --output, or replace it with --force")
 	}
 	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
@@ -141,12 +141,12 @@ func meaningOf(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// fill gives a wizard what the flags say.
+// fill gives the flags to a wizard.
 func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
 	flag := func(name string) string { value, _ := cmd.Flags().GetString(name); return value }
 	if to := flag("to"); to != "" {
 		if err := w.SetDestination(to); err != nil {
-			return exit.Usage(fmt.Errorf("--to: %w", err), "--to sandbox, or an address that begins with https://")
+			return exit.Usage(fmt.Errorf("--to: %w", err), "use --to sandbox, or a URL that begins with https://")
 		}
 	}
 	if workspace := flag("workspace"); workspace != "" {
@@ -165,7 +165,7 @@ func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error
 	return o.fillJob(cmd, w, asks)
 }
 
-// fillJob gives a wizard what the flags say of the job.
+// fillJob gives the flags of the job to a wizard.
 func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
 	job := &w.Job
 	job.Source, job.Private = o.source, o.private
@@ -191,13 +191,13 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 	}
 	for _, flag := range needs {
 		if cmd.Flags().Changed(flag) && o.source == "" && !asks {
-			return exit.Usage(fmt.Errorf("--%s is for the job that init writes, which needs a source", flag), "add --source")
+			return exit.Usage(fmt.Errorf("--%s needs --source", flag), "add --source")
 		}
 	}
 	return nil
 }
 
-// showAfterInit prints commands that work as they are.
+// showAfterInit prints commands that can be pasted.
 func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	var flags, source []string
 	if named, _ := f.Lookup("ASSETFERRY_CONFIG"); named != "" || filepath.Clean(output) != config.DefaultFile {
@@ -208,7 +208,7 @@ func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	}
 	switch {
 	case w.Template.To == "":
-		f.Out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
+		f.Out.Printf("The file has no destination yet. A test with the sandbox:\n")
 		flags = append(flags, "--to", wizard.Sandbox)
 	case len(w.BeatsFile()) > 0:
 		f.Out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(w.BeatsFile(), ", "))

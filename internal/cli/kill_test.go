@@ -284,7 +284,7 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 	s := startService(t, sandbox.Options{})
 	p := assetferry(t, t.TempDir(), s.variables(), "doctor", "--probe")
-	asked := tell(t, p, "Go ahead?")
+	asked := tell(t, p, "Continue?")
 	silent, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

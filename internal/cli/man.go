@@ -31,7 +31,7 @@ of the pages is SOURCE_DATE_EPOCH, or the date of the build.
 		Args:              cmdline.One("DIR"),
 		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Out = f.NewOut(cmd, "none", nil) // and no settings: none is needed
+			f.Out = f.NewOut(cmd, "none", nil) // without settings
 			return man(f, cmd.Root(), args[0])
 		},
 	}
@@ -43,7 +43,7 @@ func man(f *command.Factory, root *cobra.Command, dir string) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Usage(fmt.Errorf("make the folder of the pages: %w", err), "name another folder")
+		return exit.Usage(fmt.Errorf("create the folder of the pages: %w", err), "name another folder")
 	}
 	pages := manPages(root, date)
 	for name, page := range pages {
@@ -52,11 +52,11 @@ func man(f *command.Factory, root *cobra.Command, dir string) error {
 			return err
 		}
 	}
-	f.Out.Printf("Wrote %s into %s.", ui.Counted(int64(len(pages)), "page"), ui.Sanitize(dir))
+	f.Out.Printf("Wrote %s to %s.", ui.Counted(int64(len(pages)), "page"), ui.Sanitize(dir))
 	return nil
 }
 
-// buildDate is the date of the pages; empty where nothing tells it.
+// buildDate returns the date of the pages; empty if it is not known.
 func buildDate(f *command.Factory) (string, error) {
 	if epoch, ok := f.Lookup("SOURCE_DATE_EPOCH"); ok {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
@@ -77,7 +77,7 @@ func buildDate(f *command.Factory) (string, error) {
 	return "", nil
 }
 
-// manPages makes all pages, by the name of their file.
+// manPages returns all pages by their file names.
 func manPages(root *cobra.Command, date string) map[string]string {
 	return manual.Pages(root, manual.Options{Date: date, Version: cmdline.Version(), ExitCodes: manualCodes, Flags: manualFlags, Topic: topicOf})
 }
@@ -122,7 +122,7 @@ func manualItems(flags []*pflag.Flag) (list []manual.Item) {
 	return list
 }
 
-// topicOf gives what a topic is called; ok is false for a command.
+// topicOf returns the name of a topic; ok is false for a command.
 func topicOf(c *cobra.Command) (name string, ok bool) {
 	name, ok = c.Annotations[topic]
 	return name, ok

@@ -1,5 +1,4 @@
-// Package manual makes the manual pages of a program out of its commands and the topics of
-// its help.
+// Package manual makes the manual pages of a program from its commands and its help topics.
 package manual
 
 import (
@@ -27,8 +26,8 @@ type Section struct {
 // An Item is an entry of a list: a name, the kind of value that it takes, and its meaning.
 type Item struct{ Name, Kind, Meaning string }
 
-// Pages makes all pages of a program, by the name of their file: one in section 1 for each
-// command, and one in section 7 for each topic.
+// Pages returns all pages of a program by file name: in section 1 a page for each command, in
+// section 7 one for each topic.
 func Pages(root *cobra.Command, o Options) map[string]string {
 	pages := map[string]string{}
 	var add func(*cobra.Command)
@@ -84,7 +83,7 @@ func (o Options) commandPage(c *cobra.Command) string {
 	return p.String()
 }
 
-// available are the commands below one.
+// available lists the commands below one.
 func available(c *cobra.Command) (subs []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -94,7 +93,7 @@ func available(c *cobra.Command) (subs []*cobra.Command) {
 	return subs
 }
 
-// seeAlso names the page above a command, or all of those below the first.
+// seeAlso names the page of the parent command; for the first command, all others.
 func (o Options) seeAlso(c *cobra.Command) (pages []string) {
 	if c.HasParent() {
 		return []string{o.name(c.Parent()) + "(1)"}
@@ -110,7 +109,7 @@ func (o Options) seeAlso(c *cobra.Command) (pages []string) {
 	return pages
 }
 
-// topicPage keeps the layout of a topic, at the margin so that it fits.
+// topicPage keeps the layout of a topic, without indentation so that it fits.
 func (o Options) topicPage(c *cobra.Command) string {
 	p := o.newPage(c, "7")
 	p.heading("DESCRIPTION")
@@ -124,7 +123,7 @@ func (o Options) topicPage(c *cobra.Command) string {
 func (o Options) newPage(c *cobra.Command, section string) *page {
 	p := &page{}
 	p.macro("TH", strings.ToUpper(o.name(c)), section, o.Date, c.Root().Name()+" "+o.Version, c.Root().Name())
-	p.WriteString(".nh\n.ad l\n") // a command that is broken or stretched cannot be copied
+	p.WriteString(".nh\n.ad l\n") // keeps commands in one piece
 	p.heading("NAME")
 	p.text(o.name(c) + " - " + c.Short)
 	return p

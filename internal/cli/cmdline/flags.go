@@ -32,7 +32,7 @@ var OnlyHere = []string{
 	"run", "apply", "source",
 }
 
-// FlagWords writes a flag with its value, or each of its values.
+// FlagWords returns a flag with its value, or with each of its values.
 func FlagWords(f *pflag.Flag) (words []string) {
 	list, isList := f.Value.(pflag.SliceValue)
 	switch {
@@ -49,7 +49,7 @@ func FlagWords(f *pflag.Flag) (words []string) {
 	return WithValue(f.Name, f.Value.String())
 }
 
-// Takes reports whether a command has a flag, of its own or of those above it.
+// Takes reports whether a command has a flag, its own or a global one.
 func Takes(c *cobra.Command, name string) bool {
 	return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil
 }
@@ -69,7 +69,7 @@ func Directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// IsGlobal reports whether a flag is one that every command has.
+// IsGlobal reports whether a flag is global.
 func IsGlobal(c *cobra.Command, f *pflag.Flag) bool {
 	return c.InheritedFlags().Lookup(f.Name) != nil
 }

@@ -37,25 +37,6 @@ const (
 	CodeInterrupted = 130
 )
 
-// Help lists the exit codes; the help of every command ends with it.
-const Help = `Exit codes:
-    0  done
-    1  error
-    2  usage: a flag, a setting or an argument is wrong
-    3  finished, but some items failed, changed, are in conflict, unconfirmed or
-       scheduled for retry; or a plan has conflicts or unreadable objects; or
-       rows of the metadata table are invalid; or files were not rewritten
-    4  verification found a difference
-    5  the plan has changes (plan --exit-code)
-    6  stopped by a safety check, such as unsupported file types; or not approved
-    7  stopped by a request limit, a credit limit or a time window; run again to
-       resume
-   10  no such run or state database
-   11  the state database is in use by another process
-   12  authentication
-  130  interrupted
-`
-
 // ErrInterrupted is the cause of a context that the second interrupt ends.
 var ErrInterrupted = errors.New("interrupted")
 

@@ -127,7 +127,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
 	}
-	table.printAll(f)
+	table.printDetails(f)
 	if err := showDrift(ctx, f, s, plan); err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func introduceRun(f *command.Factory, s *endpoints, run, command string) {
 }
 
 func logBegin(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "state", s.store.Path())
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
 }
 
 // showItems shows every decision, with --verbose and --json.

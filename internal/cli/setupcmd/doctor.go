@@ -1,5 +1,5 @@
-// Package setupcmd holds the commands around a migration: doctor checks what it needs, schedule
-// prints what runs it regularly, demo shows it.
+// Package setupcmd has the commands around a migration: doctor checks its requirements, schedule
+// prints a timer for it, and demo shows one.
 package setupcmd
 
 import (
@@ -52,7 +52,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d := &examination{Factory: f}
-			// A mistake in the settings is the first thing to tell, and not the end.
+			// A mistake in the settings is the first result, and not the last.
 			d.doctor.Mistake = f.Configure(cmd)
 			if _, ok := errors.AsType[*exit.Error](d.doctor.Mistake); ok {
 				return d.doctor.Mistake
@@ -81,21 +81,21 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	return c
 }
 
-// An examination shows what a doctor finds, for whom it opens what is checked.
+// An examination shows the results of a doctor, and opens everything that it checks.
 type examination struct {
 	*command.Factory
 	doctor   doctor.Doctor
-	dest     *command.Destination // nil: there are no credentials
+	dest     *command.Destination // nil without credentials
 	access   command.Access
-	ai       *command.AIService // nil: none is configured, or it cannot be used
+	ai       *command.AIService // nil if it is not configured or not usable
 	counts   event.Counts
 	code     int
 	failures int
 }
 
-// takeSource notes which source is to be checked, if one is.
+// takeSource takes the source to check, if there is one.
 func (d *examination) takeSource(args []string) (err error) {
-	if d.doctor.Mistake != nil { // so nothing is known of a job
+	if d.doctor.Mistake != nil { // the jobs are not known
 		d.doctor.Source = strings.Join(args, "")
 		return nil
 	}
@@ -122,15 +122,15 @@ func (d *examination) examine(ctx context.Context) error {
 	}
 	d.Out.Printf("\n%s.", d.tally())
 	if d.failures > 0 {
-		return exit.With(d.code, fmt.Errorf("of %s, %s", ui.Counted(int64(len(checks)), "check"), d.failed()),
-			"begin with the first one: others may follow from it")
+		return exit.With(d.code, fmt.Errorf("%[2]s of %[1]s", ui.Counted(int64(len(checks)), "check"), d.failed()),
+			"fix the first one first: the others may follow from it")
 	}
 	return nil
 }
 
 func (d *examination) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 
-// show shows a finding and counts it.
+// show shows a result and counts it.
 func (d *examination) show(check string, f doctor.Finding) {
 	line := event.Check{Check: check, Result: f.Verdict, Message: f.Message, Hint: cmdline.Callable(f.Hint), Facts: f.Facts}
 	d.Out.Printf("%s", ui.Diagnosis(line))
@@ -215,8 +215,8 @@ func (d *examination) ChooseModel(ctx context.Context) (ai.Model, error) {
 	return d.Factory.ChooseModel(ctx, d.ai)
 }
 
-// Approvals implements doctor.Host. It reads the file of approvers as a command does that
-// needs an approval.
+// Approvals implements doctor.Host. It reads the file of approvers like a command that needs an
+// approval.
 func (d *examination) Approvals() (doctor.Approvals, error) {
 	need := d.Requirement(d.dest, d.doctor.To.TokenCommand != "")
 	if !need.Required {

@@ -46,7 +46,7 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 			return exit.Usage(fmt.Errorf("--older-than: %w", err), "")
 		}
 	} else if age == 0 {
-		return exit.Usage(errors.New("keep_runs says that all runs are kept"), "--older-than 400d prunes those that ended longer ago than that")
+		return exit.Usage(errors.New("keep_runs keeps all runs"), "use --older-than 400d for runs that ended longer ago")
 	}
 	before := clock.Now().Add(-age)
 	if dryRun {
@@ -60,10 +60,10 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("Pruned what ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
+	f.Out.Printf("Pruned runs that ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
 	unused, err := store.Unused(ctx)
 	if err == nil && !pruned.IsEmpty() {
-		f.Out.Notef("%s of the journal are unused, and used again by later runs. To give them back to the disk: assetferry state compact", ui.Bytes(unused))
+		f.Out.Notef("%s of the state database are unused, and later runs use them again. To return them to the disk: assetferry state compact", ui.Bytes(unused))
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func showPrunable(ctx context.Context, f *command.Factory, path string, before t
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("To be pruned, of what ended before %s: %s. Nothing was deleted.", before.Local().Format(time.DateTime), prunedText(p))
+	f.Out.Printf("Would be pruned, of runs that ended before %s: %s. Nothing was deleted.", before.Local().Format(time.DateTime), prunedText(p))
 	return nil
 }
 
@@ -86,6 +86,6 @@ func prunedText(p state.Pruned) string {
 	if p.IsEmpty() {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s of %s, %s that gave way to others, %s", ui.Counted(p.Items, "item"), ui.Counted(p.Runs, "run"),
+	return fmt.Sprintf("%s of %s, %s superseded, %s", ui.Counted(p.Items, "item"), ui.Counted(p.Runs, "run"),
 		ui.Counted(p.Plans, "plan"), ui.Counted(p.Verifications, "verification"))
 }

@@ -78,7 +78,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 	switch {
 	case err != nil && !errors.Is(err, disk.ErrDamaged):
 		return err
-	case err != nil && len(problems) == 0: // so much that SQLite does not say what
+	case err != nil && len(problems) == 0: // SQLite lists no details
 		problems = []string{err.Error()}
 	}
 	for n, p := range problems {
@@ -88,14 +88,14 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 		f.Out.Event("check", event.Check{Result: "difference", Message: p})
 	}
 	if more := len(problems) - outcome.ShownProblems; more > 0 && !f.Out.Verbose() {
-		f.Out.Printf("… and %s more, see --verbose", ui.Counted(int64(more), "problem"))
+		f.Out.Printf("… and %s more: --verbose", ui.Counted(int64(more), "problem"))
 	}
 	if len(problems) > 0 {
-		f.Out.Notef("The journal is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
-		f.Out.Notef("Try: assetferry help state tells how to restore the backup, or take the journal over; the file was left as it is")
+		f.Out.Notef("The state database is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
+		f.Out.Notef("Try: restore the backup or take the database over: see assetferry help state. The file was not changed.")
 		return exit.Said(exit.CodeDifference)
 	}
-	f.Out.Printf("The journal is whole.")
+	f.Out.Printf("The state database is not damaged.")
 	return nil
 }
 
@@ -130,7 +130,7 @@ func stateCompact(ctx context.Context, f *command.Factory, path string) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("The journal was %s and is %s.", ui.Bytes(before), ui.Bytes(after))
+	f.Out.Printf("The state database was %s and is now %s.", ui.Bytes(before), ui.Bytes(after))
 	return nil
 }
 
@@ -141,6 +141,6 @@ func stateTakeover(ctx context.Context, f *command.Factory, path string) error {
 	if err := state.Takeover(ctx, path); err != nil {
 		return err
 	}
-	f.Out.Printf("The journal is ours now. The next run looks at the destination before it sends anything.")
+	f.Out.Printf("This machine owns the state database now. The next run checks the destination before it uploads anything.")
 	return nil
 }
