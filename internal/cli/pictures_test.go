@@ -130,7 +130,7 @@ func session(t *testing.T) []picture {
 	terminal := folded(sameEachTime(t, text.String(), home, s))
 	return []picture{
 		{"terminal.png", terminalPage(terminal), 740, 19*strings.Count(terminal, "\n") + 52},
-		{"report.png", sameEachTime(t, string(page), home, s), 1280, 1000},
+		{"report.png", sameEachTime(t, string(page), home, s), 1280, 830},
 	}
 }
 
