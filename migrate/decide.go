@@ -14,26 +14,26 @@ const (
 	MemoryNone Memory = iota
 	MemorySame
 	MemoryChanged
-	MemoryMaybe
-	MemorySeeming
+	MemoryPossiblyChanged
+	MemoryTouched
 )
 
 // isSame reports whether the asset has the content of the object.
-func (m Memory) isSame() bool { return m == MemorySame || m == MemorySeeming }
+func (m Memory) isSame() bool { return m == MemorySame || m == MemoryTouched }
 
 // Standing is what became at the destination of an asset that is ours.
-type Standing int
+type Condition int
 
 // What may have become of it: nobody has looked, it is as we left it, somebody deleted it,
 // moved or renamed it, changed its content, or described it otherwise than the source does
 // now.
 const (
-	StandingUnknown Standing = iota
-	StandingAsLeft
-	StandingDeleted
-	StandingMoved
-	StandingEdited
-	StandingDescribed
+	ConditionUnknown Condition = iota
+	ConditionUnchanged
+	ConditionDeleted
+	ConditionMoved
+	ConditionEdited
+	ConditionMetadataEdited
 )
 
 // Existing is what the destination holds at the place an object would take,
@@ -50,7 +50,7 @@ const (
 
 // A Situation is everything that a decision depends on.
 type Situation struct {
-	LeftOut          Reason   // a rule of the user or the object's nature leaves it out
+	Skipped          Reason   // a rule of the user or the object's nature leaves it out
 	Failed           Reason   // it cannot be read
 	Problem          Reason   // it cannot go where it should
 	Memory           Memory   // of the state database
@@ -63,20 +63,20 @@ type Situation struct {
 	// MetadataRefreshed says that the source describes the object otherwise than when its asset
 	// was described last.
 	MetadataRefreshed bool
-	Standing          Standing // of its asset
-	Shared            bool     // another source has its asset, too
-	Deleted           bool     // it has arrived, and is not at the source any more
-	Expired           bool     // and has been gone for long enough
-	Elsewhere         bool     // unless it is what cannot be taken for now, under another key
-	Excess            bool     // as more are than may be trashed
+	Condition         Condition // of its asset
+	Shared            bool      // another source has its asset, too
+	Deleted           bool      // it has arrived, and is not at the source any more
+	Expired           bool      // and has been gone for long enough
+	PossiblyMoved     bool      // unless it is what cannot be taken for now, under another key
+	TooMany           bool      // as more are than may be trashed
 }
 
 // Decide says what has to happen to an object, and why. It is a pure function:
 // the same situation under the same rules always gives the same action.
 func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.LeftOut != "": // first, so that leaving out is the remedy for what cannot be read
-		return state.Skip, s.LeftOut
+	case s.Skipped != "": // first, so that leaving out is the remedy for what cannot be read
+		return state.Skip, s.Skipped
 	case s.Failed != "":
 		return state.Skip, s.Failed
 	case s.Deleted:
@@ -108,21 +108,21 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 // decideKnown settles what happens to an object that has arrived before.
 func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.Standing == StandingDeleted:
+	case s.Condition == ConditionDeleted:
 		return decideDeleted(s, r)
-	case s.Standing == StandingMoved && s.Memory.isSame() && r.Overwrites():
+	case s.Condition == ConditionMoved && s.Memory.isSame() && r.Overwrites():
 		return state.Move, ReasonAssetMovedReverted
-	case s.Standing == StandingEdited && s.Memory.isSame() && r.Overwrites():
+	case s.Condition == ConditionEdited && s.Memory.isSame() && r.Overwrites():
 		return state.Replace, ReasonAssetEditedReverted
-	case s.Standing == StandingMoved && !r.Overwrites():
+	case s.Condition == ConditionMoved && !r.Overwrites():
 		return state.Conflict, ReasonAssetMoved
-	case s.Standing == StandingEdited && !r.Overwrites():
+	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Standing == StandingDescribed && s.Memory.isSame() && r.ReportsEdits():
+	case s.Condition == ConditionMetadataEdited && s.Memory.isSame() && r.ReportsEdits():
 		return state.Conflict, ReasonAssetMetadataEdited
 	case s.Memory.isSame() && (s.MetadataPending || s.MetadataRefreshed):
 		return state.UpdateMetadata, whyUpdateMetadata(s, r)
-	case s.Memory == MemorySeeming:
+	case s.Memory == MemoryTouched:
 		return state.Unchanged, ReasonOnlyVersionChanged
 	case s.Memory == MemorySame:
 		return state.Unchanged, ReasonUnchanged
@@ -130,7 +130,7 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, s.Problem
 	case s.RetriesExhausted != "":
 		return state.Replace, s.RetriesExhausted
-	case s.Memory == MemoryMaybe:
+	case s.Memory == MemoryPossiblyChanged:
 		return state.Replace, ReasonContentMaybeChanged
 	}
 	return state.Replace, ReasonContentChanged
@@ -168,17 +168,17 @@ func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, ReasonDeletedAtSource
 	case !s.Expired:
 		return state.Skip, ReasonGracePeriod
-	case s.Elsewhere:
+	case s.PossiblyMoved:
 		return state.Skip, ReasonPossiblyMoved
 	case s.Shared:
 		return state.Conflict, ReasonAssetShared
-	case s.Standing == StandingMoved && !r.Overwrites():
+	case s.Condition == ConditionMoved && !r.Overwrites():
 		return state.Conflict, ReasonAssetMoved
-	case s.Standing == StandingEdited && !r.Overwrites():
+	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Standing == StandingDeleted: // to trash it again does nothing, and ends with its receipt
+	case s.Condition == ConditionDeleted: // to trash it again does nothing, and ends with its receipt
 		return state.Trash, ReasonDeletedAtBoth
-	case s.Excess:
+	case s.TooMany:
 		return state.Skip, ReasonTooManyDeletes
 	}
 	return state.Trash, ReasonGracePeriodOver

@@ -14,14 +14,14 @@ func HasClass(err error, class retry.Class) bool {
 }
 
 // listsNothing begins what an EmptySourceError says.
-const listsNothing = "the source lists nothing"
+const listsNothing = "the source is empty"
 
 // An EmptySourceError says that a source from which objects have arrived lists
 // none: it is rather not there than empty.
 type EmptySourceError struct{ Known int64 }
 
 func (e *EmptySourceError) Error() string {
-	return fmt.Sprintf("%s, but objects of it have arrived before (%s)", listsNothing, Grouped(e.Known))
+	return fmt.Sprintf("%s, but %s of its objects were uploaded before", listsNothing, Grouped(e.Known))
 }
 
 // A stateError is no item's fault: a run without its state database must stop.

@@ -18,13 +18,13 @@ func SetDecision(i *state.Item, a state.Action, why Reason) {
 
 // TakesOver reports whether an item is decided to replace the content of an asset that had
 // the object of another key, or was until people turned out to have changed that asset.
-func TakesOver(i state.Item) bool {
+func ReusesAsset(i state.Item) bool {
 	return (i.Action == state.Replace || i.Action == state.Conflict) && i.PreviousKey != "" && i.PreviousKey != i.Key
 }
 
 // InsteadOf is the key of the receipt whose place that of an item takes, "" if there is
 // none.
-func InsteadOf(i state.Item) sources.Key {
+func ReplacedKey(i state.Item) sources.Key {
 	if i.Action == state.Replace {
 		return cmp.Or(i.PreviousKey, i.Key)
 	}

@@ -80,12 +80,12 @@ type Phase string
 // The phases.
 const (
 	PhaseScan      Phase = "list the source"
-	PhaseInventory Phase = "look at the destination"
-	PhaseCompare   Phase = "compare with it"
+	PhaseInventory Phase = "list the destination"
+	PhaseCompare   Phase = "compare"
 	PhasePlan      Phase = "plan"
-	PhaseApply     Phase = "send"
+	PhaseApply     Phase = "upload"
 	PhaseTrash     Phase = "trash"
-	PhaseUndo      Phase = "take back"
+	PhaseUndo      Phase = "undo"
 	PhaseVerify    Phase = "verify"
 )
 
@@ -102,20 +102,20 @@ type Observer interface {
 	Found(d Difference)
 	// Waits tells that nothing is left to do but to try items again, the first of
 	// them at a time, and whether the run stays for it.
-	Waits(until time.Time, stays bool)
+	WaitingForRetries(until time.Time, stays bool)
 	// Tries tells that so many items in a row failed, for reasons that may
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
-	Tries(items int, why string, until time.Time)
+	Probing(items int, why string, until time.Time)
 	// Halts tells that no asset can be moved or trashed for a reason that may pass; should
 	// it not pass until a time, the run ends.
-	Halts(why string, until time.Time)
+	Paused(why string, until time.Time)
 	// Unconfirmed tells that nothing moves until it is known what became of so many items
 	// unconfirmed, why the last of them is, and when that is known.
-	Unconfirmed(items int, why string, until time.Time)
+	AwaitingConfirmation(items int, why string, until time.Time)
 	// Others tells that a plan waits until a time by which so many assets that another
 	// source sent or moved, and whose answers nobody got, must have shown up.
-	Others(others int64, until time.Time)
+	AwaitingOtherSources(others int64, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -134,19 +134,19 @@ func (Silent) Item(state.Item, state.Outcome) {}
 func (Silent) Found(Difference) {}
 
 // Waits does nothing.
-func (Silent) Waits(time.Time, bool) {}
+func (Silent) WaitingForRetries(time.Time, bool) {}
 
 // Tries does nothing.
-func (Silent) Tries(int, string, time.Time) {}
+func (Silent) Probing(int, string, time.Time) {}
 
 // Halts does nothing.
-func (Silent) Halts(string, time.Time) {}
+func (Silent) Paused(string, time.Time) {}
 
 // Unconfirmed does nothing.
-func (Silent) Unconfirmed(int, string, time.Time) {}
+func (Silent) AwaitingConfirmation(int, string, time.Time) {}
 
 // Others does nothing.
-func (Silent) Others(int64, time.Time) {}
+func (Silent) AwaitingOtherSources(int64, time.Time) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {

@@ -39,10 +39,10 @@ func DistinctName(name string, key sources.Key) string {
 // key order: since the name was taken, since a rule of the mapping says so, or since the
 // service or people call them so. Unicode forms are no difference.
 func RenamedAssets(ctx context.Context, store interface {
-	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
+	DifferentlyNamed(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
 }, pair int64) iter.Seq2[state.Receipt, error] {
 	return func(yield func(state.Receipt, error) bool) {
-		for r, err := range store.CalledOtherwise(ctx, pair) {
+		for r, err := range store.DifferentlyNamed(ctx, pair) {
 			if err == nil && NormalName(r.Filename()) == NameOf(r.Key) {
 				continue
 			}

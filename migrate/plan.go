@@ -10,25 +10,25 @@ import (
 // since the run was done with it. A run has one item for each key, so it cannot do anything
 // else with that object, and what is new cannot be told from what was renamed either: that
 // takes a run of its own, to which the former one gives way. Nothing that it did is lost.
-type Overtaken struct {
+type Superseded struct {
 	Run string
 	Key sources.Key // of the first such object
 }
 
 // A Plan sums up what was planned. The plan itself is in the state database.
 type Plan struct {
-	Run         state.Run
-	Tallies     []state.Tally
-	Categories  []NewCategory       // to be made
-	Unsupported []ExtensionTally    // extensions that no category allows
-	Doubled     int64               // names that are more than once at the places looked at, with one size
-	Hidden      int64               // directories that could not be read: there may be more objects
-	Renamed     int64               // objects that get another name, because theirs is taken
-	Deleted     int64               // objects that arrived before and are not listed any more; their assets stay
-	Limits      assets.Limits       // of the destination; zero where the plan had nothing to place
-	Guarded     []*SafetyCheckError // why a sync must not be carried out
-	Drift       string              // the key up to which assets were compared with what was left
-	Overtaken   *Overtaken          // the continued run whose place this one takes; nil if it does not
+	Run            state.Run
+	Tallies        []state.Tally
+	Categories     []NewCategory       // to be made
+	Unsupported    []ExtensionTally    // extensions that no category allows
+	DuplicateNames int64               // names that are more than once at the places looked at, with one size
+	Hidden         int64               // directories that could not be read: there may be more objects
+	Renamed        int64               // objects that get another name, because theirs is taken
+	Deleted        int64               // objects that arrived before and are not listed any more; their assets stay
+	Limits         assets.Limits       // of the destination; zero where the plan had nothing to place
+	FailedChecks   []*SafetyCheckError // why a sync must not be carried out
+	Drift          string              // the key up to which assets were compared with what was left
+	Superseded     *Superseded         // the continued run whose place this one takes; nil if it does not
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.

@@ -16,11 +16,11 @@ import (
 
 // A PlanHead is what a plan says besides its items.
 type PlanHead struct {
-	Source        string // its name in the state database
-	SourceAddress string // where it is read, which is another text if the user gave it a name
-	Destination   string
-	Rules         Rules
-	Categories    []NewCategory // to be made
+	Source         string // its name in the state database
+	SourceLocation string // where it is read, which is another text if the user gave it a name
+	Destination    string
+	Rules          Rules
+	Categories     []NewCategory // to be made
 	// Metadata is the checksum of the table that describes objects; empty: there is none.
 	Metadata string
 	// Unchanged objects are no items of a plan.
@@ -34,16 +34,16 @@ type PlanHash struct{ sum hash.Hash }
 
 // NewPlanHash begins with the head of a plan.
 func NewPlanHash(head PlanHead) (*PlanHash, error) {
-	rules, err := asReadBack(head.Rules)
+	rules, err := roundTrip(head.Rules)
 	if err != nil {
 		return nil, err
 	}
-	categories, err := asReadBack(head.Categories)
+	categories, err := roundTrip(head.Categories)
 	if err != nil {
 		return nil, err
 	}
 	h := &PlanHash{sha256.New()}
-	h.texts(head.Source, head.SourceAddress, head.Destination, rules, categories)
+	h.texts(head.Source, head.SourceLocation, head.Destination, rules, categories)
 	h.numbers(head.Unchanged, head.UnchangedBytes)
 	if head.Metadata != "" { // else the hash is that of plans before there was one in it
 		h.texts("metadata", head.Metadata)
@@ -53,7 +53,7 @@ func NewPlanHash(head PlanHead) (*PlanHash, error) {
 
 // asReadBack gives the JSON of a value that was written as JSON before: globs that are
 // not valid UTF-8 are not the same after that.
-func asReadBack[T any](v T) (string, error) {
+func roundTrip[T any](v T) (string, error) {
 	var once T
 	text, err := json.Marshal(v)
 	if err == nil {

@@ -17,8 +17,8 @@ const ProvenanceAttribute = metadata.Provenance
 // the state database was lost, and tells nobody the names of files. A copy of the asset
 // has another id, and other content another checksum, so neither passes for it.
 func Provenance(source string, key sources.Key, checksum []byte, asset string) string {
-	origin := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
-	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(checksum[:8]) + "." + asset
+	identity := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
+	return "1." + hex.EncodeToString(identity[:16]) + "." + hex.EncodeToString(checksum[:8]) + "." + asset
 }
 
 // ProvenanceOf gives the provenance that an asset carries, or nothing.

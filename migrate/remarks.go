@@ -10,7 +10,7 @@ import (
 
 // RemarkEditsKept begins the remark on an item that is done, but where what people wrote at the
 // destination stays although the source says something new.
-const RemarkEditsKept = "what people wrote at the destination stays"
+const RemarkEditsKept = "edits at the destination are kept"
 
 // RemarkEmbedded begins the remark on metadata in the content of an object that could not be read.
 const RemarkEmbedded = "embedded: "
@@ -30,11 +30,11 @@ func TooLongRemedy() string { return (&mapping.LimitError{}).Remedy() }
 
 // RemarkCopyMetadata begins the remark on a duplicate that shares the asset of another object,
 // where a table or a sidecar describes the duplicate.
-const RemarkCopyMetadata = "what describes it in a table or a sidecar went nowhere"
+const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"
 
 // RemarkNotKept begins the remark on an item that is done, but of which the state database lacks
 // what the source has with its object.
-const RemarkNotKept = "what the source has with it was not kept"
+const RemarkNotKept = "its metadata from the source was not kept"
 
 // JoinTexts joins texts for people with semicolons, without those that are empty.
 func JoinTexts(texts ...string) string {
@@ -42,8 +42,8 @@ func JoinTexts(texts ...string) string {
 }
 
 // RemarkSentAsNew begins the remark on an object whose new content is in another asset.
-const RemarkSentAsNew = "sent as a new asset"
+const RemarkSentAsNew = "uploaded as a new asset"
 
 // RemarkBadSidecar is in the remark on an object that has a sidecar which cannot be read, after the
 // key of that.
-const RemarkBadSidecar = "says was not taken"
+const RemarkBadSidecar = "was not read"

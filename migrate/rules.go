@@ -185,9 +185,9 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		switch {
 		case string(x) == string(y):
 		case name == "mapping":
-			out = append(out, flagname.InText("what is said of objects is made by other rules (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
+			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
 		case name == "places":
-			out = append(out, "the mapping puts objects elsewhere")
+			out = append(out, "the mapping puts objects in other places")
 		case nested && old != nil && now != nil:
 			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
 		default:

@@ -20,7 +20,7 @@ func (r Rules) Stable() Rules {
 
 // Hash identifies rules: those of the same hash decide the same.
 func (r Rules) Hash() (string, error) {
-	text, err := asReadBack(r)
+	text, err := roundTrip(r)
 	if err != nil {
 		return "", err
 	}

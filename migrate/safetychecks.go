@@ -21,12 +21,12 @@ func (e *SafetyCheckError) Error() string { return e.What }
 func (e *SafetyCheckError) Remedy() string { return e.NextStep }
 
 // CheckSentinelMissing is in the text of the safety check that fails where the sentinel is missing.
-var CheckSentinelMissing = flagname.InText("and {sentinel} says that it is always there")
+var CheckSentinelMissing = flagname.InText("but {sentinel} requires it")
 
 // IsAcceptable reports whether users may override the safety check that has this text: they may
 // accept changes, and not that a broken source is whole.
-func IsAcceptable(guard string) bool {
-	return !strings.Contains(guard, CheckSentinelMissing) && !strings.Contains(guard, listsNothing)
+func IsAcceptable(check string) bool {
+	return !strings.Contains(check, CheckSentinelMissing) && !strings.Contains(check, listsNothing)
 }
 
 // An Acceptance is a setting of one run by which a user accepts what a safety check said.
@@ -37,8 +37,8 @@ type Acceptance struct {
 
 // AcceptancesFor returns the settings by which users override safety checks for one run, with the
 // numbers of its tallies; none if the checks are not [IsAcceptable].
-func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
-	if !IsAcceptable(guard) {
+func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
+	if !IsAcceptable(check) {
 		return nil
 	}
 	var changes, deletes int64
@@ -50,13 +50,13 @@ func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
 			changes += t.Objects
 		}
 	}
-	if strings.Contains(guard, CheckRulesChanged) {
+	if strings.Contains(check, CheckRulesChanged) {
 		all = append(all, Acceptance{"accept_rules", ""})
 	}
-	if strings.Contains(guard, CheckManyChanges) || strings.Contains(guard, CheckLooksEncrypted) {
+	if strings.Contains(check, CheckManyChanges) || strings.Contains(check, CheckLooksEncrypted) {
 		all = append(all, Acceptance{"accept_changes", strconv.FormatInt(changes, 10)})
 	}
-	if strings.Contains(guard, CheckManyDeletes) {
+	if strings.Contains(check, CheckManyDeletes) {
 		all = append(all, Acceptance{"accept_deletes", strconv.FormatInt(deletes, 10)})
 	}
 	return all
@@ -64,10 +64,10 @@ func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
 
 // What the texts of the other safety checks contain, which tells them apart.
 const (
-	CheckRulesChanged   = "the rules are not those of the last sync"
-	CheckManyChanges    = "would be replaced, described or moved"
-	CheckLooksEncrypted = "as if somebody had encrypted the source"
-	CheckManyDeletes    = "would be trashed because their objects are gone"
+	CheckRulesChanged   = "the rules differ from those of the last sync"
+	CheckManyChanges    = "would be replaced, moved or get new metadata"
+	CheckLooksEncrypted = "as after encryption of the source"
+	CheckManyDeletes    = "would be trashed because their objects were deleted at the source"
 )
 
 // Grouped returns a number with commas between its thousands: 12,345.

@@ -32,7 +32,7 @@ func FormerProcessEnd(alive time.Time) time.Time {
 // Workers returns how many goroutines keep so many uploads going at once: two for each where an
 // object is opened as fast as it is sent, and some more because neither always takes as long. Each
 // has at most one object open.
-func Workers(turns int) int { return 5*turns/2 - 1 }
+func Workers(uploads int) int { return 5*uploads/2 - 1 }
 
 // handledPerSecond is how many bytes a second a service surely gets done with: it may
 // copy and scan what it has got before it answers.

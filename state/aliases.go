@@ -82,7 +82,7 @@ func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (so
 // share, in key order; but for those that it creates again.
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
-		return queryBased(ctx, s, "list shared receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
+		return queryBased(ctx, s, "list shared upload records", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT previous_key FROM items WHERE run = ?3 AND action = 'adopt' AND previous_key <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
 			ORDER BY key LIMIT ?4`, pair, after, run, PageSize)
@@ -115,7 +115,7 @@ func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, 
 		c.Item, err = scanItemAnd(rows, &c.Owns)
 		return c, err
 	}
-	return spooled(ctx, s.r, "look for equal objects", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
+	return spooled(ctx, s.r, "list objects that may share assets", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
 		SELECT `+itemColumns+`, action <> 'create' OR previous_key <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
 			AND (action = 'create' OR action = 'move' AND checksum IS NOT NULL OR action = 'adopt' AND previous_key = '' AND checksum IS NOT NULL)
 		UNION ALL SELECT `+receiptAsItem+`, 1
@@ -137,7 +137,7 @@ func (i Item) Joins() bool { return i.Action == Adopt && i.PreviousKey != "" }
 // join notes that an object shares the asset of another one, if that has arrived with the
 // content that the plan found. Else its item has failed, and no blame stays: the next run
 // looks again.
-func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
+func (r *recorder) joinAlias(ctx context.Context, o *Outcome) (asset string, err error) {
 	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, checksum, `+aliasTable.Names()+`)
 		SELECT ?1, r.checksum, `+aliasFromItem+` FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.previous_key
 		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
@@ -153,7 +153,7 @@ func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err erro
 	}
 	if len(found) == 0 {
 		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "transient", Joins: o.Joins,
-			Error: fmt.Sprintf("its content is that of %s, which has not arrived as it was planned; the next run looks again", o.Joins)}
+			Error: fmt.Sprintf("its content is identical to %s, which was not uploaded as planned; the next run tries again", o.Joins)}
 		return "", nil
 	}
 	// What led elsewhere from here leads to this asset now.
@@ -163,7 +163,7 @@ func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err erro
 
 // loseAliases forgets aliases whose objects are not there any more. Their keys stay known as
 // former ones of the object whose asset they shared.
-func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
+func forgetAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
 	for _, key := range keys {
 		for _, statement := range []string{
 			`INSERT OR REPLACE INTO former_keys (pair, key, owner) SELECT a.pair, a.key, a.owner` + ofLiving +
@@ -171,7 +171,7 @@ func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key)
 			`DELETE FROM aliases WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND key = ?2`,
 		} {
 			if _, err := tx.ExecContext(ctx, statement, run, key); err != nil {
-				return fmt.Errorf("forget alias %s: %w", key, err)
+				return fmt.Errorf("delete alias %s: %w", key, err)
 			}
 		}
 	}

@@ -20,8 +20,8 @@ const shownRows = 5
 
 // laws are what holds in every state database beyond what the schema enforces, each as a
 // query for the keys that break it.
-var laws = []struct{ broken, query string }{
-	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+var invariants = []struct{ broken, query string }{
+	{"is done and has no upload record", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.previous_key = '')
 		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
@@ -31,18 +31,18 @@ var laws = []struct{ broken, query string }{
 			AND m.action IN ('move', 'create', 'replace') AND m.previous_key NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM former_keys k WHERE k.pair = r.pair AND k.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
-	{"shares an asset and has one of its own", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
-	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
-	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
+	{"shares an asset and has its own asset", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
+	{"has an upload record of a run with another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
+	{"is in progress in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
 		WHERE ` + inFlight + ` AND r.state IN ('finished', 'superseded')`},
-	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+	{"is undecided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
-	{"has other items than it counts", `SELECT DISTINCT 'run ' || r.id FROM (
+	{"has a wrong count of items", `SELECT DISTINCT 'run ' || r.id FROM (
 			SELECT run, action, reason, tallies.state, objects, bytes FROM tallies JOIN runs p ON num = run WHERE p.pruned_at IS NULL
 			UNION ALL SELECT run, coalesce(action, ''), reason, items.state, -count(*), -sum(size) FROM runs r JOIN items ON run = r.num
 				WHERE r.tallied = 1 AND r.pruned_at IS NULL AND NOT ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
 		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
-	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
+	{"has a wrong count of upload records", `SELECT 'the pair of ' || source FROM pairs
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
 }
 
@@ -148,13 +148,13 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 		var table, parent string
 		var row, fk sql.NullInt64
 		err := rows.Scan(&table, &row, &parent, &fk)
-		return fmt.Sprintf("a row of %s names one of %s that is not there", table, parent), err
+		return fmt.Sprintf("a row of %s refers to a missing row of %s", table, parent), err
 	}, `PRAGMA foreign_key_check`)
 	if err != nil {
 		return nil, err
 	}
 	problems = append(problems, orphans...)
-	for _, l := range laws {
+	for _, l := range invariants {
 		keys, err := query(ctx, s.r, "check", func(rows *sql.Rows) (key string, err error) {
 			return key, rows.Scan(&key)
 		}, l.query+` LIMIT ?`, shownRows)

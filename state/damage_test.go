@@ -542,7 +542,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tc := range []struct{ do, undo, want string }{
 		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no receipt"},
-		{`UPDATE runs SET state = 'finished', finished_at = 1`, `UPDATE runs SET state = 'applying', finished_at = NULL`, "b is being sent in a run that has ended"},
+		{`UPDATE runs SET state = 'finished', finished_at = 1`, `UPDATE runs SET state = 'applying', finished_at = NULL`, "b is in progress in a run that has ended"},
 		{`INSERT INTO attempts VALUES (99, 'k', 1, 1, '', '')`, `DELETE FROM attempts WHERE run = 99`, "names one of runs that is not there"},
 	} {
 		execute(t, j.Path(), tc.do)

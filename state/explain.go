@@ -66,14 +66,14 @@ func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (sourc
 // KeysEnding lists a few keys of a pair that end in a slash and a name, or are the name,
 // case aside. It reads all keys.
 func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit int) ([]sources.Key, error) {
-	return query(ctx, s.r, "look for keys", scanKey, `SELECT DISTINCT key FROM (
+	return query(ctx, s.r, "find keys", scanKey, `SELECT DISTINCT key FROM (
 			SELECT key FROM receipts WHERE pair = ?1
 			UNION ALL SELECT key FROM items WHERE run = (SELECT max(num) FROM runs WHERE pair = ?1))
 		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
 }
 
 // An Earlier is an asset as it was before a run changed it.
-type Earlier struct {
+type PreviousAsset struct {
 	Run      Run
 	Key      sources.Key // that its object went by
 	Size     int64
@@ -84,8 +84,8 @@ type Earlier struct {
 
 // Earlier lists what runs were to change of an object's asset, as it was before, in their
 // order. It is kept as long as their items.
-func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Earlier, error) {
-	all, err := query(ctx, s.r, "list what was before", func(rows *sql.Rows) (e Earlier, err error) {
+func (s *Store) PreviousAsset(ctx context.Context, pair int64, key sources.Key) ([]PreviousAsset, error) {
+	all, err := query(ctx, s.r, "list previous states of assets", func(rows *sql.Rows) (e PreviousAsset, err error) {
 		var checksum string
 		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &checksum, &e.Asset, &e.Done); err != nil {
 			return e, err

@@ -21,21 +21,21 @@ type Failure struct {
 
 // blameFailed counts that an object failed in a run, once for each run. unclear says
 // that it may have arrived all the same.
-func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
-	return blame(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
+func countFailure(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
+	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
 }
 
 // blameScheduled counts the items of a run that wait as failed, each time: the run does
 // not wait for them any longer, and what fails run after run must be out of retries some
 // day.
-func blameScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
-	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
+func countScheduledFailures(ctx context.Context, tx *sql.Tx, run int64) error {
+	return countFailures(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
 }
 
 // blame counts the chosen items as failed, unless they were counted; for their own
 // reasons where why is nil. An object that has changed begins anew. One whose asset could
 // not be trashed is not to blame.
-func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
+func countFailures(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
 	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, since, last_run, unclear, error)
 		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, r.started_at, i.run, ?, coalesce(?, i.error)
@@ -72,7 +72,7 @@ func scanFailure(rows *sql.Rows) (f Failure, err error) {
 
 // notBrought are the items of a pair in the runs from one on that no run since has brought.
 // Later runs may not have looked at them. A run that was undone counts as if it had not been.
-const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
+const incompleteItems = ` FROM runs r JOIN items i ON i.run = r.num
 	WHERE r.pair = ?1 AND r.num >= ?2 AND r.command NOT IN ('plan', 'undo')
 	AND r.num NOT IN (SELECT undoes FROM runs WHERE pair = ?1 AND command = 'undo' AND state = 'finished')
 	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)
@@ -81,8 +81,8 @@ const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
 // LeftBehind counts the objects that did not come through in the runs of a pair from one
 // on, or that those given up had not come to, and that no run since has brought. The run
 // retried tried again what had failed: of runs before it only what needs a decision counts.
-func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n int64, err error) {
-	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key)`+notBrought+`
+func (s *Store) CountIncomplete(ctx context.Context, pair, from, retried int64) (n int64, err error) {
+	err = s.r.row(ctx, "count incomplete objects", `SELECT count(DISTINCT i.key)`+incompleteItems+`
 		AND (i.state IN ('retries_exhausted', 'conflict') OR r.num >= ?3 AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed')
 			OR i.state = 'planned' AND r.state = 'superseded'))`, pair, from, retried).Scan(&n)
 	return n, err
@@ -90,9 +90,9 @@ func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n in
 
 // Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
 // what a run that has been applied in part has not come to.
-func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
-	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
-		`SELECT DISTINCT i.key`+notBrought+`
+func (s *Store) IncompleteKeys(ctx context.Context, pair, from int64) ([]sources.Key, error) {
+	return query(ctx, s.r, "list incomplete objects", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
+		`SELECT DISTINCT i.key`+incompleteItems+`
 		AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed', 'sending', 'sent') OR i.state = 'planned' AND (r.state IN ('applying', 'superseded') OR `+hasBegun+`))`, pair, from)
 }
 

@@ -36,7 +36,7 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 // already stays: the run may have changed the asset before it was planned again. Relist forgets
 // what is kept of items that the run never began.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
-	return s.Write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save previous state of assets", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 // FormerAsset gives what a run keeps of the asset of an item as it was before; nothing if it
 // keeps none.
 func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (asset json.RawMessage, err error) {
-	const op = "find what an asset was before"
+	const op = "find previous state of asset"
 	err = s.r.row(ctx, op, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -120,18 +120,18 @@ const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items
 
 // contentBack is when the content of what comes back came to be there: with ?4, now, if the
 // run that is undone had replaced or trashed it, so that no verification before counts.
-const contentBack = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
+const restoredContentAt = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
 	THEN ?4 ELSE receipt ->> '$.content_at' END`
 
 // goBack brings back the receipts that the run which an undo takes back found for some items,
 // with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
 // the keys of the items.
-func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
+func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
 	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, `+receiptRead.Names()+`, done_at, images, content_run, content_at) SELECT ?1, `+formerColumns+`,
-		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+contentBack+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
+		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+restoredContentAt+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
 	if err != nil {
-		return back, fmt.Errorf("bring back receipts: %w", err)
+		return back, fmt.Errorf("restore upload records: %w", err)
 	}
 	sizes, err := scanAll(rows, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) })
 	if err != nil || len(sizes) == 0 {
@@ -140,7 +140,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, ke
 	for _, size := range sizes {
 		back = back.plus(ReceiptSum{1, size})
 	}
-	if err := renameBack(ctx, tx, pair, undo, keys, parameter); err != nil {
+	if err := undoRename(ctx, tx, pair, undo, keys, parameter); err != nil {
 		return back, err
 	}
 	for _, insert := range []string{
@@ -152,7 +152,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, ke
 			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillDeleted,
 	} {
 		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
-			return back, fmt.Errorf("bring back what was kept: %w", err)
+			return back, fmt.Errorf("restore source metadata: %w", err)
 		}
 	}
 	return back, nil

@@ -97,12 +97,12 @@ func TestFormerKeysStay(t *testing.T) {
 	i, o := changed("b", Trash, "")
 	i.Asset = "asset of a"
 	trash := j.sync([]Item{i}, []Outcome{o})
-	if _, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err == nil {
+	if _, err := j.AssetURLByKey(t.Context(), j.pair.ID, "a"); err == nil {
 		t.Error("a former key leads to what is trashed")
 	}
 	j.undone(trash)
 	for range 2 { // the second time without the items of runs
-		if at, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err != nil || at.Key != "b" || at.As != "a" || at.Known != ByFormerKey {
+		if at, err := j.AssetURLByKey(t.Context(), j.pair.ID, "a"); err != nil || at.Key != "b" || at.As != "a" || at.Known != ByFormerKey {
 			t.Errorf("a leads to %+v (%v)", at, err)
 		}
 		_, err := j.Prune(t.Context(), modified.AddDate(100, 0, 0))
@@ -216,7 +216,7 @@ func TestFormerKeysForSixtyRuns(t *testing.T) {
 				}
 			}
 			for _, key := range keys {
-				at, err := j.AddressByKey(t.Context(), j.pair.ID, sources.Key(key))
+				at, err := j.AssetURLByKey(t.Context(), j.pair.ID, sources.Key(key))
 				if want := r.leadsTo(key); want == nil && !errors.Is(err, ErrNotFound) ||
 					want != nil && (err != nil || string(at.Key) != want.key || at.Asset != want.asset) {
 					t.Fatalf("seed %d, night %d, %s of %s: %s leads to %+v (%v), want %+v", seed, n, i.Action, i.Key, key, at, err, want)

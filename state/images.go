@@ -30,8 +30,8 @@ func packImages(url string, images map[string]string) (any, error) {
 	var widths []int64
 	var others []any
 	rest := map[string]string{}
-	for name, address := range images {
-		last, ok := strings.CutPrefix(address, base)
+	for name, url := range images {
+		last, ok := strings.CutPrefix(url, base)
 		width, err := strconv.ParseInt(name, 10, 64)
 		switch {
 		case usual && ok && name == defaultImage:
@@ -39,7 +39,7 @@ func packImages(url string, images map[string]string) (any, error) {
 		case usual && ok && err == nil && name == strconv.FormatInt(width, 10) && last == webp(width):
 			widths = append(widths, width)
 		default:
-			rest[name] = address
+			rest[name] = url
 		}
 	}
 	if len(rest) > 0 {
@@ -65,7 +65,7 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	widths, others := cutWidths(packed.String)
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(others), &parts); err != nil {
-		return nil, fmt.Errorf("addresses of images: %w", err)
+		return nil, fmt.Errorf("URLs of images: %w", err)
 	}
 	images := make(map[string]string, len(widths)+len(parts))
 	for _, width := range widths {
@@ -73,7 +73,7 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	}
 	for _, part := range parts {
 		if err := unpackPart(base, part, images); err != nil {
-			return nil, fmt.Errorf("addresses of images: %w", err)
+			return nil, fmt.Errorf("URLs of images: %w", err)
 		}
 	}
 	return images, nil

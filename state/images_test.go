@@ -109,15 +109,15 @@ func TestAddresses(t *testing.T) {
 	j.now = later(time.Hour)
 	must(t, j.record(done("c.pdf")))
 
-	address := func(key string) Address {
-		return Address{As: key, Key: sources.Key(key), Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
+	url := func(key string) AssetURL {
+		return AssetURL{As: key, Key: sources.Key(key), Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
 	}
-	a := address("a.jpg")
+	a := url("a.jpg")
 	a.URL, a.Verified = photoURL, true
-	want := []Address{a, address("b.jpg"), address("c.pdf")}
+	want := []AssetURL{a, url("b.jpg"), url("c.pdf")}
 	for what, run := range map[string]int64{"all": 0, "of the run": j.run.Num} {
-		got := collect(t, j.Addresses(t.Context(), j.pair.ID, run))
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Address{})); diff != "" {
+		got := collect(t, j.AssetURLs(t.Context(), j.pair.ID, run))
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(AssetURL{})); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", what, diff)
 		}
 		for n, wanted := range []map[string]string{imagesOf(photoURL, 1024), nil, nil} {
@@ -128,7 +128,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 	}
-	if got := collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num+1)); len(got) > 0 {
+	if got := collect(t, j.AssetURLs(t.Context(), j.pair.ID, j.run.Num+1)); len(got) > 0 {
 		t.Errorf("of another run: %+v", got)
 	}
 }

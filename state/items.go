@@ -77,14 +77,14 @@ type Item struct {
 // A Page is one step of a listing: objects to stage and how far it came. An item with an
 // action is staged with that decision.
 type Page struct {
-	Items          []Item
-	Cursor         sources.Key // the last key seen
-	Unchanged      int64       // objects that need no staging
-	UnchangedBytes int64
-	Sidecars       []Sidecar     // that are new, not as they were, or not there any more
-	Lost           []sources.Key // keys of sidecars of which nothing has to be known any more
-	LostAliases    []sources.Key // keys of aliases that are not there any more
-	Done           bool          // the listing came to its end
+	Items           []Item
+	Cursor          sources.Key // the last key seen
+	Unchanged       int64       // objects that need no staging
+	UnchangedBytes  int64
+	Sidecars        []Sidecar     // that are new, not as they were, or not there any more
+	DroppedSidecars []sources.Key // keys of sidecars of which nothing has to be known any more
+	DroppedAliases  []sources.Key // keys of aliases that are not there any more
+	Done            bool          // the listing came to its end
 }
 
 // Stage stores a page of the listing together with its cursor. Objects of which
@@ -96,10 +96,10 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 			p.Cursor, p.Unchanged, p.UnchangedBytes, p.Done, p.Done, run); err != nil {
 			return err
 		}
-		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.Lost); err != nil {
+		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.DroppedSidecars); err != nil {
 			return err
 		}
-		if err := loseAliases(ctx, tx, run, p.LostAliases); err != nil {
+		if err := forgetAliases(ctx, tx, run, p.DroppedAliases); err != nil {
 			return err
 		}
 		return insertItems(ctx, tx, onStage, run, p.Items)
@@ -187,7 +187,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 			if err := changesOne(update.ExecContext(ctx, args...)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
-			if err := dropOrigin(ctx, tx, run, i); err != nil {
+			if err := dropPrevious(ctx, tx, run, i); err != nil {
 				return fmt.Errorf("%s: %w", i.PreviousKey, err)
 			}
 		}
@@ -196,7 +196,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 }
 
 // dropOrigin deletes the item under the key from which an object is moved.
-func dropOrigin(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
+func dropPrevious(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
 	if i.Joins() || i.PreviousKey == "" || i.PreviousKey == i.Key {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (r *recorder) updateMetadata(ctx context.Context, key sources.Key, d *Descr
 		return err
 	}
 	if _, err := r.description.ExecContext(ctx, r.pair, key, d.ContentType, metadata, tags); err != nil {
-		return fmt.Errorf("save description: %w", err)
+		return fmt.Errorf("save source metadata: %w", err)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ type DescriptionSum struct{ Objects, ContentTypes, Metadata, Tags int64 }
 
 // SumDescriptions counts what is kept of the objects that a run took over.
 func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum, err error) {
-	err = s.r.row(ctx, "sum up descriptions", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
+	err = s.r.row(ctx, "count source metadata", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
 		coalesce(sum(tags <> '{}'), 0) FROM (
 			SELECT d.content_type, d.metadata, d.tags FROM descriptions d JOIN receipts r ON r.pair = d.pair AND r.key = d.key
 			WHERE d.pair = ?1 AND r.run = ?2
@@ -123,30 +123,30 @@ type Described struct {
 	Metadata string // an object of JSON, empty if nothing was said
 	Table    string // what the table of the user said, as it is in Found; empty if nothing
 	Found    string // all that was found, an object of JSON by metadata_source; empty if nothing was
-	Given    string // of Found, the old addresses that a sidecar or the source gives; empty if there are none
+	OldURLs  string // of Found, the old addresses that a sidecar or the source gives; empty if there are none
 }
 
 // Described lists what was said of the objects of a pair in key order, those with keys
 // after the given one. Of what was found it has what is from the table, and old addresses.
 func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Described, error] {
 	return paged(s.r, after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
-		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
-			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.Given)
+		return query(ctx, s.r, "list metadata", func(rows *sql.Rows) (d Described, err error) {
+			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.OldURLs)
 			return d.orEmpty(), err
-		}, `SELECT key, metadata, coalesce(found -> '$.table', ''), `+givenAddresses+` FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
+		}, `SELECT key, metadata, coalesce(found -> '$.table', ''), `+oldURLsColumn+` FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
 // givenAddresses are the old addresses that a sidecar or the source gives, as they are in
 // what was found.
-const givenAddresses = `CASE WHEN coalesce(found -> '$.sidecar.address', found -> '$.source.address') IS NULL THEN '' ELSE json_object(
+const oldURLsColumn = `CASE WHEN coalesce(found -> '$.sidecar.address', found -> '$.source.address') IS NULL THEN '' ELSE json_object(
 	'sidecar', json_object('address', coalesce(found -> '$.sidecar.address', json('[]'))),
 	'source', json_object('address', coalesce(found -> '$.source.address', json('[]')))) END`
 
 // DescribedAs is what the source said of an object when its asset was described last;
 // nothing if nobody has described it.
 func (s *Store) DescribedAs(ctx context.Context, pair int64, key sources.Key) (d Described, err error) {
-	const op = "find what was described"
+	const op = "find metadata"
 	err = s.r.row(ctx, op, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
 		Scan(&d.Key, &d.Metadata, &d.Table, &d.Found)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -172,7 +172,7 @@ func (d Described) orEmpty() Described {
 // all that was found.
 func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described, error] {
 	return paged(s.r, "", func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
-		return query(ctx, s.r, "list what was found", func(rows *sql.Rows) (d Described, err error) {
+		return query(ctx, s.r, "list found metadata", func(rows *sql.Rows) (d Described, err error) {
 			return d, rows.Scan(&d.Key, &d.Metadata, &d.Found)
 		}, `SELECT key, metadata, found FROM described WHERE pair = ? AND key > ?
 			AND (SELECT count(*) FROM json_each(found)) > 1 ORDER BY key LIMIT ?`, pair, after, PageSize)
@@ -192,7 +192,7 @@ func (r *recorder) note(ctx context.Context, o Outcome) (err error) {
 		}
 	}
 	if _, err := r.described.ExecContext(ctx, r.pair, o.Key, cmp.Or(o.Described, nothing), cmp.Or(o.Found, nothing)); err != nil {
-		return fmt.Errorf("save what was described: %w", err)
+		return fmt.Errorf("save metadata: %w", err)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (r *recorder) note(ctx context.Context, o Outcome) (err error) {
 // of which nobody has said anything.
 func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM described WHERE pair = ? AND key = ?`, pair, key)
-	return wrap("forget what was described", err)
+	return wrap("delete metadata", err)
 }
 
 // A FoundField is a field that was found of an object.

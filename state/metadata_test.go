@@ -238,7 +238,7 @@ func TestDescribedIsForgotten(t *testing.T) {
 	must(t, j.SetRunState(t.Context(), u.Num, Planned, Applying))
 	j.run = u
 	j.take(1)
-	must(t, j.record(Outcome{Key: "made", State: ItemDone, TakenBack: true}))
+	must(t, j.record(Outcome{Key: "made", State: ItemDone, Undone: true}))
 	j.wantDescribed(map[string]string{"gone": aQuay})
 	must(t, j.FinishUndo(t.Context(), u))
 	j.wantDescribed(map[string]string{})

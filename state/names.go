@@ -11,16 +11,16 @@ import (
 
 // calledOtherwise holds for receipts of assets whose names are not those of their objects,
 // byte for byte. A receipt with a base has the name of its object.
-const calledOtherwise = `base IS NULL
+const differentlyNamed = `base IS NULL
 	AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
 		<> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END`
 
 // CalledOtherwise lists the receipts of a pair whose assets are not called as their objects
 // are, byte for byte, in key order. Only these are read, however many others there are.
-func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
+func (s *Store) DifferentlyNamed(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list names", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
-			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, PageSize)
+			WHERE pair = ? AND key > ? AND `+differentlyNamed+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 

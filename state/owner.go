@@ -29,7 +29,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	}
 	h, err := ownership.Read(ctx, s.w)
 	if errors.Is(err, sql.ErrNoRows) {
-		h, err = ownership.Held{StateID: rand.Text()}, nil
+		h, err = ownership.StoredOwner{StateID: rand.Text()}, nil
 	}
 	if err != nil {
 		return wrap("take ownership", err)
@@ -132,7 +132,7 @@ func distrust(ctx context.Context, tx *sql.Tx) error {
 // the disk does not let us, it is as if we had been killed, which harms nobody. The mark
 // is first, because its time counts once the state database is closed; without it the next owner
 // looks more closely.
-func (s *Store) giveUp() error {
+func (s *Store) releaseOwnership() error {
 	s.Alive()
 	err := ownership.Leave(context.Background(), s.w, s.epoch)
 	if err == nil {

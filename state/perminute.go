@@ -48,14 +48,14 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 
 // A Pace is what a run got done within a minute, and how much of the minute that took,
 // from its first outcome to its last.
-type Pace struct {
+type Rate struct {
 	Items, Bytes int64
 	Span         time.Duration
 }
 
 // Paces gives the paces of runs to a destination, the newest first and at most so many.
-func (s *Store) Paces(ctx context.Context, destination string, limit int) ([]Pace, error) {
-	return query(ctx, s.r, "list paces", func(rows *sql.Rows) (p Pace, err error) {
+func (s *Store) Rates(ctx context.Context, destination string, limit int) ([]Rate, error) {
+	return query(ctx, s.r, "list rates", func(rows *sql.Rows) (p Rate, err error) {
 		var span int64
 		err = rows.Scan(&p.Items, &p.Bytes, &span)
 		p.Span = time.Duration(span) * time.Millisecond
@@ -65,7 +65,7 @@ func (s *Store) Paces(ctx context.Context, destination string, limit int) ([]Pac
 }
 
 // keepCalls is how many minutes requests are remembered: no budget is for longer.
-const keepCalls = 2 * 24 * 60
+const keptMinutes = 2 * 24 * 60
 
 // AddRequests counts requests to a destination by the minute (since 1970) they were
 // made in.
@@ -77,13 +77,13 @@ func (s *Store) AddRequests(ctx context.Context, destination string, perMinute m
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE destination = ? AND minute < ?`, destination, s.now().Unix()/60-keepCalls)
+		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE destination = ? AND minute < ?`, destination, s.now().Unix()/60-keptMinutes)
 		return err
 	})
 }
 
 // Calls gives the requests to a destination since a time, by minute.
-func (s *Store) Calls(ctx context.Context, destination string, since time.Time) (map[int64]int64, error) {
+func (s *Store) Requests(ctx context.Context, destination string, since time.Time) (map[int64]int64, error) {
 	type count struct{ minute, n int64 }
 	counts, err := query(ctx, s.r, "list requests", func(rows *sql.Rows) (c count, err error) {
 		return c, rows.Scan(&c.minute, &c.n)

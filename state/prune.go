@@ -28,16 +28,16 @@ const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 
 // mere holds for runs too old that came to nothing. The last number given to a run must not
 // be given again.
-const mere = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
+const emptyPlans = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
 	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
 // replaced holds for what is kept of an asset before it was changed, if the object has
 // another asset by now: then nothing else knows the old address.
-const replaced = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
+const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
 	AND c.asset <> json_extract(former.receipt, '$.asset'))`
 
 // left holds for runs of which there is anything to prune.
-const left = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
+const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
 // oldVerifications chooses the verifications before a time, but for the last of each pair,
 // and the last of all its contents, which addresses and reports rely on.
@@ -47,10 +47,10 @@ const oldVerifications = ` FROM verifications WHERE at < ?1
 
 // Prunable counts what Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {
-	const op = "look for what is too old"
+	const op = "count prunable rows"
 	cutoff := before.UnixMilli()
 	err = s.r.row(ctx, op, `SELECT count(*) FILTER (WHERE NOT mere), count(*) FILTER (WHERE mere), coalesce(sum(items), 0)
-		FROM (SELECT`+mere+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+left+`)`, cutoff).
+		FROM (SELECT`+emptyPlans+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+notPruned+`)`, cutoff).
 		Scan(&p.Runs, &p.Plans, &p.Items)
 	if err == nil {
 		err = s.r.row(ctx, op, `SELECT count(*)`+oldVerifications, cutoff).Scan(&p.Verifications)
@@ -67,8 +67,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err erro
 		return p, err
 	}
 	for _, ofPlans := range []bool{true, false} { // what is gone refers to no other run any more
-		runs, err := query(ctx, s.r, "look for what is too old", scanPrunable, `SELECT r.num, r.pair FROM runs r
-			WHERE`+tooOld+` AND`+left+` AND (`+mere+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
+		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair FROM runs r
+			WHERE`+tooOld+` AND`+notPruned+` AND (`+emptyPlans+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
 		if err != nil {
 			return p, err
 		}
@@ -121,7 +121,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 		return 0, err
 	}
 	for _, of := range []struct{ table, unless string }{
-		{"former", replaced}, {"contents", "FALSE"}, {"attempts", "FALSE"}, {"items", "FALSE"}, // the items last: see left
+		{"former", replacedSince}, {"contents", "FALSE"}, {"attempts", "FALSE"}, {"items", "FALSE"}, // the items last: see left
 	} {
 		if items, err = s.pruneTable(ctx, run, of.table, of.unless); err != nil {
 			return items, err

@@ -60,14 +60,14 @@ type inherited struct {
 func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, metadataPending bool) error {
 	images, err := packImages(c.URL, c.Images)
 	if err != nil {
-		return fmt.Errorf("save addresses of images: %w", err)
+		return fmt.Errorf("save URLs of images: %w", err)
 	}
 	if len(c.Images) == 0 && known.images.Valid {
 		images = known.images.String
 	}
 	base, err := r.bases.ofReceipt(ctx, c)
 	if err != nil {
-		return fmt.Errorf("save receipt: %w", err)
+		return fmt.Errorf("save upload record: %w", err)
 	}
 	if base.Valid {
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
@@ -77,7 +77,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	r.args = receiptTable.Values(r.args[:0], &row)
 	_, err = r.receipt.ExecContext(ctx, r.args...)
 	if err != nil {
-		return fmt.Errorf("save receipt: %w", err)
+		return fmt.Errorf("save upload record: %w", err)
 	}
 	if base.Valid && c.Description.isOnlyType() {
 		return nil
@@ -215,7 +215,7 @@ type ReceiptSum struct{ Objects, Bytes int64 }
 
 // SumReceipts counts what a pair has at its destination.
 func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up receipts", `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
+	err = s.r.row(ctx, "count upload records", `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return sum, nil
 	}
@@ -264,12 +264,12 @@ func millis(t time.Time) any {
 // forgetReceipt deletes the receipt of an object, if there is one, and what is kept with it.
 func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (forgotten ReceiptSum, err error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM descriptions WHERE pair = ? AND key = ?`, pair, key); err != nil {
-		return forgotten, fmt.Errorf("forget description: %w", err)
+		return forgotten, fmt.Errorf("delete source metadata: %w", err)
 	}
 	err = tx.QueryRowContext(ctx, `DELETE FROM receipts WHERE pair = ? AND key = ? RETURNING 1, size`, pair, key).
 		Scan(&forgotten.Objects, &forgotten.Bytes)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return forgotten, fmt.Errorf("forget receipt: %w", err)
+		return forgotten, fmt.Errorf("delete upload record: %w", err)
 	}
 	return forgotten, nil
 }

@@ -33,7 +33,7 @@ type Outcome struct {
 	// TakenBack says that the asset of an item that is done is not at the destination
 	// any more, so that there is no receipt of it either; or in an undo that it is as before
 	// the run that is undone, and so is its receipt.
-	TakenBack bool
+	Undone bool
 	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
 	// object has none so far.
 	InsteadOf sources.Key
@@ -45,7 +45,7 @@ type Outcome struct {
 	// Fields are the fields of that, also those that are not kept.
 	Fields []FoundField
 	// Addresses are those that the object had, as was found.
-	Addresses []string
+	AssetURLs []string
 	// Joins is the key of the object whose asset an item that is done shares: there is no
 	// receipt of it then, but an alias.
 	Joins sources.Key
@@ -55,7 +55,7 @@ type Outcome struct {
 }
 
 // lacksDescription reports whether the asset of an item is there without a description.
-func (o Outcome) lacksDescription() bool { return o.State != ItemDone && !o.Misnamed }
+func (o Outcome) lacksMetadata() bool { return o.State != ItemDone && !o.Misnamed }
 
 // Record stores outcomes of items that are being sent, were sent, or are unconfirmed. An
 // asset that stands for another object already makes its item a failed one; outcomes
@@ -113,7 +113,7 @@ type recorder struct {
 	tx              *sql.Tx
 	run, pair, now  int64
 	receipt, update *sql.Stmt
-	forgive         *sql.Stmt // nil if the pair has no failures
+	forgetFailures  *sql.Stmt // nil if the pair has no failures
 	alone           *sql.Stmt // nil if it has no aliases
 	description     *sql.Stmt // nil until there is one
 	described       *sql.Stmt // the same
@@ -131,7 +131,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if failed {
-		if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+		if r.forgetFailures, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	if err != nil {
 		return err
 	}
-	for _, keep := range []func(context.Context, Outcome) error{r.note, r.give, r.remember} {
+	for _, keep := range []func(context.Context, Outcome) error{r.note, r.saveOldURLs, r.recordAttempt} {
 		if err := keep(ctx, *o); err != nil {
 			return err
 		}
@@ -173,12 +173,12 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 // that the item did not have.
 func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err error) {
 	switch {
-	case o.TakenBack:
-		return "", r.takeBack(ctx, *o)
+	case o.Undone:
+		return "", r.undoReceipt(ctx, *o)
 	case o.Receipt != nil:
 		return r.receive(ctx, o)
 	case o.Joins != "":
-		return r.join(ctx, o)
+		return r.joinAlias(ctx, o)
 	case o.State == ItemDone && !o.MetadataPending:
 		_, err := r.tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 0, modified = coalesce(?3, modified),
 			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
@@ -194,17 +194,17 @@ func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err e
 	err = r.replaceReceipt(ctx, o)
 	if isTaken(err) {
 		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
-			Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", o.Receipt.Asset)}
+			Error: fmt.Sprintf("the service answered with asset %s, which belongs to another object", o.Receipt.Asset)}
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
 	r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
-	return o.Receipt.Asset, r.standAlone(ctx, o.Key)
+	return o.Receipt.Asset, r.dropAlias(ctx, o.Key)
 }
 
 // standAlone notes that an object has an asset of its own.
-func (r *recorder) standAlone(ctx context.Context, key sources.Key) error {
+func (r *recorder) dropAlias(ctx context.Context, key sources.Key) error {
 	if r.alone == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (r *recorder) standAlone(ctx context.Context, key sources.Key) error {
 
 // takeBack forgets the receipt of an object, and what is kept with it. In an undo comes back
 // what was there before the run that is undone.
-func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
+func (r *recorder) undoReceipt(ctx context.Context, o Outcome) error {
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 	if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ? AND action = 'trash'`, o.Key); err != nil {
 		return err
 	}
-	back, err := goBack(ctx, r.tx, r.pair, r.run, time.UnixMilli(r.now), `?2`, o.Key)
+	back, err := restoreFormer(ctx, r.tx, r.pair, r.run, time.UnixMilli(r.now), `?2`, o.Key)
 	if err != nil {
 		return err
 	}
@@ -243,17 +243,17 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 // refused, the former one stays.
 func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if o.InsteadOf == "" {
-		return r.saveReceipt(ctx, *o.Receipt, inherited{}, o.lacksDescription())
+		return r.saveReceipt(ctx, *o.Receipt, inherited{}, o.lacksMetadata())
 	}
 	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
 		return err
 	}
 	made := r.made
-	known, err := r.makeWay(ctx, o)
+	known, err := r.removePrevious(ctx, o)
 	if err != nil {
 		return err
 	}
-	err = r.saveReceipt(ctx, *o.Receipt, known, o.lacksDescription())
+	err = r.saveReceipt(ctx, *o.Receipt, known, o.lacksMetadata())
 	if isTaken(err) {
 		r.made, r.bases = made, bases{tx: r.tx}
 		if _, err := r.tx.ExecContext(ctx, `ROLLBACK TO replacement`); err != nil {
@@ -267,7 +267,7 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 // makeWay forgets the receipt whose place another one takes, and gives what that inherits:
 // the addresses that its image has in other sizes, and, of a move, where its content came
 // from. What is kept with the object of a move goes with it.
-func (r *recorder) makeWay(ctx context.Context, o *Outcome) (known inherited, err error) {
+func (r *recorder) removePrevious(ctx context.Context, o *Outcome) (known inherited, err error) {
 	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
 		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR checksum = ?4)
 		UNION ALL SELECT images, NULL, NULL FROM receipts WHERE pair = ?1 AND key = ?2 AND asset = ?3 LIMIT 1`,
@@ -335,14 +335,14 @@ func isTaken(err error) bool {
 
 // remember keeps what is to be known of an item beyond its last state: every
 // attempt that came to nothing, and the objects that fail run after run.
-func (r *recorder) remember(ctx context.Context, o Outcome) error {
-	if o.State == ItemDone && r.forgive == nil {
+func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
+	if o.State == ItemDone && r.forgetFailures == nil {
 		return nil
 	} else if o.State == ItemDone {
-		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
+		_, err := r.forgetFailures.ExecContext(ctx, r.pair, o.Key)
 		return err
 	}
-	if err := r.clear(ctx, o); err != nil || o.State == ItemSent {
+	if err := r.clearFailure(ctx, o); err != nil || o.State == ItemSent {
 		return err
 	}
 	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
@@ -350,14 +350,14 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 		return err
 	}
 	if o.State == ItemFailed && o.Joins == "" || o.Unclear {
-		return blameFailed(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
+		return countFailure(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
 	}
 	return nil
 }
 
 // clear notes that an object has arrived if there is a receipt of it, whatever else
 // failed.
-func (r *recorder) clear(ctx context.Context, o Outcome) error {
+func (r *recorder) clearFailure(ctx context.Context, o Outcome) error {
 	if o.Receipt == nil {
 		return nil
 	}

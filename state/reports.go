@@ -14,7 +14,7 @@ import (
 // columns than it needs, and none that SQLite would have to sort.
 
 // A Fate is what became of an object, and nothing else of it.
-type Fate struct {
+type ItemStatus struct {
 	Key    sources.Key
 	Size   int64
 	Action Action
@@ -22,9 +22,9 @@ type Fate struct {
 }
 
 // Fates lists the items of a run in key order.
-func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
-		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
+func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatus, error] {
+	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
+		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f ItemStatus, err error) {
 			return f, rows.Scan((*string)(&f.Key), &f.Size, &f.Action, &f.State)
 		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
@@ -44,8 +44,8 @@ func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error
 }
 
 // An Account is what a run has to tell of an object.
-type Account struct {
-	Fate
+type ObjectReport struct {
+	ItemStatus
 	Reason string
 	// Held says that there is a receipt of the object, and of no other asset than this
 	// item is about. Then Category, Name, Asset and URL are those of the receipt, and else
@@ -70,13 +70,13 @@ const (
 		coalesce(r.asset, i.asset), coalesce(r.url, '')`
 )
 
-func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
+func scanAccount(rows *sql.Rows) (a ObjectReport, base sql.NullInt64, err error) {
 	err = rows.Scan((*string)(&a.Key), &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
 		&a.Folder, &a.Class, &a.Error, &a.Attempts, (*string)(&a.PreviousKey))
 	return a, base, err
 }
 
-func (a *Account) complete(b base) {
+func (a *ObjectReport) complete(b base) {
 	a.Name, a.Category = baseName(string(a.Key)), b.category
 	if a.Held {
 		a.URL = b.url(a.Asset)
@@ -85,10 +85,10 @@ func (a *Account) complete(b base) {
 
 // Accounts lists the items of a run in key order, those in the given states or all, each
 // with the asset that carries its object now.
-func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
+func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState) iter.Seq2[ObjectReport, error] {
 	where, args := inStates(states)
-	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
-		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
+	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
+		return queryBased(ctx, s, "list items", scanAccount, (*ObjectReport).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.previous_key
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
@@ -103,19 +103,19 @@ const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXIS
 
 // Unlisted lists the receipts from before a run of objects that it has no item of, in key
 // order, as unchanged.
-func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
-		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
-			f := Fate{Action: Unchanged, State: ItemSkipped}
+func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[ItemStatus, error] {
+	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
+		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (ItemStatus, error) {
+			f := ItemStatus{Action: Unchanged, State: ItemSkipped}
 			return f, rows.Scan((*string)(&f.Key), &f.Size)
 		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
 
 // UnlistedAccounts lists the same objects as Unlisted.
-func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
-	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
-		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the state database remembers it', 1,
+func (s *Store) UnlistedReports(ctx context.Context, run Run) iter.Seq2[ObjectReport, error] {
+	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
+		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*ObjectReport).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the state database remembers it', 1,
 			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }

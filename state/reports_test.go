@@ -87,7 +87,7 @@ func TestPurpose(t *testing.T) {
 	ctx := t.Context()
 	_, err := j.Pair(ctx, "another", j.pair.Destination, "")
 	must(t, err)
-	for _, want := range []Purpose{PurposeUnknown, Rehearsal, Production, PurposeUnknown} {
+	for _, want := range []Purpose{PurposeUnknown, Sandbox, Production, PurposeUnknown} {
 		must(t, j.SavePurpose(ctx, j.pair.ID, want))
 		pairs, err := j.Pairs(ctx)
 		must(t, err)
@@ -159,7 +159,7 @@ func TestLeftBehind(t *testing.T) {
 	first := j.run.Num
 	left := func(from, want int64) {
 		t.Helper()
-		if n, err := j.LeftBehind(t.Context(), j.pair.ID, from, from); err != nil || n != want {
+		if n, err := j.CountIncomplete(t.Context(), j.pair.ID, from, from); err != nil || n != want {
 			t.Errorf("from run %d: %d (%v), want %d", from, n, err, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestLeftBehind(t *testing.T) {
 	// Who takes up what was left behind needs the keys, but for what is to be decided first.
 	keys := func(want ...sources.Key) {
 		t.Helper()
-		if got, err := j.Unarrived(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
+		if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
 			t.Errorf("not arrived are %q (%v), want %q", got, err, want)
 		}
 	}
@@ -242,14 +242,14 @@ func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
 			}
 			unarrived := func() {
 				t.Helper()
-				if got, err := j.Unarrived(t.Context(), j.pair.ID, j.run.Num); err != nil || !slices.Equal(got, tc.keys) {
+				if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, j.run.Num); err != nil || !slices.Equal(got, tc.keys) {
 					t.Errorf("not arrived are %q (%v), want %q", got, err, tc.keys)
 				}
 			}
 			unarrived()
 			must(t, tc.giveWay(j))
 			unarrived()
-			if n, err := j.LeftBehind(t.Context(), j.pair.ID, j.run.Num, j.run.Num); err != nil || n != tc.left {
+			if n, err := j.CountIncomplete(t.Context(), j.pair.ID, j.run.Num, j.run.Num); err != nil || n != tc.left {
 				t.Errorf("left %d (%v), want %d", n, err, tc.left)
 			}
 			if r := j.reload(); r.State != Superseded || r.Scanned != tc.plan || j.stateOf("a") != ItemDone {

@@ -144,11 +144,11 @@ func TestCalls(t *testing.T) {
 	must(t, j.AddRequests(t.Context(), "d", map[int64]int64{minute: 3, minute - 1: 4, minute - 5000: 9}))
 	must(t, j.AddRequests(t.Context(), "d", map[int64]int64{minute: 2}))
 	must(t, j.AddRequests(t.Context(), "other", map[int64]int64{minute: 1}))
-	got, err := j.Calls(t.Context(), "d", now.Add(-100*time.Hour))
+	got, err := j.Requests(t.Context(), "d", now.Add(-100*time.Hour))
 	if err != nil || len(got) != 2 || got[minute] != 5 || got[minute-1] != 4 {
 		t.Errorf("got %v (%v), want two minutes, the old one forgotten", got, err)
 	}
-	if got, err = j.Calls(t.Context(), "d", now); err != nil || len(got) != 1 {
+	if got, err = j.Requests(t.Context(), "d", now); err != nil || len(got) != 1 {
 		t.Errorf("since now: got %v (%v)", got, err)
 	}
 }

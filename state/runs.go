@@ -156,7 +156,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
-		for _, step := range []func(context.Context, *sql.Tx, int64) error{blameScheduled, forgetFormer} {
+		for _, step := range []func(context.Context, *sql.Tx, int64) error{countScheduledFailures, forgetFormer} {
 			if err := step(ctx, tx, run); err != nil {
 				return err
 			}
@@ -174,7 +174,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 // runs of other pairs there that are being carried out were planned before that, and
 // must not go on before they are listed again: it may be the same library.
 func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
-	return s.Write(ctx, "outdate other runs", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "mark other runs as stale", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
 			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
 		return err
@@ -217,7 +217,7 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 
 // failScheduled ends what a run waits for: it has failed.
 func failScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
-	if err := blameScheduled(ctx, tx, run); err != nil {
+	if err := countScheduledFailures(ctx, tx, run); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'failed', retry_at = NULL WHERE run = ? AND `+onGiveUp.condition(), run)
@@ -292,8 +292,8 @@ var runTable = Columns[runRow]{
 	{Name: "pair", Read: "p.id", Value: func(r *runRow) any { return r.Pair.ID }, Into: func(r *runRow) any { return &r.Pair.ID }},
 	{Name: "source", Read: "p.source", Into: func(r *runRow) any { return &r.Pair.Source }},
 	{Name: "destination", Read: "p.destination", Into: func(r *runRow) any { return &r.Pair.Destination }},
-	{Name: "address", Read: "p.address", Into: func(r *runRow) any { return &r.Pair.Address }},
-	{Name: "rehearsal", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
+	{Name: "url", Read: "p.url", Into: func(r *runRow) any { return &r.Pair.URL }},
+	{Name: "sandbox", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
 	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
 	{Name: "state", Read: "r.state", Value: func(r *runRow) any { return string(r.State) }, Into: func(r *runRow) any { return &r.State }},
 	{Name: "rules", Read: "r.rules", Value: func(r *runRow) any { return string(r.Rules) }, Into: func(r *runRow) any { return &r.rules }},
@@ -395,7 +395,7 @@ type Approver struct {
 // SetApprovedPlan notes the hash of the plan that a run carries out. It can be done once,
 // before the run has listed anything.
 func (s *Store) SetApprovedPlan(ctx context.Context, run int64, hash string) error {
-	return s.Write(ctx, "note approved plan", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save hash of approved plan", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET plan_hash = ? WHERE num = ? AND state = 'scanning' AND plan_hash = ''`, hash, run)
 	})
 }

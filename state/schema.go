@@ -22,14 +22,14 @@ const applicationID = 0x41535446
 
 // schemaVersion is stored in each state database. Those of builds from before the first release that
 // made another schema have lower ones.
-const schemaVersion = 16
+const schemaVersion = 17
 
 //go:embed schema.sql
 var schema string
 
 // errNoSchema says that there is no state database yet, and nothing of anybody else's
 // either.
-var errNoSchema = fmt.Errorf("no state database has been made: %w", fs.ErrNotExist)
+var errNoSchema = fmt.Errorf("no state database exists: %w", fs.ErrNotExist)
 
 // probe refuses a file that is not a state database, or not one that this program can
 // read, before any connection that could write to it. If there is nothing
@@ -97,7 +97,7 @@ func checkHeader(path string) error {
 	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return fmt.Errorf("%s: %w", path, ErrForeign)
 	case n < headerLength:
-		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("it is truncated")})
 	}
 	if hasLog(path) {
 		return nil // which may hold what the file lacks
@@ -150,7 +150,7 @@ func checkLength(path string, head []byte, size int64) error {
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	counted := bytes.Equal(head[24:28], head[92:96])
 	if page == 0 || size%page != 0 || counted && size < pages*page {
-		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("it is truncated")})
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string) error {
 	}
 	script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", schema, schemaVersion, applicationID)
 	if err := runScript(ctx, db, script); err != nil {
-		return disk.OpenError(path, fmt.Errorf("make the schema: %w", err))
+		return disk.OpenError(path, fmt.Errorf("create schema: %w", err))
 	}
 	return nil
 }

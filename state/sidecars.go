@@ -61,7 +61,7 @@ func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, 
 	}
 	for _, key := range lost {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = (SELECT pair FROM runs WHERE num = ?) AND key = ?`, run, key); err != nil {
-			return fmt.Errorf("forget sidecar %s: %w", key, err)
+			return fmt.Errorf("delete sidecar %s: %w", key, err)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins
 	both := func(from, condition string) string {
 		return fmt.Sprintf(arrived, from) + condition + ` UNION ALL ` + fmt.Sprintf(items, from) + condition
 	}
-	return query(ctx, s.r, "find what sidecars describe", func(rows *sql.Rows) (o SidecarOwner, err error) {
+	return query(ctx, s.r, "find objects of sidecars", func(rows *sql.Rows) (o SidecarOwner, err error) {
 		return o, rows.Scan(&o.Key, &o.Arrived, &o.Run, (*string)(&o.Action))
 	}, `SELECT key, max(arrived), max(made), max(action) FROM (`+both("", named)+` UNION ALL `+both(beginning, begun)+`) GROUP BY key ORDER BY key`, pair, run, string(exact), string(open))
 }
@@ -181,7 +181,7 @@ func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []sourc
 
 // UnreadSidecar notes that a sidecar could not be read, so that a later run tries again.
 func (s *Store) UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error {
-	return s.setPending(ctx, "note an unread sidecar", pair, unread, []sources.Key{key})
+	return s.setPending(ctx, "mark unread sidecar", pair, unread, []sources.Key{key})
 }
 
 func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, keys []sources.Key) error {
@@ -200,7 +200,7 @@ func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, 
 
 // ForgetSidecar forgets a sidecar that was missed: an asset has been described without it.
 func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error {
-	return s.Write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "delete sidecar", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND key = ?`, pair, key)
 		return err
 	})

@@ -79,10 +79,10 @@ var (
 	ErrReadOnly = errors.New("opened for reading")
 	ErrConflict = errors.New("the state database is not in the expected state")
 	ErrForeign  = errors.New("not a state database of assetferry")
-	ErrNewer    = errors.New("made by a newer version of assetferry")
-	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
+	ErrNewer    = errors.New("created by a newer version of assetferry")
+	ErrOlder    = errors.New("created by a build from before the first release, which this version cannot read")
 	ErrNotFound = errors.New("not in the state database")
-	ErrPruned   = errors.New("its items were deleted because it is too long ago")
+	ErrPruned   = errors.New("its items were pruned")
 )
 
 // A Store is an open state database. Its methods may be called from several goroutines.
@@ -108,7 +108,9 @@ type Store struct {
 // It refuses a state database that is not as it was left here, one that another account could
 // have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
 // ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
-func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
+func Open(ctx context.Context, path string) (*Store, error) {
+	return defaultOpener.open(ctx, path, false)
+}
 
 // An opener opens state databases, given what it knows of file systems.
 type opener struct {
@@ -116,7 +118,7 @@ type opener struct {
 }
 
 // usual asks the file systems of this machine.
-var usual = opener{mount.Network}
+var defaultOpener = opener{mount.Network}
 
 // Takeover makes the caller's machine the owner of a state database that Open refuses,
 // because another machine may own it or because it is not as it was left here.
@@ -125,7 +127,7 @@ var usual = opener{mount.Network}
 // anew. What was in flight stays unconfirmed. A state database that another process on this
 // machine owns is an ErrInUse; it is never taken away.
 func Takeover(ctx context.Context, path string) error {
-	s, err := usual.open(ctx, path, true)
+	s, err := defaultOpener.open(ctx, path, true)
 	if err != nil {
 		return err
 	}
@@ -260,7 +262,7 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Close() error {
 	var errs []error
 	if s.owns {
-		errs = append(errs, s.giveUp())
+		errs = append(errs, s.releaseOwnership())
 	}
 	if s.w != nil {
 		errs = append(errs, pagesums.RecordOrDrop(s.path))

@@ -29,7 +29,7 @@ func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent stri
 		}
 		return c, err
 	}
-	return spooled(ctx, s.r, "look for moves", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
+	return spooled(ctx, s.r, "find move candidates", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
 		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.checksum FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
 			coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
 		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
@@ -40,7 +40,7 @@ func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent stri
 // it did not find, which has an obstacle that says so. PreviousKey is the key of that, and Asset
 // its asset. They are ordered by place and key.
 func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]Item, error) {
-	return query(ctx, s.r, "look for names in another case", func(rows *sql.Rows) (i Item, err error) {
+	return query(ctx, s.r, "find names in another case", func(rows *sql.Rows) (i Item, err error) {
 		var former, asset string
 		i, err = scanItemAnd(rows, &former, &asset)
 		i.PreviousKey, i.Asset = sources.Key(former), asset
@@ -112,7 +112,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 				return err
 			}
 		}
-		if err := forgive(ctx, tx, run, e); err != nil {
+		if err := forgetFailures(ctx, tx, run, e); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ?`, run.Num, run.Pair.ID); err != nil {
@@ -128,13 +128,13 @@ func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
 	_, err := tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 1 WHERE pair = ?1
 		AND key IN (SELECT key FROM items WHERE run = ?2
 		AND action NOT IN ('unchanged', 'conflict') AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
-	return wrap("note what is not described", err)
+	return wrap("mark pending metadata", err)
 }
 
 // NoteSync notes of a plan why a safety check keeps it, or a part of it, from being carried out, and
 // the key up to which it compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
-	return s.Write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save plan of sync", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})
 }
@@ -149,7 +149,7 @@ func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (R
 
 // forgive forgets the failures of objects that a sync found as they had arrived, or did not
 // find any more: nothing is left of them to try.
-func forgive(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
+func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
 		return nil
 	}
@@ -196,7 +196,7 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 // its size. A run that was pruned met none.
 func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (all bool, err error) {
 	var met int
-	err = s.r.row(ctx, "look for what could not be taken before", `SELECT count(*) FROM items WHERE run = ?
+	err = s.r.row(ctx, "find unsized objects", `SELECT count(*) FROM items WHERE run = ?
 		AND state = 'failed' AND size = 0 AND obstacle <> '' AND key IN `+List(len(keys)), listed(keys, run)...).Scan(&met)
 	return met == len(keys), err
 }

@@ -129,7 +129,7 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 // zero time if none does.
 func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryScheduled int64, err error) {
 	var first int64
-	err = s.r.row(ctx, "find the next item that waits", `SELECT coalesce(min(retry_at), 0), count(*) FROM`+inFlightOf+` AND state = 'retry_scheduled'`, run).
+	err = s.r.row(ctx, "find next retry", `SELECT coalesce(min(retry_at), 0), count(*) FROM`+inFlightOf+` AND state = 'retry_scheduled'`, run).
 		Scan(&first, &retryScheduled)
 	if retryScheduled > 0 {
 		due = fromMillis(first)
@@ -179,7 +179,7 @@ func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) erro
 // OthersUnconfirmed counts the items of other sources of a destination that are being sent
 // or unconfirmed, and may bring something there, taken after a time, and gives the size of the largest.
 func (s *Store) OthersUnconfirmed(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
-	err = s.r.row(ctx, "look for doubts of others", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
+	err = s.r.row(ctx, "count unconfirmed items of other sources", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
 		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'update_metadata') AND `+inFlight+`
 		AND items.state <> 'sent' AND items.state <> 'retry_scheduled' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, err

@@ -202,7 +202,7 @@ func (h *history) undoIt() error {
 	must(h, err)
 	var outcomes []Outcome
 	for _, i := range items {
-		outcomes = append(outcomes, Outcome{Key: i.Key, State: ItemDone, TakenBack: true})
+		outcomes = append(outcomes, Outcome{Key: i.Key, State: ItemDone, Undone: true})
 	}
 	must(h, h.Record(ctx, undo.Num, h.pair.ID, outcomes))
 	h.wantSound()

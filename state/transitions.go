@@ -61,13 +61,13 @@ var transitions = [...]struct {
 	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemUnconfirmed},
 		[]ItemState{ItemSent, ItemDone, ItemRetryScheduled, ItemFailed, ItemChanged, ItemUnconfirmed}, ""},
 	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessBrings},            // the same
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessUploads},           // the same
 	onGiveUp:    {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
 	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if its plan gives way
 }
 
 // unlessBrings holds for items by which nothing of the source was to arrive.
-const unlessBrings = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
+const unlessUploads = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
 
 // conditions hold, in SQL, for the items to which an event can happen.
 var conditions = func() (all [len(transitions)]string) {

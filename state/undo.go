@@ -34,10 +34,10 @@ const undoable = ` FROM (
 	UNION ALL
 	SELECT ` + formerPlace + `, '', coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
 		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
-		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + takenBack + `
+		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + isUndone + `
 	UNION ALL
 	SELECT ` + formerPlace + `, '', l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
-		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + takenBack + `
+		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + isUndone + `
 		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
 
 // formerPlace is what an item says of an object of which only the former receipt is left.
@@ -46,12 +46,12 @@ const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->
 		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
 
 // takenBack holds for what an undo has gone back to.
-const takenBack = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
+const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
 // Undoable counts what an undo of a run would have to look at, and the aliases that it would
 // forget.
 func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up what a run did", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
+	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
 		Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
@@ -136,7 +136,7 @@ type Undoing struct {
 
 // Undoings finds items of an undo by key, with what is known of each.
 func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map[sources.Key]Undoing, error) {
-	const op = "look up what a run did"
+	const op = "list undoable changes"
 	all, err := query(ctx, s.r, op, func(rows *sql.Rows) (u Undoing, err error) {
 		u.Item, err = scanItemAnd(rows, (*string)(&u.Was), &u.Why, &u.Said)
 		return u, err
@@ -237,7 +237,7 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 		}
 		const free = gone + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
 			WHERE f.run = (SELECT undoes FROM runs WHERE num = ?2) AND f.key = items.key AND r.asset <> f.receipt ->> '$.asset')`
-		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
+		if _, err := restoreFormer(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =
@@ -261,8 +261,8 @@ func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 }
 
 // TakenBack sums up what undos have taken back of what a run did.
-func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up what was taken back", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
+func (s *Store) SumUndone(ctx context.Context, run int64) (sum ReceiptSum, err error) {
+	err = s.r.row(ctx, "count undone changes", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
 		WHERE u.undoes = ? AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }

@@ -115,7 +115,7 @@ func TestTakenBack(t *testing.T) {
 	ctx := t.Context()
 	u := j.undo()
 	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{
-		{Key: "made", State: ItemDone, TakenBack: true},
+		{Key: "made", State: ItemDone, Undone: true},
 		{Key: "other", State: ItemFailed, Class: "permanent", Error: "refused"},
 	}))
 	must(t, j.FinishUndo(ctx, u))
@@ -131,7 +131,7 @@ func TestTakenBack(t *testing.T) {
 	if blamed := collect(t, j.Failures(ctx, j.pair.ID, "")); len(blamed) > 0 {
 		t.Errorf("blamed: %v", blamed)
 	}
-	if sum, err := j.TakenBack(ctx, j.run.Num); err != nil || sum != (ReceiptSum{1, 10}) {
+	if sum, err := j.SumUndone(ctx, j.run.Num); err != nil || sum != (ReceiptSum{1, 10}) {
 		t.Errorf("taken back: %+v (%v)", sum, err)
 	}
 	if by, err := j.UndoneBy(ctx, j.run.Num); err != nil || len(by) != 1 || by[0].ID != u.ID || by[0].State != Finished {

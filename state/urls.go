@@ -14,7 +14,7 @@ import (
 
 // An Address is where an object is found at the destination, and something that it is known
 // by.
-type Address struct {
+type AssetURL struct {
 	Known    KnownBy
 	As       string      // the key that it goes or went by, or the address that it had
 	Key      sources.Key // of the receipt
@@ -37,28 +37,28 @@ type KnownBy int
 // The things that an object is known by. Of two objects, the one that is known in the way that comes
 // first here has it.
 const (
-	ByKey          KnownBy = iota // of the receipt
-	ByFormerKey                   // as a key that it went by
-	ByAlias                       // as the key of an object that has the same asset
-	ByGivenAddress                // as an address that its source says it had
+	ByKey       KnownBy = iota // of the receipt
+	ByFormerKey                // as a key that it went by
+	ByAlias                    // as the key of an object that has the same asset
+	ByOldURL                   // as an address that its source says it had
 )
 
 // Images gives the addresses of an image in other sizes, by width, and "default"; none
 // for what is no image.
-func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
+func (a AssetURL) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
 // addressColumns are what is read of a receipt r.
-const addressColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
+const urlColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
 
-func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+func scanURL(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 	err = rows.Scan(&a.Known, &a.As, (*string)(&a.Key), &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified, (*string)(&a.TakenBy))
 	return a, base, err
 }
 
-func (a *Address) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
+func (a *AssetURL) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
 
 // An addressList lists addresses of a pair.
-type addressList struct {
+type urlList struct {
 	*Store
 	pair, run int64
 	v         Verification
@@ -67,26 +67,26 @@ type addressList struct {
 // Addresses lists where the objects of a pair are: those that a run made or adopted, or all
 // if run is 0. Each comes with all that it is known by, in the order of keys: an address
 // that it had stands with its key, after it.
-func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Address, error] {
-	return func(yield func(Address, error) bool) {
+func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetURL, error] {
+	return func(yield func(AssetURL, error) bool) {
 		v, err := s.LastVerification(ctx, pair)
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			yield(Address{}, err)
+			yield(AssetURL{}, err)
 			return
 		}
-		l := addressList{s, pair, run, v}
-		merged(Address.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.given(ctx))(yield)
+		l := urlList{s, pair, run, v}
+		merged(AssetURL.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.oldURLs(ctx))(yield)
 	}
 }
 
 // compare orders addresses as they are listed.
-func (a Address) compare(b Address) int {
+func (a AssetURL) compare(b AssetURL) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Known, b.Known), cmp.Compare(a.As, b.As))
 }
 
 // place is the key that an address is listed with.
-func (a Address) place() string {
-	if a.Known == ByGivenAddress {
+func (a AssetURL) place() string {
+	if a.Known == ByOldURL {
 		return string(a.Key)
 	}
 	return a.As
@@ -101,35 +101,35 @@ const (
 
 // page reads addresses of a kind: a query with ?5 for what comes before them, and ?7 for
 // how many there are at most.
-func (l addressList) page(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string, after any, more ...any) ([]Address, error) {
-	return queryBased(ctx, l.Store, "list addresses", scan, (*Address).complete, stmt,
+func (l urlList) page(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string, after any, more ...any) ([]AssetURL, error) {
+	return queryBased(ctx, l.Store, "list URLs", scan, (*AssetURL).complete, stmt,
 		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, PageSize}, more...)...)
 }
 
-func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string) iter.Seq2[Address, error] {
-	return paged(l.r, "", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, scan, stmt, after) })
+func (l urlList) byKey(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string) iter.Seq2[AssetURL, error] {
+	return paged(l.r, "", func(a AssetURL) string { return a.As }, func(after string) ([]AssetURL, error) { return l.page(ctx, scan, stmt, after) })
 }
 
 // keys are most of what is listed, and each column costs.
-func (l addressList) keys(ctx context.Context) iter.Seq2[Address, error] {
-	scan := func(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+func (l urlList) keys(ctx context.Context) iter.Seq2[AssetURL, error] {
+	scan := func(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 		err = rows.Scan(&a.As, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
 		a.Key = sources.Key(a.As)
 		return a, base, err
 	}
-	return l.byKey(ctx, scan, `SELECT `+addressColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
+	return l.byKey(ctx, scan, `SELECT `+urlColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
 }
 
 // formerKeys and aliases join CROSS so that the few keys come first.
-func (l addressList) formerKeys(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, scanAddress, `SELECT 1, k.key, `+addressColumns+`, `+isVerified+`,
+func (l urlList) formerKeys(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return l.byKey(ctx, scanURL, `SELECT 1, k.key, `+urlColumns+`, `+isVerified+`,
 			coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key), '')
 		FROM former_keys k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
-func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, scanAddress, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
+func (l urlList) aliases(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return l.byKey(ctx, scanURL, `SELECT 2, k.key, `+urlColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
 			(SELECT f.owner FROM former_keys f JOIN receipts c ON c.pair = ?4 AND c.key = f.owner WHERE f.pair = ?4 AND f.key = k.key), '')
 		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND r.checksum = k.checksum AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
@@ -137,15 +137,15 @@ func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
 
 // given lists addresses that objects had. Who else had one is for the reader to find out: it
 // may also have been built from a key.
-func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
-	return func(yield func(Address, error) bool) {
-		var last Address
+func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return func(yield func(AssetURL, error) bool) {
+		var last AssetURL
 		for {
-			all, err := l.page(ctx, scanAddress, `SELECT 3, k.address, `+addressColumns+`, `+isVerified+`, ''
-				FROM given_addresses k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
-				WHERE k.pair = ?4 AND (k.key, k.address) > (?5, ?8) ORDER BY k.key, k.address LIMIT ?7`, last.Key, last.As)
+			all, err := l.page(ctx, scanURL, `SELECT 3, k.url, `+urlColumns+`, `+isVerified+`, ''
+				FROM old_urls k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
+				WHERE k.pair = ?4 AND (k.key, k.url) > (?5, ?8) ORDER BY k.key, k.url LIMIT ?7`, last.Key, last.As)
 			if err != nil {
-				yield(Address{}, err)
+				yield(AssetURL{}, err)
 				return
 			}
 			for _, last = range all {
@@ -162,42 +162,42 @@ func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
 
 // AddressByKey finds the object that goes by a key, or else the one that went by it, or else
 // the one whose asset it shares; ErrNotFound if there is none.
-func (s *Store) AddressByKey(ctx context.Context, pair int64, key sources.Key) (Address, error) {
-	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT * FROM (
-		SELECT 0, ?2, `+addressColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
-		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
-		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
+func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) (AssetURL, error) {
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT * FROM (
+		SELECT 0, ?2, `+urlColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
+		UNION ALL SELECT 1, ?2, `+urlColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		UNION ALL SELECT 2, ?2, `+urlColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
 		) ORDER BY 1 LIMIT 1`, pair, key)
-	return First(all, err, "address of "+string(key))
+	return First(all, err, "URL of "+string(key))
 }
 
 // AddressByGiven finds the object that had one of some addresses, as its source says;
 // ErrNotFound if none had. They are in the form in which addresses are compared. Of several
 // objects it is the first one, by key.
-func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable ...string) (Address, error) {
+func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...string) (AssetURL, error) {
 	these, err := json.Marshal(comparable)
 	if err != nil {
-		return Address{}, err
+		return AssetURL{}, err
 	}
-	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT 3, k.address, `+addressColumns+`, 0, ''
-		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN given_addresses k ON k.pair = ?1 AND k.comparable = a.value
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT 3, k.url, `+urlColumns+`, 0, ''
+		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN old_urls k ON k.pair = ?1 AND k.comparable = a.value
 		CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key
 		ORDER BY r.key LIMIT 1`, pair, string(these))
-	return First(all, err, "address "+strings.Join(comparable, ", "))
+	return First(all, err, "URL "+strings.Join(comparable, ", "))
 }
 
 // GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".
 // Each costs one look into an index, however many addresses there are. What comes right
 // after a slash in the order of bytes is a zero.
-func (s *Store) GivenBeginnings(ctx context.Context, pair int64) ([]string, error) {
-	return query(ctx, s.r, "list given addresses", scanText, `WITH RECURSIVE hosts (c) AS (
-			SELECT min(comparable) FROM given_addresses WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'
-			UNION ALL SELECT (SELECT min(comparable) FROM given_addresses
+func (s *Store) OldURLPrefixes(ctx context.Context, pair int64) ([]string, error) {
+	return query(ctx, s.r, "list old URLs", scanText, `WITH RECURSIVE hosts (c) AS (
+			SELECT min(comparable) FROM old_urls WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'
+			UNION ALL SELECT (SELECT min(comparable) FROM old_urls
 				WHERE pair = ?1 AND comparable >= substr(c, 1, 1 + instr(substr(c, 3), '/')) || '0' AND comparable < '/0')
 			FROM hosts WHERE c IS NOT NULL)
 		SELECT substr(c, 1, 2 + instr(substr(c, 3), '/')) FROM hosts WHERE c IS NOT NULL
-		UNION ALL SELECT '/' WHERE EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable < '//')
-			OR EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable >= '/0')`, pair)
+		UNION ALL SELECT '/' WHERE EXISTS (SELECT 1 FROM old_urls WHERE pair = ?1 AND comparable < '//')
+			OR EXISTS (SELECT 1 FROM old_urls WHERE pair = ?1 AND comparable >= '/0')`, pair)
 }
 
 // merged makes one sequence of several that are in the same order. The first one may be

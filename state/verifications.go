@@ -85,7 +85,7 @@ func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []
 	defer check.Close()
 	for _, asset := range v.Sampled {
 		if _, err := check.ExecContext(ctx, v.Pair, asset, v.At.UnixMilli(), 1); err != nil {
-			return fmt.Errorf("note content: %w", err)
+			return fmt.Errorf("save content checks: %w", err)
 		}
 	}
 	for _, d := range found {
@@ -93,7 +93,7 @@ func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []
 			continue
 		}
 		if _, err := check.ExecContext(ctx, v.Pair, d.Asset, v.At.UnixMilli(), 0); err != nil {
-			return fmt.Errorf("note content: %w", err)
+			return fmt.Errorf("save content checks: %w", err)
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func (v VerifiedSum) Unverified() int64 { return v.Assets - v.Listed - v.Differ 
 func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, err error) {
 	var arrival sql.NullInt64
 	if _, err := s.LastVerification(ctx, pair); errors.Is(err, ErrNotFound) {
-		err = s.r.row(ctx, "sum up what is verified", `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
+		err = s.r.row(ctx, "count verified assets", `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
 		if arrival.Valid {
 			sum.LastArrival = fromMillis(arrival.Int64)
 		}
@@ -174,7 +174,7 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 		return sum, err
 	}
 	var voided, sampled int64
-	err = s.r.row(ctx, "sum up what is verified", `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
+	err = s.r.row(ctx, "count verified assets", `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
 		times AS (SELECT coalesce((SELECT at FROM last), 0) AS listed, `+lastContents+` AS contents),
 		differing AS (SELECT DISTINCT r.asset FROM last JOIN differences d ON d.verification = last.id
 			JOIN receipts r ON r.pair = ?1 AND r.asset = d.asset WHERE `+arrivedAt+` < last.at),
@@ -209,14 +209,14 @@ type Arrival struct {
 // ArrivalOf finds how the content of the asset of an object came to be there; ErrNotFound
 // if it has none.
 func (s *Store) ArrivalOf(ctx context.Context, pair int64, key sources.Key) (a Arrival, err error) {
-	const op = "find when an asset was verified"
+	const op = "find verification of asset"
 	var done, since, contents int64
 	var checked, intact sql.NullInt64
 	err = s.r.row(ctx, op, `SELECT u.id, r.done_at, `+arrivedAt+`, `+lastContents+`, c.at, c.intact
 		FROM receipts r JOIN runs u ON u.num = coalesce(r.content_run, r.run) LEFT JOIN content_checks c ON c.pair = r.pair AND c.asset = r.asset
 		WHERE r.pair = ?1 AND r.key = ?2`, pair, key).Scan(&a.Run, &done, &since, &contents, &checked, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
-		return a, fmt.Errorf("receipt of %s: %w", key, ErrNotFound)
+		return a, fmt.Errorf("upload record of %s: %w", key, ErrNotFound)
 	} else if err != nil {
 		return a, err
 	}

@@ -90,7 +90,7 @@ func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 	if err := p.wholes(ctx, run); err != nil {
 		return nil, err
 	}
-	equals, err := p.Store.EqualContents(ctx, run, shown)
+	equals, err := p.Store.IdenticalContents(ctx, run, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (p *Probe) note(g *glance) {
 
 // wholes reads the contents that begin alike and are longer than what was compared.
 func (p *Probe) wholes(ctx context.Context, run int64) error {
-	if err := p.Store.KeepEqual(ctx, run); err != nil {
+	if err := p.Store.KeepIdentical(ctx, run); err != nil {
 		return err
 	}
 	var page []state.Content
@@ -222,7 +222,7 @@ func (p *Probe) wholes(ctx context.Context, run int64) error {
 	if err := p.wholePage(ctx, run, page); err != nil {
 		return err
 	}
-	return p.Store.KeepEqual(ctx, run)
+	return p.Store.KeepIdentical(ctx, run)
 }
 
 // wholePage reads several contents at once.
@@ -260,12 +260,12 @@ var equalContent = definition{id: "equal-content", severity: Note, unit: "group"
 // EqualTags tells from the listing alone which contents are equal. It is for sources whose
 // version tags say so.
 func EqualTags(ctx context.Context, j *state.Store, run int64) ([]Finding, error) {
-	equals, err := j.EqualTags(ctx, run, shown)
+	equals, err := j.IdenticalTags(ctx, run, shown)
 	return equal(equals), err
 }
 
 // equal is the finding of equal contents, if there are any.
-func equal(e state.Equals) []Finding {
+func equal(e state.IdenticalSum) []Finding {
 	if e.Groups == 0 {
 		return nil
 	}

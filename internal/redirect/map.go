@@ -76,24 +76,24 @@ func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 
 // ByKey finds an object for the finder, as do the next two.
 func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
-	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, sources.Key(key)))
+	return m.objectOf(m.store.AssetURLByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
 // ByAddress finds an object by an address that it had; at any host, where paths are compared.
 func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
-		return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, comparable))
+		return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, comparable))
 	}
 	var all []string
 	for _, begin := range m.anywhere {
 		all = append(all, strings.TrimSuffix(begin, "/")+comparable)
 	}
-	return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, all...))
+	return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, all...))
 }
 
 // Beginnings are those of addresses that objects had.
 func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
-	all, err := m.store.GivenBeginnings(ctx, m.pair.ID)
+	all, err := m.store.OldURLPrefixes(ctx, m.pair.ID)
 	if !m.PathsOnly || len(all) == 0 {
 		return all, err
 	}
@@ -101,12 +101,12 @@ func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
 	return []string{"/"}, err
 }
 
-func (m *Map) objectOf(at state.Address, err error) (oldurl.Object, error) {
+func (m *Map) objectOf(at state.AssetURL, err error) (oldurl.Object, error) {
 	if errors.Is(err, state.ErrNotFound) {
 		return oldurl.Object{}, oldurl.ErrUnknown
 	}
 	kind := [...]oldurl.Kind{state.ByKey: oldurl.Current, state.ByFormerKey: oldurl.Former, state.ByAlias: oldurl.Alias,
-		state.ByGivenAddress: oldurl.Given}[at.Known]
+		state.ByOldURL: oldurl.Given}[at.Known]
 	return oldurl.Object{Key: string(at.Key), Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
 }
 
@@ -121,7 +121,7 @@ type Entry struct {
 func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var paths givenPaths
-		for at, err := range m.store.Addresses(ctx, m.pair.ID, m.run) {
+		for at, err := range m.store.AssetURLs(ctx, m.pair.ID, m.run) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -145,8 +145,8 @@ type givenPaths struct {
 
 // take takes the host off a given address, and reports whether its path is a new one of the
 // object. All others are left alone.
-func (p *givenPaths) take(at *state.Address) bool {
-	if at.Known != state.ByGivenAddress {
+func (p *givenPaths) take(at *state.AssetURL) bool {
+	if at.Known != state.ByOldURL {
 		return true
 	}
 	if p.seen == nil || p.key != at.Key {
@@ -161,7 +161,7 @@ func (p *givenPaths) take(at *state.Address) bool {
 
 // addressesOf yields all old addresses that an object has because of something it is known
 // by.
-func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entry, error) bool) bool {
+func (m *Map) addressesOf(ctx context.Context, at state.AssetURL, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
 	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
 	if m.Images {
@@ -187,7 +187,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entr
 }
 
 // whyLeft says why an address must not be written; nothing if it may be.
-func (m *Map) whyLeft(at state.Address) string {
+func (m *Map) whyLeft(at state.AssetURL) string {
 	category, known := m.categories[at.Category]
 	switch {
 	case !known:

@@ -156,7 +156,7 @@ func troubledSample() sample {
 func unproved() sample {
 	s := proved()
 	s.Run.Approval = nil
-	s.Run.Purpose = state.Rehearsal
+	s.Run.Purpose = state.Sandbox
 	s.Verdict = Verdict{Complete, "Everything arrived by its receipts. It was never verified.", "prove it: assetferry verify --content"}
 	s.Proof = Proof{Level: "none"}
 	return s
@@ -171,7 +171,7 @@ func nightSample() sample {
 	last, since := noon.Add(-24*time.Hour), noon.Add(-72*time.Hour)
 	before := func(n int64) *int64 { return &n }
 	r.Night = &Night{
-		Before: &Before{"20251120-120000-ab12", last}, Stopped: "912 assets would be trashed because their objects are gone, of 99,420 known objects: at most 500 may be; none was",
+		Before: &Before{"20251120-120000-ab12", last}, Stopped: "912 assets would be trashed because their objects were deleted at the source, of 99,420 known objects: at most 500 may be; none was",
 		Measures: []Measure{{objectsMeasured, 100_352, before(100_340)}, {bytesMeasured, 4e11, before(3e11)}, {created, 12, before(40)}, {replaced, 4, before(4)}, {described, 2, before(0)},
 			{moved, 3, before(0)}, {trashed, 1, before(0)}, {gone, 914, before(2)}, {failing, 4, before(1)}},
 		Changes: []Change{{created, Amount{12, 3e6}, []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {moved, Amount{3, 2e6}, []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},

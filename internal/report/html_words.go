@@ -60,7 +60,7 @@ type purpose struct{ Word, Title, Sentence string }
 
 func purposeOf(p state.Purpose) purpose {
 	switch p {
-	case state.Rehearsal:
+	case state.Sandbox:
 		return purpose{"rehearsal", "Rehearsal", "The destination is a sandbox. Nothing of this is in production."}
 	case state.Production:
 		return purpose{"production", "Production", "The destination is the real service."}

@@ -125,7 +125,7 @@ type Run struct {
 	// Narrow says that the run was asked for a part of the source only, by --include,
 	// --files-from or --limit, or to send nothing.
 	Narrow bool `json:"narrow"`
-	// PrunedAt is when its items were deleted because it is too long ago; nil if they are
+	// PrunedAt is when its items were pruned; nil if they are
 	// there. Then there are sums only.
 	PrunedAt *time.Time `json:"pruned_at,omitempty"`
 }

@@ -59,7 +59,7 @@ type Applier struct {
 	run         state.Run
 	rules       migrate.Rules
 	confirmOnly bool
-	turns       turns
+	uploadSlots uploadSlots
 	sizes       sizes
 }
 
@@ -170,7 +170,7 @@ func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirme
 		}
 	}
 	move, trash, join := a.bulk(moveMethod{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joinMethod{a.Collector, a.run})
-	return s, unconfirmed, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
+	return s, unconfirmed, errors.Join(move.Resolve(ctx, many[state.Move]), trash.Resolve(ctx, many[state.Trash]), join.Resolve(ctx, many[state.Adopt]))
 }
 
 func (a *Applier) bulk(m Method) *Bulk {
@@ -184,7 +184,7 @@ func (a *Applier) work(ctx context.Context, s *structure, unconfirmed []state.It
 		return nil, err
 	}
 	draining := retry.WithDrain(ctx, a.Stop)
-	a.turns = make(turns, a.Concurrency)
+	a.uploadSlots = make(uploadSlots, a.Concurrency)
 	var workers sync.WaitGroup
 	for range migrate.Workers(a.Concurrency) {
 		workers.Go(func() {

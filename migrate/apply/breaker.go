@@ -40,7 +40,7 @@ func (d *dispatcher) breaker(r result) error {
 // many in a row. If they fail for reasons that may pass, one item at a time is tried
 // before, as long as the run would stay for one.
 func (d *dispatcher) failed(o state.Outcome, alike string) error {
-	return d.streak.failed(o, alike, d.tries)
+	return d.streak.failed(o, alike, d.keepsProbing)
 }
 
 // failed adds an item to the row, or begins another one, and stops the run if the row is
@@ -60,11 +60,11 @@ func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why str
 }
 
 // tries reports whether the run still tries one item at a time.
-func (d *dispatcher) tries(why string) bool {
+func (d *dispatcher) keepsProbing(why string) bool {
 	now := time.Now()
 	if d.streak.trying.IsZero() && d.Wait > 0 {
 		d.streak.trying = now
-		d.Watch.Tries(d.streak.items, why, now.Add(d.Wait))
+		d.Watch.Probing(d.streak.items, why, now.Add(d.Wait))
 	}
 	return now.Before(d.streak.trying.Add(d.Wait))
 }
@@ -87,9 +87,9 @@ func (e *BreakerError) Error() string {
 
 // Remedy is the next step, with settings in braces.
 func (e *BreakerError) Remedy() string {
-	remedy := "the trouble is hardly with each of them: see that the source is there and the destination works, then run the same command again"
+	remedy := "check that the source is available and that the destination works, then run the same command again"
 	if e.Passes {
-		remedy += "; with {wait} it stays longer for trouble to pass"
+		remedy += "; {wait} sets how long a run waits for a failure to pass"
 	}
 	return remedy
 }

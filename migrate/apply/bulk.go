@@ -95,7 +95,7 @@ func (b *Bulk) shouldStop(ctx context.Context) error {
 // in flight any more. Items that are not done are planned again. So is an item that the service
 // gives no answer about: the next try shows what is wrong with it. So is one that was begun and may
 // not be finished: it must not keep every later run from starting.
-func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
+func (b *Bulk) Resolve(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {
 		done, undone, left, unknownErr := b.lookAt(ctx, items)
@@ -270,7 +270,7 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 		return false
 	}
 	if tries == 1 {
-		b.Watch.Halts(cause.Error(), until)
+		b.Watch.Paused(cause.Error(), until)
 	}
 	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
 }
@@ -287,7 +287,7 @@ func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, trie
 	faultpoint.Hit(faultpoint.Looked)
 	for _, i := range left {
 		done = append(done, state.Outcome{Key: i.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
-			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
+			Error: fmt.Sprintf("cannot check the state of its asset: %v", err)})
 	}
 	if migrate.HasClass(err, retry.Fatal) && !migrate.HasClass(why, retry.Fatal) {
 		why = errors.Join(why, err)

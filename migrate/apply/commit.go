@@ -44,7 +44,7 @@ func (d *dispatcher) add(i state.Item, o state.Outcome) {
 }
 
 // giveBack has items released that were taken and of which nothing was sent by us.
-func (d *dispatcher) giveBack(items ...state.Item) {
+func (d *dispatcher) release(items ...state.Item) {
 	for _, i := range items {
 		if i.State == state.ItemSending { // what was sent stays so
 			d.gathered.release = append(d.gathered.release, i.Key)
@@ -111,7 +111,7 @@ func (d *dispatcher) commit(ctx context.Context, c commit) commit {
 }
 
 func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
-	if err := d.mistrust(ctx, c); err != nil {
+	if err := d.recheckPlaces(ctx, c); err != nil {
 		return err
 	}
 	if len(c.outcomes) > 0 || c.next.N > 0 {
@@ -131,7 +131,7 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 
 // mistrust has the next plan look into the places of items that failed: a service that
 // refuses an asset may have made it all the same.
-func (d *dispatcher) mistrust(ctx context.Context, c *commit) error {
+func (d *dispatcher) recheckPlaces(ctx context.Context, c *commit) error {
 	places := map[state.PlaceKey]bool{}
 	for n, o := range c.outcomes {
 		if i := c.items[n]; o.State == state.ItemFailed && (i.Action == state.Create || i.Action == state.Replace) {
@@ -172,7 +172,7 @@ func (d *dispatcher) advanced(c commit) error {
 		d.cursor = c.taken[len(c.taken)-1].Key
 	}
 	if d.stopping {
-		d.giveBack(c.taken...)
+		d.release(c.taken...)
 	} else {
 		d.queue = append(d.queue, c.taken...)
 	}

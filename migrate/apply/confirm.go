@@ -45,8 +45,8 @@ type finding struct {
 	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
-	unprovable []assets.Asset // that may be it, and of which its object tells nothing any more
-	unproven   bool           // the receipt is of the only asset that can be meant; see takeUnproven
+	candidates   []assets.Asset // that may be it, and of which its object tells nothing any more
+	unverifiable bool           // the receipt is of the only asset that can be meant; see takeUnproven
 }
 
 // confirmAll finds out about unconfirmed items by looking: at the asset of one that replaces,
@@ -87,8 +87,8 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	claimed := map[string]bool{}
 	a.lookAtRecent(ctx, c, group, claimed)
 	a.lookThroughAll(ctx, c, group, claimed, atRest)
-	a.takeUnproven(ctx, c, group, claimed)
-	if slices.ContainsFunc(group, finding.lost) {
+	a.matchUnverifiable(ctx, c, group, claimed)
+	if slices.ContainsFunc(group, finding.isUnknown) {
 		// The next plan that wants the place has to look who is there.
 		if err := a.State.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
 			return migrate.NewStateError(err)
@@ -163,7 +163,7 @@ func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group
 		}
 		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
 			f.receipt.Adopted = true
-			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
+			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo keeps it", f.remark)
 		}
 	}
 }
@@ -275,8 +275,8 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 			f.receipt, f.err = nil, err
 			return
 		case err != nil:
-			if e, lost := errors.AsType[*lostError](err); lost && e.object {
-				f.unprovable = append(f.unprovable, asset)
+			if e, lost := errors.AsType[*unknownError](err); lost && e.object {
+				f.candidates = append(f.candidates, asset)
 			}
 			f.note(err)
 		case !equal:
@@ -303,7 +303,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 
 // note keeps an error by which a candidate cannot be told, of several one that may pass.
 func (f *finding) note(err error) {
-	if f.err == nil || f.lost() {
+	if f.err == nil || f.isUnknown() {
 		f.err = err
 	}
 }
@@ -342,9 +342,9 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	}
 	if *checksum == nil {
 		*checksum, err = inventory.ChecksumOfObject(ctx, a.Source, i.Object)
-		changed := collect.IsChangedOrGone(err)
+		changed := collect.IsChangedOrDeleted(err)
 		if changed || migrate.HasClass(err, retry.Permanent) || a.confirmOnly && collect.IsUnreadable(err) {
-			return false, &lostError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
+			return false, &unknownError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
 		} else if err != nil {
 			return false, err
 		}
@@ -354,7 +354,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // deleted since it was listed
 	case migrate.HasClass(err, retry.Permanent):
-		return false, &lostError{asset.ID, err, false, false}
+		return false, &unknownError{asset.ID, err, false, false}
 	case err != nil || !bytes.Equal(theirs, *checksum):
 		return false, err
 	}
@@ -365,28 +365,28 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 // A lostError says that it cannot be told any more whether an asset is of an
 // item: the object is not what it was when it was sent, or one of the two cannot be
 // read.
-type lostError struct {
+type unknownError struct {
 	asset   string
 	err     error
 	object  bool // it is the object that tells nothing: it changed, is gone, or may not be read
 	changed bool // it changed, or is gone
 }
 
-func (e *lostError) Error() string {
-	return fmt.Sprintf("%v, so it cannot be told whether asset %s is of it", e.err, e.asset)
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("%v, so it is unknown whether asset %s belongs to it", e.err, e.asset)
 }
 
-func (e *lostError) Unwrap() error { return e.err }
+func (e *unknownError) Unwrap() error { return e.err }
 
 // lost reports whether asking again will tell no more.
-func (f finding) lost() bool {
-	_, lost := errors.AsType[*lostError](f.err)
+func (f finding) isUnknown() bool {
+	_, lost := errors.AsType[*unknownError](f.err)
 	return lost
 }
 
 // outcome is what the state database is told of a finding.
 func (f finding) outcome() state.Outcome {
-	if e, lost := errors.AsType[*lostError](f.err); lost { // a run must not be kept open for what nobody will ever know
+	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not be kept open for what nobody will ever know
 		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
 		if e.changed {
 			o.State = state.ItemChanged
@@ -395,17 +395,17 @@ func (f finding) outcome() state.Outcome {
 	}
 	if f.receipt == nil {
 		return state.Outcome{Key: f.item.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
-			Error: "cannot find out whether it arrived: " + f.err.Error()}
+			Error: "cannot check whether it arrived: " + f.err.Error()}
 	}
-	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: migrate.InsteadOf(f.item)}
-	if f.unproven {
+	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: migrate.ReplacedKey(f.item)}
+	if f.unverifiable {
 		o.State = state.ItemChanged
 	}
 	if len(f.extra) > 0 {
-		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
+		o.Error = "found several times at the destination; also as " + strings.Join(f.extra, ", ")
 	}
 	o.Error = migrate.JoinTexts(o.Error, f.remark)
-	if f.refused != "" && !f.unproven {
+	if f.refused != "" && !f.unverifiable {
 		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(f.refused, o.Error), true
 	}
 	return o

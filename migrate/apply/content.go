@@ -19,10 +19,10 @@ import (
 // who wait for a turn have made the folder and opened the object, so that the time which
 // that takes is no time in which the service has less to do. With one turn there is one
 // worker, and the items come one after the other.
-type turns chan struct{}
+type uploadSlots chan struct{}
 
 // begin waits for a turn, which must be ended.
-func (t turns) begin(ctx context.Context) error {
+func (t uploadSlots) begin(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -38,7 +38,7 @@ func (t turns) begin(ctx context.Context) error {
 	}
 }
 
-func (t turns) end() { <-t }
+func (t uploadSlots) end() { <-t }
 
 // A prepared item has what can be had before its turn.
 type prepared struct {

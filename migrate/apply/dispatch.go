@@ -33,7 +33,7 @@ type dispatcher struct {
 	inHandOf      namesakes    // these
 	unconfirmed   []pending    // to be looked at
 	unconfirmedOf namesakes    // these, and those that are being looked at
-	settling      bool
+	resolving     bool
 	reported      int // doubts that people were told of when nothing moved
 	reportedAt    time.Time
 	unknown       int                 // unconfirmed items that could not be found out about
@@ -103,7 +103,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		d.reportUnconfirmed()
 		var work chan<- state.Item
 		var next state.Item
-		if len(d.queue) > 0 && !d.holdsBack() && !d.unconfirmedOf.has(d.queue[0]) {
+		if len(d.queue) > 0 && !d.pausesUploads() && !d.unconfirmedOf.has(d.queue[0]) {
 			work, next = d.work, d.queue[0]
 		}
 		var err error
@@ -117,7 +117,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			d.inHandOf.add(r.item, -1)
 			err = d.take(r)
 		case findings := <-d.confirmed:
-			d.settling = false
+			d.resolving = false
 			err = d.learn(ctx, findings)
 		case c := <-d.committed:
 			err = d.advanced(c)
@@ -157,13 +157,13 @@ func (d *dispatcher) stop(why error) {
 		return
 	}
 	d.stopping, d.why = true, why
-	d.giveBack(d.queue...)
+	d.release(d.queue...)
 	d.queue = nil
 }
 
 // idle reports whether there is nothing to do at the moment.
 func (d *dispatcher) idle() bool {
-	if d.inHand > 0 || d.settling || d.committing || len(d.queue) > 0 {
+	if d.inHand > 0 || d.resolving || d.committing || len(d.queue) > 0 {
 		return false
 	}
 	return d.stopping || d.exhausted && len(d.unconfirmed) == 0
@@ -172,21 +172,21 @@ func (d *dispatcher) idle() bool {
 // take deals with the result of a worker.
 func (d *dispatcher) take(r result) error {
 	if r.release {
-		d.giveBack(r.item)
+		d.release(r.item)
 		return r.fatal
 	}
 	r.outcome = d.postpone(r)
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemUnconfirmed {
 		r.item.Error = r.outcome.Error
-		d.pending(r.item, clock.Now().Add(d.patience(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
+		d.pending(r.item, clock.Now().Add(d.confirmationDelay(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
 	}
 	return cmp.Or(r.fatal, d.breaker(r))
 }
 
 // patience is how long something may take to become visible after its answer was
 // lost: longer if the service said nothing, because then it may still be at work.
-func (a *Applier) patience(answered bool) time.Duration {
+func (a *Applier) confirmationDelay(answered bool) time.Duration {
 	if answered {
 		return a.ConfirmTimeout
 	}

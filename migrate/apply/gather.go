@@ -32,8 +32,8 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 		}
 	}
 	// It may be what another try wrote, whose answer was lost. That gave it no content.
-	standing, err := a.StandingOf(ctx, r, now)
-	if err != nil || standing != migrate.StandingEdited {
+	standing, err := a.ConditionOf(ctx, r, now)
+	if err != nil || standing != migrate.ConditionEdited {
 		return time.Time{}, err
 	}
 	return left, nil
@@ -57,7 +57,7 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerA
 func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.LastDescription) (g collect.Findings, err error) {
 	switch {
 	case sent != nil:
-		g, err = a.wentBy(ctx, sent)
+		g, err = a.capturedMetadata(ctx, sent)
 	case i.Action != state.UpdateMetadata && i.Action != state.Move, i.Reason == string(migrate.ReasonMetadataMissing), i.Reason == string(migrate.ReasonMetadataRefreshed):
 		g, err = a.Examine(ctx, i.Object)
 	case i.Action == state.UpdateMetadata && isTouched(i, *receipt):
@@ -78,7 +78,7 @@ func isTouched(i state.Item, r state.Receipt) bool {
 }
 
 // wentBy gives what went by while an object was sent.
-func (a *Applier) wentBy(ctx context.Context, sent *content) (g collect.Findings, err error) {
+func (a *Applier) capturedMetadata(ctx context.Context, sent *content) (g collect.Findings, err error) {
 	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
 	if sent.capture == nil {
 		return g, nil

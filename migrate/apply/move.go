@@ -85,7 +85,7 @@ func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []sta
 		return nil, err
 	}
 	for _, d := range groupMoves(all) {
-		c, err := m.depart(ctx, d)
+		c, err := m.moveGroup(ctx, d)
 		if err != nil && d.begun {
 			return outcomes, Begun(err)
 		} else if err != nil {
@@ -138,14 +138,14 @@ func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, erro
 
 // depart brings assets to their place and makes them what they should be there. A folder
 // that is gone, with whatever the state database knows to be around it, is made again once.
-func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container, error) {
+func (m moveMethod) moveGroup(ctx context.Context, d *moveGroup) (migrate.Container, error) {
 	began := m.Now()
 	for again := false; ; again = true {
 		c, err := m.container(retry.WithDrain(ctx, m.Stop), d.category, d.folder)
 		if err != nil {
 			return c, err
 		}
-		err = m.bring(ctx, c, d)
+		err = m.moveAll(ctx, c, d)
 		if err == nil {
 			return c, m.complete(ctx, c, d.moves, began)
 		}
@@ -160,7 +160,7 @@ func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container
 
 // bring moves assets to a place. Those that are refused there are tried again under their
 // new names.
-func (m moveMethod) bring(ctx context.Context, c migrate.Container, d *moveGroup) error {
+func (m moveMethod) moveAll(ctx context.Context, c migrate.Container, d *moveGroup) error {
 	if err := m.move(ctx, c, d.moves); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (m moveMethod) move(ctx context.Context, c migrate.Container, moves []*pend
 		case errors.Is(refusal, fs.ErrNotExist):
 			p.refusal = &DeletedError{p.item.Asset}
 		case refusal != nil:
-			p.refusal = fmt.Errorf("its asset stays where it was, as something there may have its name: %w", refusal)
+			p.refusal = fmt.Errorf("its asset is not moved, because another asset there may have its name: %w", refusal)
 		default:
 			p.at, p.current = c, false
 		}
@@ -254,7 +254,7 @@ func (m moveMethod) complete(ctx context.Context, c migrate.Container, moves []*
 		if err := m.giveName(ctx, c, p); err != nil {
 			return err
 		}
-		return m.redescribe(ctx, p)
+		return m.updateMetadata(ctx, p)
 	}); err != nil {
 		return err
 	}
@@ -282,19 +282,19 @@ func (m moveMethod) giveName(ctx context.Context, c migrate.Container, p *pendin
 		return m.keepName(ctx, p, former)
 	}
 	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily told
-		return unlessPermanent(m.nameApart(ctx, p))
+		return unlessPermanent(m.giveDistinctName(ctx, p))
 	}
-	return unlessPermanent(m.takeBack(ctx, c, p, former))
+	return unlessPermanent(m.moveBack(ctx, c, p, former))
 }
 
 // nameApart gives an asset the name of a collision, from which a later run gives it its own once
 // that is free.
-func (m moveMethod) nameApart(ctx context.Context, p *pendingMove) error {
+func (m moveMethod) giveDistinctName(ctx context.Context, p *pendingMove) error {
 	name := migrate.DistinctName(p.item.Name, p.item.Key)
 	if err := m.rename(ctx, p, name); err != nil {
 		return err
 	}
-	p.failure, p.misnamed = fmt.Sprintf("%s; it is called %q for now", p.failure, p.receipt.Filename()), true
+	p.failure, p.misnamed = fmt.Sprintf("%s; its name is %q for now", p.failure, p.receipt.Filename()), true
 	p.item.Name = name
 	return nil
 }
@@ -302,7 +302,7 @@ func (m moveMethod) nameApart(ctx context.Context, p *pendingMove) error {
 // takeBack puts an asset back where it was, under its former name, if another has got the new
 // one since the plan: the next run decides about its object again. Where the service does not
 // tell, or does not let it go back, the asset stays.
-func (m moveMethod) takeBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
+func (m moveMethod) moveBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
 	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
 	if err != nil || len(taken) == 0 {
 		return err
@@ -331,7 +331,7 @@ func unlessPermanent(err error) error {
 // keepName leaves an asset the name that it has, where the one that was to be free is not: a
 // later run tries again, and none fails for that.
 func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string) error {
-	p.remark, p.failure = fmt.Sprintf("its name is not free yet, so its asset is still called %q", former), ""
+	p.remark, p.failure = fmt.Sprintf("its name is not available yet, so its asset keeps the name %q", former), ""
 	p.item.Name = former
 	if p.isNamed() {
 		return nil
@@ -341,8 +341,8 @@ func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string)
 
 // redescribe brings an asset in line with what the source says of its object under the new
 // key, and with where it comes from, if either is written into it.
-func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
-	if some, err := m.isContradicted(ctx, p.item); p.refusal != nil || !some || err != nil {
+func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
+	if some, err := m.hasMetadataChanges(ctx, p.item); p.refusal != nil || !some || err != nil {
 		return err
 	}
 	asset, err := m.Dest.Asset(ctx, p.item.Asset)
@@ -350,9 +350,9 @@ func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 		return err
 	}
 	p.takes(asset)
-	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
+	d, err := m.writeMetadata(ctx, p.item, &asset, &p.receipt, nil)
 	if migrate.HasClass(err, retry.Permanent) {
-		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but not described: "+err.Error()), false
+		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but its metadata is not written: "+err.Error()), false
 		return nil
 	} else if err != nil {
 		return err
@@ -363,7 +363,7 @@ func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 
 // isContradicted reports whether an asset that is moved has to be described anew. The
 // destination is not asked for that: most say of an object what they said before.
-func (m moveMethod) isContradicted(ctx context.Context, i state.Item) (bool, error) {
+func (m moveMethod) hasMetadataChanges(ctx context.Context, i state.Item) (bool, error) {
 	if m.Provenance == "always" {
 		return true, nil
 	}
@@ -485,7 +485,7 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 type DeletedError struct{ Asset string }
 
 func (e *DeletedError) Error() string {
-	return fmt.Sprintf("its asset %s was deleted at the destination since the plan looked at it", e.Asset)
+	return fmt.Sprintf("its asset %s was deleted at the destination after it was planned", e.Asset)
 }
 
 // Is makes it an fs.ErrNotExist.
@@ -498,7 +498,7 @@ func (e *DeletedError) Class() retry.Class { return retry.Permanent }
 type takenError struct{ name string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("its asset stays where it was, as another one has got the name %q since the plan", e.name)
+	return fmt.Sprintf("its asset is not moved, because another asset got the name %q after it was planned", e.name)
 }
 
 // Class is permanent: the next plan decides what becomes of it.

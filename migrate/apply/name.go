@@ -14,9 +14,9 @@ import (
 
 // rename gives the asset of an item that takes it over its new name, unless it has that, and
 // says why it does not if the service refuses. It gets the name of a collision then, from which
-// a later run gives it its own once that is free. What was sent as a new asset has its name.
+// a later run gives it its own once that is free. What was uploaded as a new asset has its name.
 func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset) (refusal string, err error) {
-	if !migrate.TakesOver(i) || asset.ID != i.Asset {
+	if !migrate.ReusesAsset(i) || asset.ID != i.Asset {
 		return "", nil
 	}
 	refused, err := a.giveName(ctx, asset, i.Name)
@@ -27,7 +27,7 @@ func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset)
 		return "", fmt.Errorf("its asset has the new content, but not the name %q yet: %w", i.Name, err)
 	}
 	if refused != nil {
-		refusal = fmt.Sprintf("its asset has the new content, but is called %q: %v", asset.Filename(), refused)
+		refusal = fmt.Sprintf("its asset has the new content, but the name %q: %v", asset.Filename(), refused)
 	}
 	return refusal, nil
 }

@@ -38,12 +38,12 @@ func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 // replace gives the asset of an item the content that its object has now. It keeps its
 // identity, address, name and place, and the service keeps its former content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(i))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(i))
 	if err != nil {
 		return judge(ctx, i, migrate.NewStateError(err))
 	}
 	asset, sent, err := a.exchange(ctx, i, former, content)
-	asset, c := asLeft(asset, former)
+	asset, c := withReceiptPlace(asset, former)
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
@@ -61,7 +61,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = migrate.JoinTexts(r.outcome.Error, remark)
-	r.outcome.InsteadOf = migrate.InsteadOf(i)
+	r.outcome.InsteadOf = migrate.ReplacedKey(i)
 	if misnamed != "" && r.outcome.State == state.ItemDone {
 		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(misnamed, r.outcome.Error)
 		r.outcome.Misnamed = true
@@ -71,7 +71,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 
 // asLeft returns an asset with the name and the place of its receipt, which the new receipt keeps:
 // if users have moved the asset since, a later run may put it back.
-func asLeft(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
+func withReceiptPlace(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
 	asset.Name, asset.Extension = former.Name, former.Extension
 	return asset, migrate.Container{Category: former.Category, Folder: former.Folder}
 }
@@ -93,7 +93,7 @@ func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Recei
 		return asset, sent, a.whyNotReplaced(ctx, i, err)
 	}
 	if what := mismatchOfContent(i, asset, n); what != "" {
-		return asset, sending{}, a.putBack(ctx, former, what)
+		return asset, sending{}, a.restoreContent(ctx, former, what)
 	}
 	return asset, sent, nil
 }
@@ -103,7 +103,7 @@ func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Recei
 func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case a.ID != i.Asset:
-		return fmt.Sprintf("of asset %s instead", a.ID)
+		return fmt.Sprintf("asset %s instead of %s", a.ID, i.Asset)
 	case sent != i.Size:
 		return fmt.Sprintf("after %d of %d bytes", sent, i.Size)
 	case a.Size != i.Size:
@@ -119,10 +119,10 @@ func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) e
 	if !ok || isBodyError(err) || !isRefusal(e) {
 		return err
 	}
-	if _, gone := a.Dest.Asset(ctx, i.Asset); errors.Is(gone, fs.ErrNotExist) {
+	if _, err := a.Dest.Asset(ctx, i.Asset); errors.Is(err, fs.ErrNotExist) {
 		return &DeletedError{i.Asset}
-	} else if gone != nil {
-		return gone
+	} else if err != nil {
+		return err
 	}
 	return &RefusedError{i.Asset, err}
 }
@@ -138,7 +138,7 @@ func isRefusal(e *assets.Error) bool {
 
 // putBack gives an asset its former content again, even if the run is being aborted, and
 // says so.
-func (a *Applier) putBack(ctx context.Context, former state.Receipt, what string) error {
+func (a *Applier) restoreContent(ctx context.Context, former state.Receipt, what string) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
 	return &ReceiptError{Asset: former.Asset, What: what, Replaced: true, Err: a.useFormer(ctx, former)}
@@ -170,31 +170,31 @@ func (a *Applier) sendInstead(ctx context.Context, s *structure, i state.Item, c
 func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, former state.Receipt) (remark string) {
 	if r.Asset == former.Asset {
 		r.Slot, r.Adopted = former.Slot, former.Adopted
-		if migrate.TakesOver(i) && migrate.FoldName(r.Filename()) != migrate.FoldName(i.Name) { // its own name is another's so far
+		if migrate.ReusesAsset(i) && migrate.FoldName(r.Filename()) != migrate.FoldName(i.Name) { // its own name is another's so far
 			r.Slot = migrate.Place{Category: i.Category, Folder: i.Folder, Name: r.Filename()}.Slot()
 		}
 		return ""
 	}
 	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.RemarkSentAsNew, former.Asset)
 	if !a.rules.Trashes() || a.confirmOnly {
-		return remark + "stays with its address"
+		return remark + "keeps its URL"
 	}
 	shared, err := a.State.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
 	switch {
 	case err != nil:
-		return remark + "stays: " + err.Error()
+		return remark + "was not trashed: " + err.Error()
 	case shared[former.Asset]:
-		return remark + "stays, as another source has it, too"
+		return remark + "was not trashed, because another source shares it"
 	}
 	refused, err := Refusals(a.Write.Trash(ctx, former.Asset))
 	if o := trashOutcome(i, errors.Join(err, refused.Refusal(former.Asset))); o.State != state.ItemDone {
-		return remark + "stays: " + o.Error
+		return remark + "was not trashed: " + o.Error
 	}
 	return remark + "is in the trash"
 }
 
 // confirmEachReplaced finds out about the unconfirmed items that replace content, and gives
-// the others. Whatever may have been sent as a new asset is among those.
+// the others. Whatever may have been uploaded as a new asset is among those.
 func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending, now time.Time) (reported []finding, others []pending) {
 	findings := make([]finding, len(unconfirmed))
 	g := errgroup.Group{}
@@ -225,13 +225,13 @@ func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 		err = a.confirmExchanged(ctx, f, *asset, checksum)
 	}
 	locked := a.confirmOnly && collect.IsUnreadable(err)
-	unprovable := locked || collect.IsChangedOrGone(err)
-	if unprovable && f.final {
+	candidates := locked || collect.IsChangedOrDeleted(err)
+	if candidates && f.final {
 		if err := a.takeReplaced(ctx, f, locked); !migrate.HasClass(err, retry.Permanent) {
 			f.err = err
 		}
 	}
-	if unprovable || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
+	if candidates || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
 		return
 	}
 	if f.err = err; err != nil {
@@ -244,11 +244,11 @@ func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 // confirmExchanged sets the receipt of an unconfirmed item whose asset has its content, and renames
 // the asset if it does not have the item's name yet.
 func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets.Asset, checksum []byte) error {
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(f.item))
 	if err != nil {
 		return migrate.NewStateError(err)
 	}
-	asset, c := asLeft(asset, former)
+	asset, c := withReceiptPlace(asset, former)
 	if f.refused, err = a.rename(ctx, f.item, &asset); err == nil {
 		f.receipt = receiptOf(f.item, asset, c, checksum)
 	}
@@ -260,7 +260,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
 	}
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(f.item))
 	if err != nil {
 		f.receipt, f.err = nil, migrate.NewStateError(err)
 		return

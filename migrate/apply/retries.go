@@ -83,7 +83,7 @@ func (d *dispatcher) stays() bool {
 	in := d.dueIn(d.since)
 	stays := in <= d.Wait
 	if !reported && in > migrate.MinReportedWait {
-		d.Watch.Waits(d.nextDue, stays)
+		d.Watch.WaitingForRetries(d.nextDue, stays)
 	}
 	return stays
 }

@@ -35,10 +35,10 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	defer cancel() // a read that still blocks
 	p := a.prepare(within, s, i)
 	defer p.content.drop()
-	if err := a.turns.begin(ctx); err != nil {
+	if err := a.uploadSlots.begin(ctx); err != nil {
 		return judge(ctx, i, err)
 	}
-	defer a.turns.end()
+	defer a.uploadSlots.end()
 	return a.carryOut(ctx, s, i, p)
 }
 
@@ -59,7 +59,7 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	receipt := receiptOf(i, asset, c, sent.checksum)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
-	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
+	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.ReplacedKey(i)
 	return r
 }
 
@@ -148,7 +148,7 @@ func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item,
 		return asset, sent, err
 	}
 	if what := mismatch(i, asset, n); what != "" {
-		return asset, sending{}, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
+		return asset, sending{}, a.discardUpload(ctx, &ReceiptError{Asset: asset.ID, What: what})
 	}
 	return asset, sent, nil
 }
@@ -169,13 +169,13 @@ func (e *ReceiptError) Error() string {
 	}
 	switch {
 	case e.Replaced && e.Err != nil:
-		fate = "has to get its former content back by hand, from its revisions: " + e.Err.Error()
+		fate = "could not get its previous content again; restore it by hand from its revisions: " + e.Err.Error()
 	case e.Replaced:
-		fate = "has its former content again"
+		fate = "has its previous content again"
 	case e.Err != nil:
-		fate = "is still there and must be deleted by hand: " + e.Err.Error()
+		fate = "could not be trashed; delete it by hand: " + e.Err.Error()
 	}
-	return fmt.Sprintf("the service answered with %s than was sent (%s); asset %s %s", what, e.What, e.Asset, fate)
+	return fmt.Sprintf("the service created %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
 // Class is permanent: whatever kept us from trashing the asset must not make the
@@ -196,7 +196,7 @@ func mismatch(i state.Item, a assets.Asset, sent int64) string {
 }
 
 // takeBack trashes an asset that must not stay, even if the run is being aborted.
-func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
+func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
 	e.Err = a.Write.Trash(ctx, e.Asset)
@@ -205,7 +205,7 @@ func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
 
 // gone is what is told of an object that vanished. Many of them in a row rather
 // mean that the source did.
-const gone = "gone since it was listed"
+const deletedSinceListing = "deleted at the source after it was listed"
 
 // judge says what an error means for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
@@ -230,7 +230,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
 		r.outcome.State, r.alike = state.ItemChanged, ""
 	case body && errors.Is(err, fs.ErrNotExist):
-		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, gone, gone
+		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, deletedSinceListing, deletedSinceListing
 	case body && errors.Is(err, fs.ErrPermission):
 		r.outcome.Class = string(retry.Permanent)
 	case class == retry.Fatal:
@@ -243,16 +243,16 @@ func judge(ctx context.Context, i state.Item, err error) result {
 // in the same way.
 func alike(i state.Item, err error) string {
 	if _, ok := errors.AsType[*ReceiptError](err); ok {
-		return "another asset than was sent" // each has an ID of its own
+		return "another asset than was uploaded" // each has an ID of its own
 	}
 	if e, ok := errors.AsType[*RefusedError](err); ok {
 		return "not replaced: " + alike(i, e.Err)
 	}
-	if e, ok := errors.AsType[*unseenError](err); ok {
+	if e, ok := errors.AsType[*notFoundError](err); ok {
 		return "not there: " + alike(i, e.last)
 	}
-	if e, ok := errors.AsType[*lostError](err); ok {
-		return "cannot be told: " + alike(i, e.err)
+	if e, ok := errors.AsType[*unknownError](err); ok {
+		return "not confirmed: " + alike(i, e.err)
 	}
 	text := err.Error()
 	switch e, ok := errors.AsType[*assets.Error](err); {

@@ -57,7 +57,7 @@ func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	}
 	intents, err := a.State.Intents(ctx, a.run.Pair.Destination)
 	for place, at := range intents {
-		s.lost[place] = a.formerEnd(at).Add(a.patience(false))
+		s.lost[place] = a.formerEnd(at).Add(a.confirmationDelay(false))
 	}
 	return s, err
 }
@@ -75,7 +75,7 @@ func (s *structure) makeCategories(ctx context.Context) error {
 
 func (s *structure) category(ctx context.Context, c migrate.NewCategory) error {
 	place := state.PlaceKey{Category: migrate.NewPrefix + c.Name}
-	id, made, err := s.make(ctx, place, making{
+	id, made, err := s.create(ctx, place, creation{
 		look:   func() (string, error) { return s.findCategory(ctx, c) },
 		forget: func() {},
 		create: func() (string, error) {
@@ -291,7 +291,7 @@ func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (id s
 		return "", false, err
 	}
 	l := inventory.Level{Category: category, Folder: parent}
-	return s.make(ctx, state.PlaceKey{Category: category, Path: dir}, making{
+	return s.create(ctx, state.PlaceKey{Category: category, Path: dir}, creation{
 		look:   func() (string, error) { return s.tree.Child(ctx, l, name) },
 		forget: func() { s.tree.Forget(l) },
 		create: func() (string, error) {

@@ -51,7 +51,7 @@ func Refusals(err error) (*assets.BulkError, error) {
 // as trashed, and often was by an earlier try whose answer was lost.
 func trashOutcome(i state.Item, refusal error) state.Outcome {
 	if refusal == nil || errors.Is(refusal, fs.ErrNotExist) {
-		return state.Outcome{Key: i.Key, State: state.ItemDone, TakenBack: true}
+		return state.Outcome{Key: i.Key, State: state.ItemDone, Undone: true}
 	}
 	return Failure(i, refusal)
 }

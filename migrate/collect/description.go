@@ -73,7 +73,7 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 // HasForeignWords reports whether an asset says something else than we wrote into it, which
 // shows whatever we did to it since. Tags do not tell: those that the source gives up stay.
 // Nor does what was adopted: nobody knows whose words it had.
-func (d Collector) HasForeignWords(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
+func (d Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
 	if r.Adopted {
 		return false, nil
 	}

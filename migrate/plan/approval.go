@@ -135,7 +135,7 @@ func drifted(approved, now state.Item) (drift []string) {
 	case now.Obstacle == migrate.ObstacleVanished:
 		return []string{"it is not at the source any more"}
 	case now.Obstacle != "":
-		return []string{"its content cannot be taken: " + string(now.Obstacle)}
+		return []string{"its content cannot be read: " + string(now.Obstacle)}
 	}
 	differs := func(what string, was, is any) {
 		drift = append(drift, fmt.Sprintf("its %s was %v, is %v", what, was, is))

@@ -18,7 +18,7 @@ import (
 type collisions struct {
 	*planning
 	*decisions
-	*encounters
+	*placeComparer
 	successions *successions
 	deleted     *deletedCount
 }
@@ -31,8 +31,8 @@ func (k *collisions) do(ctx context.Context) error {
 		return err
 	}
 	resolved := func(c state.Collision) bool {
-		tookOver := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
-		return c.Action == state.Adopt || migrate.TakesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
+		adopted := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
+		return c.Action == state.Adopt || migrate.ReusesAsset(c.Item) || adopted || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
 	}
 	for group := range bySlot(collisions) {
 		held := group[0].Held || slices.ContainsFunc(group, resolved)
@@ -44,7 +44,7 @@ func (k *collisions) do(ctx context.Context) error {
 				held = true
 				continue
 			}
-			if became, err := k.takeOver(ctx, c); err != nil {
+			if became, err := k.reuseAsset(ctx, c); err != nil {
 				return err
 			} else if became {
 				continue
@@ -60,7 +60,7 @@ func (k *collisions) do(ctx context.Context) error {
 // takeOver decides that an object gets the asset which holds its place, if that has its
 // content and its own object is gone: to send it would make a second one beside it. Where
 // runs follow what is gone, that is settled by now, and nothing is asked here.
-func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bool, err error) {
+func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became bool, err error) {
 	if !c.Held || c.Action != state.Create || c.PreviousKey != "" || k.successions.followed[c.Holder] {
 		return false, nil
 	}
@@ -98,7 +98,7 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if err := k.store(ctx, i); err != nil {
 		return false, err
 	}
-	former, err := k.formerly(ctx, i, r, asset, migrate.StandingAsLeft)
+	former, err := k.formerly(ctx, i, r, asset, migrate.ConditionUnchanged)
 	if err != nil {
 		return false, err
 	}
@@ -113,8 +113,8 @@ func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.
 	if err != nil || found.UnknownErr != nil {
 		return asset, false, err
 	}
-	standing, err := k.standing(ctx, state.Move, r, found)
-	return found.Asset, standing == migrate.StandingAsLeft, err
+	condition, err := k.condition(ctx, state.Move, r, found)
+	return found.Asset, condition == migrate.ConditionUnchanged, err
 }
 
 // isDeleted asks the source whether an object that has arrived is not there any more.
@@ -150,7 +150,7 @@ func (k *collisions) resolve(ctx context.Context, i state.Item) error {
 			return err
 		}
 		if found.existing != migrate.ExistingNothing {
-			k.meets(&i, found)
+			k.decideAgain(&i, found)
 		}
 	}
 	return k.store(ctx, i)

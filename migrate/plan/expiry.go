@@ -53,7 +53,7 @@ func (e *expiry) do(ctx context.Context) error {
 		return err
 	}
 	return e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
-		action, why := migrate.Decide(migrate.Situation{Deleted: true, Expired: true, Elsewhere: unconfirmed.Has(i.Size, missed), Excess: excess}, e.Rules)
+		action, why := migrate.Decide(migrate.Situation{Deleted: true, Expired: true, PossiblyMoved: unconfirmed.Has(i.Size, missed), TooMany: excess}, e.Rules)
 		migrate.SetDecision(&i, action, why)
 		return e.store(ctx, i)
 	})
@@ -124,11 +124,11 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 		if err != nil {
 			return nil, err
 		}
-		waits, err := e.waits(i, known)
+		possible, err := e.isPossiblyMoved(i, known)
 		switch {
 		case err != nil:
 			return nil, err
-		case !waits:
+		case !possible:
 		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
 			if err := unconfirmed.AddUnsized(ctx, i.Key); err != nil {
 				return nil, err
@@ -140,9 +140,9 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 	return unconfirmed, unconfirmed.Flush(ctx)
 }
 
-// waits reports whether an item is of an object that may be taken some day, and be what is gone.
+// isPossiblyMoved reports whether an item is of an object that may be taken some day, and be what is gone.
 // A known one that fails would be replaced, and one that is archived has its asset, as it was sent.
-func (e *expiry) waits(i state.Item, known *merge.Cursor[state.Receipt]) (bool, error) {
+func (e *expiry) isPossiblyMoved(i state.Item, known *merge.Cursor[state.Receipt]) (bool, error) {
 	switch {
 	case i.Asset != "":
 		return false, nil

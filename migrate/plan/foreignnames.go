@@ -36,7 +36,7 @@ func (n *foreignNames) do(ctx context.Context) error {
 			return err
 		}
 		renames := slices.DeleteFunc(page, func(i state.Item) bool {
-			return i.Action != state.Move && !migrate.TakesOver(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
+			return i.Action != state.Move && !migrate.ReusesAsset(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
 		})
 		if err := n.spareForeignNamesOf(ctx, names, theirs, renames); err != nil {
 			return err

@@ -22,7 +22,7 @@ type joining struct {
 	*planning
 	*decisions
 	*decider
-	lost     *lostAssets
+	lost     *changedOwners
 	contents *identical.Comparer
 }
 
@@ -146,7 +146,7 @@ func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
 		return false, err
 	}
-	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), overviewPage) {
+	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), assetCheckPage) {
 		if err != nil {
 			return false, err
 		}
@@ -181,18 +181,18 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	for _, r := range page {
 		asset := seen[r.Asset]
 		if asset.UnknownErr == nil {
-			standing, err := j.standing(ctx, state.Unchanged, r, asset)
+			condition, err := j.condition(ctx, state.Unchanged, r, asset)
 			if err != nil {
 				return lost, err
 			}
-			if !isLostTo(r, asset, standing) {
+			if !isUnusableTo(r, asset, condition) {
 				continue
 			}
-			if err := j.lost.partAllFrom(ctx, r.Key, &state.Item{}); err != nil {
+			if err := j.lost.detachAll(ctx, r.Key, &state.Item{}); err != nil {
 				return lost, err
 			}
 		}
-		j.lost.owners[r.Key], lost = &loss{asset.UnknownErr}, true
+		j.lost.owners[r.Key], lost = &missingOwner{asset.UnknownErr}, true
 	}
 	return lost, nil
 }

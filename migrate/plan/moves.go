@@ -100,7 +100,7 @@ func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []string, unread []error, err error) {
 	byTag := map[string]string{}
 	for _, c := range of.Deleted {
-		if m.provesContent(c.VersionTag) {
+		if m.identifiesContent(c.VersionTag) {
 			byTag[c.VersionTag] = string(c.Checksum)
 		}
 	}
@@ -168,13 +168,13 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 		i.PreviousKey, i.Asset, i.Checksum = m.Deleted.Key, m.Deleted.Asset, m.Deleted.Checksum
 		s.followed[i.PreviousKey] = true
 	}
-	switch parked := i.State == state.ItemRetriesExhausted; {
-	case can && parked:
+	switch retriesExhausted := i.State == state.ItemRetriesExhausted; {
+	case can && retriesExhausted:
 		migrate.SetDecision(&i, state.Move, migrate.Reason(i.Reason))
 	case can:
 		migrate.SetDecision(&i, state.Move, migrate.ReasonMoved)
 		s.places.withdraw()
-	case !parked:
+	case !retriesExhausted:
 		migrate.SetDecision(&i, state.Create, migrate.ReasonCategoryFixed)
 	}
 	return i, err

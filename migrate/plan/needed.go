@@ -22,7 +22,7 @@ func (n *neededContents) do(ctx context.Context) error {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
 			return false, nil
 		}
-		by, err := n.neededBy(ctx, migrate.InsteadOf(*i))
+		by, err := n.neededBy(ctx, migrate.ReplacedKey(*i))
 		if err != nil || by == "" {
 			return false, err
 		}

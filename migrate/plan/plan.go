@@ -59,14 +59,14 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	}
 	if run.State == state.Scanning || run.State == state.Planning {
 		err := shared.decide(ctx, found)
-		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
+		if e, overtaken := errors.AsType[*supersededError](err); overtaken {
 			return p.planAgain(ctx, run, e.key)
 		} else if err != nil {
 			return migrate.Plan{}, err
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = found.violated.all, string(found.cursor.next), found.doubled.Load()
+	plan.FailedChecks, plan.Drift, plan.DuplicateNames = found.violated.all, string(found.cursor.next), found.doubled.Load()
 	plan.Deleted, plan.Limits = found.deleted.objects, found.places.limits
 	return plan, err
 }
@@ -147,6 +147,6 @@ func (p *Planner) planAgain(ctx context.Context, former state.Run, key sources.K
 		return migrate.Plan{}, err
 	}
 	plan, err := p.Plan(ctx, run)
-	plan.Overtaken = &migrate.Overtaken{Run: former.ID, Key: key}
+	plan.Superseded = &migrate.Superseded{Run: former.ID, Key: key}
 	return plan, err
 }

@@ -23,7 +23,7 @@ type Planner struct {
 	// Approval is the approved plan that is to be carried out, if there is one.
 	Approval *Approval
 	// SourceAddress is where the source is read; see PlanHead.
-	SourceAddress string
+	SourceLocation string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
 	// Unchanged, if it is set, is called with the receipts of objects that are as the state
@@ -57,7 +57,7 @@ func New(d migrate.Deps, r migrate.Rules) *Planner {
 // Head returns what the plan of a run says besides its items.
 func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
 	return migrate.PlanHead{
-		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
+		Source: run.Pair.Source, SourceLocation: p.SourceLocation, Destination: run.Pair.Destination, Rules: p.Rules,
 		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
 	}
 }
@@ -72,7 +72,7 @@ func (p *Planner) onlyFailed() *migrate.KeyList {
 
 // isLeftOut reports whether only what failed before is taken, and an object is not of that. A
 // directory that could not be read stands for what is below it.
-func (p *Planner) isLeftOut(o sources.Object) bool {
+func (p *Planner) isSkipped(o sources.Object) bool {
 	failed := p.onlyFailed()
 	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
 }

@@ -12,9 +12,9 @@ const unchangedPage = 10_000 // objects that are only counted, for which alone t
 
 // A listing is what a scan tells those that decide what it staged.
 type listing struct {
-	decided       bool  // all that is staged, while it was listed
-	judged        int64 // how much of that is decided
-	maybeSidecars bool  // something was listed that may describe another object
+	decided          bool  // all that is staged, while it was listed
+	judged           int64 // how much of that is decided
+	possibleSidecars bool  // something was listed that may describe another object
 }
 
 // A staging writes what is listed to the state database, a page at a time, with what is decided about
@@ -86,7 +86,7 @@ func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 
 // isBack takes note of a sidecar that was missed and is there as it was. No asset was described
 // without it meanwhile: then it would have been forgotten.
-func (g *staging) isBack(c state.Sidecar) {
+func (g *staging) reappeared(c state.Sidecar) {
 	if c.Missed != 0 {
 		c.Missed = 0
 		g.page.Sidecars = append(g.page.Sidecars, c)

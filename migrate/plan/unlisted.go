@@ -66,7 +66,7 @@ func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	if u.unread.hides(a.Key) {
 		return u.addDeleted(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
 	}
-	if u.page.LostAliases = append(u.page.LostAliases, a.Key); len(u.page.LostAliases) < migrate.PageSize {
+	if u.page.DroppedAliases = append(u.page.DroppedAliases, a.Key); len(u.page.DroppedAliases) < migrate.PageSize {
 		return nil
 	}
 	return u.stage(ctx)
@@ -83,9 +83,9 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 		c.Missed = u.run.Num
 		u.page.Sidecars = append(u.page.Sidecars, c)
 	default: // should it be back, it is as good as new
-		u.page.Lost = append(u.page.Lost, c.Key)
+		u.page.DroppedSidecars = append(u.page.DroppedSidecars, c.Key)
 	}
-	if len(u.page.Sidecars)+len(u.page.Lost) < migrate.PageSize {
+	if len(u.page.Sidecars)+len(u.page.DroppedSidecars) < migrate.PageSize {
 		return nil
 	}
 	return u.stage(ctx)
@@ -97,7 +97,7 @@ func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}
-	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnsettled, migrate.MemoryNone, state.Receipt{})
+	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnconfirmed, migrate.MemoryNone, state.Receipt{})
 }
 
 // outcome ends the listing if an object is gone since the run was done with it.
@@ -105,5 +105,5 @@ func (u *unlisted) outcome(i state.Item) error {
 	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsDeletions() || u.unread.hides(i.Key) {
 		return nil // it was gone already, nothing is lost with it, or nothing follows from that
 	}
-	return &overtakenError{i.Key}
+	return &supersededError{i.Key}
 }

@@ -38,12 +38,12 @@ func (g restoreMethod) Kind() state.Kind { return g.of }
 type restoration struct {
 	state.Undoing
 	collect.AssetHistory
-	asset   assets.Asset // as the service told of it last
-	current bool         // it was not changed since then
-	edited  bool         // by people, which is not to pass for ours
-	done    bool         // it is as it was before
-	refusal error        // why it does not get any further
-	halfway error        // what keeps it between two assets, both in the trash, for now
+	asset      assets.Asset // as the service told of it last
+	current    bool         // it was not changed since then
+	edited     bool         // by people, which is not to pass for ours
+	done       bool         // it is as it was before
+	refusal    error        // why it does not get any further
+	incomplete error        // what keeps it between two assets, both in the trash, for now
 }
 
 // Ask makes the assets of a batch what they were. What has begun is finished, even if the
@@ -91,7 +91,7 @@ func (g restoreMethod) loadBatch(ctx context.Context, batch []state.Item) ([]*re
 	for n, i := range batch {
 		c := &restoration{Undoing: undoings[i.Key]}
 		if c.Before == nil {
-			return nil, migrate.NewStateError(fmt.Errorf("nothing is kept of what %s was before", i.Key))
+			return nil, migrate.NewStateError(fmt.Errorf("the previous state of %s is not stored", i.Key))
 		}
 		now, known := receipts[i.Asset]
 		if !known { // it is in the trash
@@ -227,7 +227,7 @@ func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*
 	faultpoint.Hit(faultpoint.Sent)
 	for _, c := range all {
 		if refusal := refused.Refusal(c.Undoing.Asset); refusal != nil {
-			c.refusal = fmt.Errorf("it stays where it is, as something where it was may have its name: %w", refusal)
+			c.refusal = fmt.Errorf("it is not moved back, because another asset there may have its name: %w", refusal)
 			continue
 		}
 		c.asset.CategoryID, c.asset.FolderID, c.current = to.Category, to.Folder, false
@@ -239,7 +239,7 @@ func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*
 // did not help.
 func (g restoreMethod) renameAndMove(ctx context.Context, to migrate.Container, c *restoration) error {
 	name, extension := c.asset.Name, c.asset.Extension
-	if err := g.update(ctx, c, assets.Changes{Name: &c.Kept.Name, Extension: &c.Kept.Extension}); migrate.HasClass(err, retry.Permanent) {
+	if err := g.update(ctx, c, assets.Changes{Name: &c.Previous.Name, Extension: &c.Previous.Extension}); migrate.HasClass(err, retry.Permanent) {
 		return nil // that it was refused before stands
 	} else if err != nil {
 		return err
@@ -306,12 +306,12 @@ func (c *restoration) outcome() state.Outcome {
 	switch {
 	case c.refusal != nil:
 		return apply.Failure(c.Item, c.refusal)
-	case c.halfway != nil:
-		return state.Outcome{Key: c.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient), Error: c.halfway.Error()}
+	case c.incomplete != nil:
+		return state.Outcome{Key: c.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient), Error: c.incomplete.Error()}
 	case !c.done:
 		return state.Outcome{}
 	}
-	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true}
+	o := state.Outcome{Key: c.Key, State: state.ItemDone, Undone: true}
 	if !c.edited {
 		o.Modified = c.asset.LastModifiedAt
 	}

@@ -24,7 +24,7 @@ func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	case class.Repeatable(), class == retry.Fatal && c.current: // nothing is trashed that stays so
 		return err
 	default:
-		return g.keepLater(ctx, c, err)
+		return g.keepReplacement(ctx, c, err)
 	}
 	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
 	c.current, c.done = err == nil, err == nil
@@ -78,15 +78,15 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 
 // keepLater sees to it that an object whose former asset is refused has the later one, and
 // adds to the refusal where that is.
-func (g restoreMethod) keepLater(ctx context.Context, c *restoration, refusal error) error {
-	err := g.bringBack(ctx, c)
+func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refusal error) error {
+	err := g.restoreReplacement(ctx, c)
 	switch class, _ := retry.Classify(err); {
 	case err == nil:
-		return fmt.Errorf("%w; asset %s stays for the object", refusal, c.Now.Asset)
+		return fmt.Errorf("%w; the object keeps asset %s", refusal, c.Now.Asset)
 	case class == retry.Permanent:
 		return &refusedError{fmt.Errorf("%w; %w", refusal, err)}
 	case class == retry.Fatal: // this run does not come to another try
-		c.halfway = err
+		c.incomplete = err
 	}
 	return err
 }
@@ -94,19 +94,19 @@ func (g restoreMethod) keepLater(ctx context.Context, c *restoration, refusal er
 // bringBack takes the asset that was sent instead out of the trash, unless it is not in there.
 // If something has taken its name meanwhile, it is to have that all the same, as the service
 // allows; one that does not leaves it under another.
-func (g restoreMethod) bringBack(ctx context.Context, c *restoration) error {
+func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) error {
 	id := c.Now.Asset
 	asset, err := g.Dest.Asset(ctx, id)
 	if err == nil {
 		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("asset %s, which was sent instead, may be in the trash: %w", id, err)
+		return fmt.Errorf("asset %s, its replacement, may be in the trash: %w", id, err)
 	}
 	err = refusalOf(id, g.write.Restore(ctx, assets.Restoration{AssetID: id, IfTaken: assets.RenameIt}))
 	if class, _ := retry.Classify(err); err != nil && class.Repeatable() {
 		return err
 	} else if err != nil {
-		return &refusedError{fmt.Errorf("asset %s, which was sent instead, is in the trash, too, and does not come back: %w; restore it there", id, err)}
+		return &refusedError{fmt.Errorf("asset %s, its replacement, is in the trash, too, and cannot be restored: %w; restore it by hand", id, err)}
 	}
 	if asset, err = g.Dest.Asset(ctx, id); err != nil || asset.Name == c.Now.Name {
 		return err
@@ -128,7 +128,7 @@ func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o sta
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return o, err
 	}
-	if err = g.bringBack(ctx, c); migrate.HasClass(err, retry.Permanent) {
+	if err = g.restoreReplacement(ctx, c); migrate.HasClass(err, retry.Permanent) {
 		return apply.Failure(c.Item, err), nil
 	}
 	return o, err

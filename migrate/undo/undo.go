@@ -26,15 +26,15 @@ const (
 
 // An undoSituation is everything that a decision to take back what was done to an asset depends on.
 type undoSituation struct {
-	Was         state.Action // what the run did to it; create for all that it made
-	There       bool         // it is at the destination
-	Unknown     bool         // nobody knows whether it is
-	Shared      bool         // it stands for an object of another source, too
-	Changed     bool         // since, by all that the service says of it
-	Content     contentMatch // which the service need not tell
-	KeyTaken    bool         // another asset stands for what its object was called before
-	FolderGone  bool         // where it was before is not there any more
-	ContentLost bool         // its former content is
+	Was           state.Action // what the run did to it; create for all that it made
+	There         bool         // it is at the destination
+	Unknown       bool         // nobody knows whether it is
+	Shared        bool         // it stands for an object of another source, too
+	Changed       bool         // since, by all that the service says of it
+	Content       contentMatch // which the service need not tell
+	KeyTaken      bool         // another asset stands for what its object was called before
+	FolderMissing bool         // where it was before is not there any more
+	ContentLost   bool         // its former content is
 }
 
 // decideUndo says what has to happen to an asset to which a run did something, and why. It
@@ -54,7 +54,7 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 		return state.Conflict, migrate.ReasonContentUnreadable
 	case (r.Was == state.Move || r.Was == state.Replace) && r.KeyTaken:
 		return state.Conflict, migrate.ReasonChangedByLaterRun
-	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderGone:
+	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderMissing:
 		return state.Conflict, migrate.ReasonFolderMissing
 	case r.Was == state.Replace && r.ContentLost:
 		return state.Conflict, migrate.ReasonRevisionMissing

@@ -55,7 +55,7 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 		return migrate.Plan{}, err
 	}
 	p.Watch.Phase(migrate.PhaseInventory, made, -1)
-	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.readBack, p.finish} {
+	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.verifyContent, p.finish} {
 		if err := pass(ctx); err != nil {
 			return migrate.Plan{}, err
 		}
@@ -218,8 +218,8 @@ func (p *Planner) decideTrashed(ctx context.Context, u *state.Undoing) error {
 	if err != nil {
 		return err
 	}
-	there, err := p.places.has(ctx, p.Dest, t.Kept.Folder)
-	writeUndo(&u.Item, undoSituation{Was: state.Trash, FolderGone: !there}, "")
+	there, err := p.places.has(ctx, p.Dest, t.Previous.Folder)
+	writeUndo(&u.Item, undoSituation{Was: state.Trash, FolderMissing: !there}, "")
 	return err
 }
 
@@ -240,8 +240,8 @@ func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.R
 	case rest.Changed || rest.KeyTaken:
 	case u.Was == state.Move:
 		var there bool
-		there, err = p.places.has(ctx, p.Dest, t.Kept.Folder)
-		rest.FolderGone = !there
+		there, err = p.places.has(ctx, p.Dest, t.Previous.Folder)
+		rest.FolderMissing = !there
 	case u.Was == state.Replace:
 		if collect.ChangedLater(r, asset) {
 			rest.Content, found, err = p.contentOf(ctx, t, asset)
@@ -268,7 +268,7 @@ func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 }
 
 // readBack compares the content of what is to go with what was sent, if that is wanted.
-func (p *Planner) readBack(ctx context.Context) error {
+func (p *Planner) verifyContent(ctx context.Context) error {
 	if !p.Content {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	for i := range page {
-		if page[i].Seen || v.gone.Load() >= enoughMissing {
+		if page[i].Seen || v.missing.Load() >= enoughMissing {
 			continue
 		}
 		g.Go(func() error {
@@ -30,10 +30,10 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 				return err
 			}
 			if !a.There {
-				v.gone.Add(1)
+				v.missing.Add(1)
 				return nil
 			}
-			v.gone.Store(0)
+			v.missing.Store(0)
 			r := page[i].Receipt
 			if moved := a.CategoryID != r.Category || a.FolderID != r.Folder; moved || v.isNew(a.Asset) {
 				page[i].Seen, page[i].Entry = true, inventory.EntryOf(a.Asset, 0)

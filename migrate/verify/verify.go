@@ -46,7 +46,7 @@ type Verifier struct {
 	pair      state.Pair
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
-	gone      atomic.Int64            // assets in a row that are nowhere
+	missing   atomic.Int64            // assets in a row that are nowhere
 	reported  map[string]bool         // of these, those that were told of
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
@@ -71,7 +71,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	}
 	v.pair, v.met, v.reported, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
-	v.gone.Store(0)
+	v.missing.Store(0)
 	containers, err := v.State.Containers(ctx, pair.ID)
 	if err != nil {
 		return result, err
@@ -284,7 +284,7 @@ func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 
 // content reads back one content, and notes which were intact if only a sample is read.
 func (c *comparison) content(ctx context.Context, s state.Sighting) error {
-	intact, err := c.readBack(ctx, s, c.found)
+	intact, err := c.verifyContent(ctx, s, c.found)
 	if err == nil {
 		c.Watch.Progress(1, s.Receipt.Size)
 	}
@@ -340,7 +340,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
 	}
 	if !s.Seen {
-		report("presence", "", "", "is not where it was put")
+		report("presence", "", "", "is missing")
 		return false
 	}
 	if e.Category != r.Category || e.Folder != r.Folder {
@@ -352,7 +352,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 		report("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 	}
 	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
-		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
+		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is named %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
@@ -363,7 +363,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 // readBack compares the content of an asset with what was sent, and reports whether it is
 // that. An error that concerns more than this asset, such as bad credentials, ends the
 // verification.
-func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
+func (v *Verifier) verifyContent(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
 	checksum, n, err := inventory.ChecksumOfAsset(ctx, v.Dest, s.Entry.URL)
 	class, _ := retry.Classify(err)
 	switch {
@@ -378,7 +378,7 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(mi
 	case n != s.Receipt.Size || !bytes.Equal(checksum, s.Receipt.Checksum):
 		found(migrate.Difference{
 			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Checksum), Got: hex.EncodeToString(checksum),
-			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
+			What: fmt.Sprintf("its content differs from the upload (%d bytes)", n),
 		})
 	default:
 		return true, nil

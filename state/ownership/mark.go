@@ -56,11 +56,11 @@ type Trace struct {
 
 // Line is a trace as the mark has it.
 func (t Trace) Line() string {
-	return sealed(fmt.Sprintf(markForm, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
+	return sealed(fmt.Sprintf(markFormat, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
 }
 
 const (
-	markForm   = "assetferry state %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
+	markFormat = "assetferry state %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
 	markLength = len("assetferry state ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 

@@ -69,17 +69,17 @@ func Compare(path string) error {
 	case err != nil:
 		return err
 	case wrong > 0:
-		return &disk.Error{Kind: disk.ErrDamaged, Err: otherPages(wrong, first)}
+		return &disk.Error{Kind: disk.ErrDamaged, Err: changedPages(wrong, first)}
 	}
 	return nil
 }
 
 // otherPages says how many pages are not as they were written, and the first of them.
-func otherPages(wrong int, first uint32) error {
+func changedPages(wrong int, first uint32) error {
 	if wrong == 1 {
-		return fmt.Errorf("page %d is not as it was written: %w", first, disk.ErrOtherPages)
+		return fmt.Errorf("page %d was changed: %w", first, disk.ErrChangedPages)
 	}
-	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, disk.ErrOtherPages)
+	return fmt.Errorf("%d pages were changed, the first is page %d: %w", wrong, first, disk.ErrChangedPages)
 }
 
 // OnlyFirstDiffers reports whether a file that does not seem to be a state database is one with a header

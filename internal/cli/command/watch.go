@@ -36,7 +36,7 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
 	line := event.Item{Key: string(i.Key), PreviousKey: PreviousKey(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
-	if o.TakenBack {
+	if o.Undone {
 		line.AssetID = i.Asset
 	}
 	if o.Receipt != nil {
@@ -70,8 +70,8 @@ func (w *watch) Found(d migrate.Difference) {
 	}
 }
 
-// Waits implements migrate.Observer.
-func (w *watch) Waits(until time.Time, stays bool) {
+// WaitingForRetries implements migrate.Observer.
+func (w *watch) WaitingForRetries(until time.Time, stays bool) {
 	at := until.Local().Format(time.TimeOnly)
 	if stays {
 		w.out.Notef("Nothing is left but items that failed and wait for another attempt, the first at %s.", at)
@@ -80,26 +80,26 @@ func (w *watch) Waits(until time.Time, stays bool) {
 	}
 }
 
-// Tries implements migrate.Observer.
-func (w *watch) Tries(items int, why string, until time.Time) {
+// Probing implements migrate.Observer.
+func (w *watch) Probing(items int, why string, until time.Time) {
 	w.out.Notef("%s in a row failed, the last with: %s", ui.Counted(int64(items), "item"), ui.Sanitize(why))
 	w.out.Notef("From now on one at a time is tried; the first failure after %s ends the run.", until.Local().Format(time.TimeOnly))
 }
 
-// Halts implements migrate.Observer.
-func (w *watch) Halts(why string, until time.Time) {
+// Paused implements migrate.Observer.
+func (w *watch) Paused(why string, until time.Time) {
 	w.out.Notef("No asset can be changed at the moment: %s", ui.Sanitize(why))
 	w.out.Notef("It is tried again until %s, and then the run ends.", until.Local().Format(time.TimeOnly))
 }
 
-// Unconfirmed implements migrate.Observer.
-func (w *watch) Unconfirmed(items int, why string, until time.Time) {
+// AwaitingConfirmation implements migrate.Observer.
+func (w *watch) AwaitingConfirmation(items int, why string, until time.Time) {
 	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
 		ui.Counted(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
 }
 
-// Others tells for what a plan waits.
-func (w *watch) Others(others int64, until time.Time) {
+// AwaitingOtherSources implements migrate.Observer.
+func (w *watch) AwaitingOtherSources(others int64, until time.Time) {
 	w.out.Notef("Another source of this destination was stopped while it sent or moved %s, which may still show up. The destination is looked at after that, at %s.",
 		ui.Counted(others, "asset"), until.Local().Format(time.TimeOnly))
 }

@@ -73,7 +73,7 @@ finished, the same command tries again what failed.
 			if err := bindToHash(ctx, f, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err
 			}
-			return planOrMigrate(ctx, f, cmd, o.approved.Head.SourceAddress, o)
+			return planOrMigrate(ctx, f, cmd, o.approved.Head.SourceLocation, o)
 		}),
 	}
 	flags := c.Flags()

@@ -26,7 +26,7 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
 		return err
 	}
-	measured, err := s.store.Paces(ctx, s.pair.Destination, recentPaces)
+	measured, err := s.store.Rates(ctx, s.pair.Destination, recentPaces)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ const alike = 4
 
 // printOtherSizes says so where objects are much larger or smaller than those that were
 // measured: then the number of items, or of bytes, was not what took the time.
-func printOtherSizes(f *command.Factory, w estimate.Work, measured []state.Pace) {
+func printOtherSizes(f *command.Factory, w estimate.Work, measured []state.Rate) {
 	var items, bytes int64
 	for _, m := range measured {
 		items, bytes = items+m.Items, bytes+m.Bytes

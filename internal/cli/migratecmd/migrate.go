@@ -190,7 +190,7 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := agreeToRepair(ctx, f, s, plan, o.sync); err != nil {
 		return err
 	}
-	printDoubled(f, plan.Doubled)
+	printDoubled(f, plan.DuplicateNames)
 	if o.approved == nil { // else they were looked at before it was approved
 		printLosses(f, s, plan.Tallies, source)
 	}

@@ -182,7 +182,7 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
-	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
+	case len(plan.FailedChecks) > 0 || plan.Run.Stopped != "":
 		return showSafetyChecks(f, plan)
 	case outcome.ExitOf(plan.Tallies) != exit.CodeDone: // as the run that carries it out would
 		return exit.Said(exit.CodeItems)
@@ -253,7 +253,7 @@ func showDecision(f *command.Factory, l event.Plan) {
 func planner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
-	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
+	p.SourceLocation, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	_, p.ResponseTimeout = settleTimes(settle, s.dest.Profile.ListingDelay)
 	return p
 }

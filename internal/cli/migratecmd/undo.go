@@ -252,7 +252,7 @@ func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undo
 // taken back stays, and the rest may have been changed meanwhile.
 func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
 	f.Out.Notef("Going on with undo %s.", open.ID)
-	if err := undoer.Settle(ctx, open); err != nil {
+	if err := undoer.Resolve(ctx, open); err != nil {
 		return open, err
 	}
 	if err := s.store.Relist(ctx, open.Num); err != nil {
@@ -263,7 +263,7 @@ func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *
 
 // printNothingToUndo says why there is nothing to take back.
 func printNothingToUndo(ctx context.Context, f *command.Factory, store *state.Store, undone state.Run) error {
-	back, err := store.TakenBack(ctx, undone.Num)
+	back, err := store.SumUndone(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func finishUndo(f *command.Factory, undone state.Run) string {
 
 // giveUpUndo ends an undo that is not finished.
 func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo state.Run) error {
-	if err := undoer(f, s).Settle(ctx, undo); err != nil {
+	if err := undoer(f, s).Resolve(ctx, undo); err != nil {
 		return err
 	}
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {

@@ -135,7 +135,7 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 
 // leftBehind tells what runs before the last one did not bring, which it does not say itself.
 func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, more string) (code int, err error) {
-	behind, err := migrate.LeftBehind(ctx, store, run.Pair.ID)
+	behind, err := migrate.CountIncomplete(ctx, store, run.Pair.ID)
 	if err != nil || behind == 0 {
 		return exit.CodeDone, err
 	}

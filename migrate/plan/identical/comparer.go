@@ -253,7 +253,7 @@ func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err 
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		checksum, err := inventory.ChecksumOfObjectBeside(ctx, r.source, s.Item.Object, h)
+		checksum, err := inventory.ChecksumOfObjectTo(ctx, r.source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}

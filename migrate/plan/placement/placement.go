@@ -50,21 +50,21 @@ type Options struct {
 // A Placer finds the place of each object under the rules, with the categories
 // that are there and those it wants to be made.
 type Placer struct {
-	rules   migrate.Rules
-	mapping *mapping.Mapping
-	there   []assets.Category
-	kept    kept              // the categories of the source
-	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
-	found   map[string]string // the same as of now, for every extension asked for
-	chosen  map[string]string // those of them that objects go to
-	wanted  []migrate.NewCategory
-	fixed   bool  // what is wanted was approved
-	maxSize int64 // bytes; 0 if unknown
+	rules            migrate.Rules
+	mapping          *mapping.Mapping
+	there            []assets.Category
+	sourceCategories sourceCategories  // the categories of the source
+	choices          map[string]string // extension -> category id, or newPrefix and a name, as recorded before
+	found            map[string]string // the same as of now, for every extension asked for
+	chosen           map[string]string // those of them that objects go to
+	wanted           []migrate.NewCategory
+	fixed            bool  // what is wanted was approved
+	maxSize          int64 // bytes; 0 if unknown
 }
 
 // New returns a Placer that has placed nothing.
 func New(o Options) *Placer {
-	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, kept: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
+	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, sourceCategories: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
 		found: map[string]string{}, chosen: map[string]string{}}
 	for _, c := range o.Approved {
 		p.wanted = append(p.wanted, migrate.NewCategory{Name: c.Name, Extensions: slices.Clone(c.Extensions), Private: c.Private})
@@ -104,7 +104,7 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 		category, ok = p.other(fallbackExtension)
 	}
 	if !ok {
-		return migrate.Place{Folder: wish.Folder, Name: wish.Name}, p.unmatched()
+		return migrate.Place{Folder: wish.Folder, Name: wish.Name}, p.unsupportedReason()
 	}
 	place := migrate.Place{Category: category, Folder: folder, Name: name}
 	switch {
@@ -112,7 +112,7 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 		return place, migrate.ReasonNameTooLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, migrate.ReasonTooLarge
-	case p.exposes(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
+	case p.makesPublic(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
 		return place, migrate.ReasonCategoryPublic
 	}
 	return place, ""
@@ -140,7 +140,7 @@ func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, fo
 
 // unmatched is the reason for an object without a category. A user who wanted one
 // made must hear of it where that is not possible.
-func (p *Placer) unmatched() migrate.Reason {
+func (p *Placer) unsupportedReason() migrate.Reason {
 	if p.rules.Unsupported == "create" {
 		return migrate.ReasonNoCategoryPossible
 	}
@@ -220,7 +220,7 @@ func (p *Placer) Use(place Spot) {
 // source. One that is not there is wanted.
 func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	found, chosen := false, ""
-	private = private || p.kept.called(name).Private
+	private = private || p.sourceCategories.called(name).Private
 	for _, c := range p.there {
 		if norm.NFC.String(c.Name) != norm.NFC.String(name) {
 			continue
@@ -282,7 +282,7 @@ func (p *Placer) fits(name, extension string) bool {
 	if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
 		of = p.wanted[i].Extensions
 	} else {
-		of = p.kept.called(name).Extensions
+		of = p.sourceCategories.called(name).Extensions
 	}
 	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
@@ -292,7 +292,7 @@ func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
 		i = len(p.wanted)
-		p.wanted = append(p.wanted, p.kept.called(name))
+		p.wanted = append(p.wanted, p.sourceCategories.called(name))
 	}
 	c := &p.wanted[i]
 	c.Private = c.Private || private
@@ -325,8 +325,8 @@ func (p *Placer) WantNone() { p.wanted = nil }
 
 // exposes reports whether an object would be seen by everybody who has its address, and is
 // not at the source.
-func (p *Placer) exposes(dir, category string) bool {
-	from, ok := p.kept.of(dir)
+func (p *Placer) makesPublic(dir, category string) bool {
+	from, ok := p.sourceCategories.of(dir)
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
@@ -340,7 +340,7 @@ func (p *Placer) isPrivate(category string, wished bool) bool {
 		if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
 			return p.wanted[i].Private
 		}
-		return p.kept.called(name).Private
+		return p.sourceCategories.called(name).Private
 	}
 	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && c.Private })
 }

@@ -54,8 +54,8 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 		return nil
 	}
 	return &migrate.SafetyCheckError{
-		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.CheckLooksEncrypted),
-		NextStep: "open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
+		What:     fmt.Sprintf("%[2]d of %[1]d changed objects that were read have another type than their names say, %[3]s; nothing was uploaded", judged, odd, migrate.CheckLooksEncrypted),
+		NextStep: "open some of them; if they are intact, use {accept_changes} " + fmt.Sprint(replaced),
 	}
 }
 

@@ -96,7 +96,7 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 
 // Settle finds out what became of the assets that a former process had in hand, so that
 // nothing of the undo is in flight any more. What is not taken back is planned again.
-func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
+func (u *Undoer) Resolve(ctx context.Context, undo state.Run) error {
 	items, err := u.State.Interrupted(ctx, undo.Num)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
 	var errs []error
 	for _, b := range u.methods(undo) {
 		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.Kind().Has(i) })
-		errs = append(errs, b.Settle(ctx, of))
+		errs = append(errs, b.Resolve(ctx, of))
 	}
 	return errors.Join(errs...)
 }

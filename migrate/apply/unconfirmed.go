@@ -47,7 +47,7 @@ func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 // holdsBack reports whether nothing more is sent for now, because so much is in
 // doubt that some of it must be settled first, or because one item at a time is
 // tried: a service in trouble is not helped by more of the same.
-func (d *dispatcher) holdsBack() bool {
+func (d *dispatcher) pausesUploads() bool {
 	return d.fresh >= d.Concurrency || !d.streak.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
@@ -68,7 +68,7 @@ func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 
 // for that of an unconfirmed item which has the same name and content. So no worker has an item
 // of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
-	if d.settling || d.stopping {
+	if d.resolving || d.stopping {
 		return nil
 	}
 	now, atRest := clock.Now(), d.isAtRest()
@@ -86,7 +86,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	d.unconfirmed, d.settling = later, true
+	d.unconfirmed, d.resolving = later, true
 	ctx = retry.WithDrain(ctx, d.Stop)
 	go func() { d.confirmed <- d.confirmAll(ctx, d.structure, ready, now, atRest) }()
 	return nil
@@ -108,7 +108,7 @@ func (d *dispatcher) isAtRest() bool {
 // so many of them that nothing more is sent.
 func (d *dispatcher) reportUnconfirmed() {
 	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
-	if d.stopping || d.settling || d.inHand > 0 || !onlyUnconfirmed && !d.holdsBack() || len(d.unconfirmed) == d.reported {
+	if d.stopping || d.resolving || d.inHand > 0 || !onlyUnconfirmed && !d.pausesUploads() || len(d.unconfirmed) == d.reported {
 		return
 	}
 	var until time.Time
@@ -126,7 +126,7 @@ func (d *dispatcher) reportUnconfirmed() {
 		return
 	}
 	d.reported, d.reportedAt = len(d.unconfirmed), now
-	d.Watch.Unconfirmed(d.reported, confirmed(why), until)
+	d.Watch.AwaitingConfirmation(d.reported, confirmed(why), until)
 }
 
 // reportEvery is how often that is told.
@@ -161,14 +161,14 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 				d.Watch.Progress(0, f.item.Size)
 			}
 			d.found(f)
-		case f.lost():
-			broken = errors.Join(broken, d.lost(f))
+		case f.isUnknown():
+			broken = errors.Join(broken, d.stopLooking(f))
 		case f.err != nil:
-			broken = errors.Join(broken, d.unclear(f))
+			broken = errors.Join(broken, d.leaveUnconfirmed(f))
 		case d.mayResend(f):
 			again = append(again, f)
 		default:
-			broken = errors.Join(broken, d.giveUp(f))
+			broken = errors.Join(broken, d.failUnconfirmed(f))
 		}
 	}
 	if err := errors.Join(broken, d.record(ctx)); err != nil || d.stopping || len(again) == 0 {
@@ -191,7 +191,7 @@ func (d *dispatcher) unseen(f *finding) {
 // pass, too.
 func (d *dispatcher) mayLookAgain(f *finding) bool {
 	class, _ := retry.Classify(f.err)
-	if f.err == nil || f.lost() || !class.Repeatable() || f.failed+1 >= maxLooks {
+	if f.err == nil || f.isUnknown() || !class.Repeatable() || f.failed+1 >= maxLooks {
 		return false
 	}
 	f.failed++
@@ -200,25 +200,25 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 }
 
 // lost gives up finding out about an item.
-func (d *dispatcher) lost(f finding) error {
+func (d *dispatcher) stopLooking(f finding) error {
 	o := f.outcome()
 	d.add(f.item, o)
 	if o.State == state.ItemChanged { // it changed; that happens
 		return nil
 	}
-	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
 // unclear leaves an unconfirmed item for another process: whoever could tell what became
 // of it cannot be asked.
-func (d *dispatcher) unclear(f finding) error {
+func (d *dispatcher) leaveUnconfirmed(f finding) error {
 	o := f.outcome()
 	d.unknown++
 	d.add(f.item, o)
 	if migrate.HasClass(f.err, retry.Fatal) {
 		return f.err
 	}
-	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
 // found takes note that an unconfirmed item did arrive, and has what else belongs to
@@ -226,9 +226,9 @@ func (d *dispatcher) unclear(f finding) error {
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.streak = failureStreak{}
-	if o.Misnamed && d.describes() {
+	if o.Misnamed && d.updatesMetadata() {
 		o.Misnamed = false // it lacks its description, too, which the next run gives it
-	} else if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
+	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // what describes an object that has changed is the next run's
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)
@@ -248,8 +248,8 @@ func (d *dispatcher) mayResend(f finding) bool {
 
 // giveUp fails an item that leaves no trace at the destination however often it
 // is sent.
-func (d *dispatcher) giveUp(f finding) error {
-	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
+func (d *dispatcher) failUnconfirmed(f finding) error {
+	why := fmt.Sprintf("uploaded %d times, but not found at the destination", maxSends)
 	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + confirmed(f.item.Error)}
 	delete(d.sends, f.item.Key)
 	d.add(f.item, o)

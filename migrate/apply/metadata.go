@@ -21,7 +21,7 @@ import (
 
 // describes reports whether assets may get a description of their own after they were
 // sent.
-func (a *Applier) describes() bool { return a.Provenance == "always" || a.UsesMetadata() }
+func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
 // A description is what came of describing an asset.
 type description struct {
@@ -35,7 +35,7 @@ type description struct {
 
 // into has an outcome tell what the state database keeps of a description.
 func (d description) into(o *state.Outcome) {
-	o.Described, o.Found, o.Fields, o.Addresses = d.said, d.found, d.fields, d.addresses
+	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.addresses
 }
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
@@ -43,11 +43,11 @@ func (d description) into(o *state.Outcome) {
 // just now.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
-	if i.Action == state.Adopt || !a.describes() {
+	if i.Action == state.Adopt || !a.updatesMetadata() {
 		done.outcome.MetadataPending = wasSent(i)
 		return done
 	}
-	d, err := a.describe(ctx, i, asset, receipt, sent)
+	d, err := a.writeMetadata(ctx, i, asset, receipt, sent)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
 		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
@@ -60,7 +60,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		}
 		return done
 	}
-	r := judge(ctx, i, fmt.Errorf("the asset is there, but not described: %w", err))
+	r := judge(ctx, i, fmt.Errorf("the asset is uploaded, but its metadata is not written: %w", err))
 	r.outcome.Receipt = receipt
 	if r.release { // it stays as it is and is described another time
 		r.release, r.outcome.State = false, state.ItemSent
@@ -70,7 +70,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 
 // describe writes into an asset what the source says of it, and where it comes from. It can
 // be repeated: what is there already is not written again.
-func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
+func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
 	var last collect.LastDescription
 	var err error
 	if !isMade(i, asset) { // else nobody has said anything of it
@@ -89,7 +89,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if err != nil {
 		return description{}, err
 	}
-	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, addresses: g.Addresses, remark: g.Remark}
+	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, addresses: g.OldURLs, remark: g.Remark}
 	if asset == nil {
 		if g.Said.IsZero() && a.Provenance != "always" {
 			return d, nil

@@ -17,21 +17,21 @@ import (
 
 // ChecksumOfObject reads an object and returns its SHA-256 checksum.
 func ChecksumOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
-	return ChecksumOfObjectBeside(ctx, s, o, io.Discard)
+	return ChecksumOfObjectTo(ctx, s, o, io.Discard)
 }
 
 // ChecksumOfObjectBeside is ChecksumOfObject that also writes what it reads.
-func ChecksumOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
+func ChecksumOfObjectTo(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err
 	}
-	checksum, _, err := ChecksumOf(teed{io.TeeReader(r, also), r})
+	checksum, _, err := ChecksumOf(teeReader{io.TeeReader(r, also), r})
 	return checksum, err
 }
 
 // A teed is a reader that somebody else reads along with.
-type teed struct {
+type teeReader struct {
 	io.Reader
 	io.Closer
 }
@@ -44,7 +44,7 @@ type LengthError struct {
 }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("asset %s has %d bytes and is said to have %d", e.Asset, e.Got, e.Want)
+	return fmt.Sprintf("asset %s has %d bytes, but the service reports %d", e.Asset, e.Got, e.Want)
 }
 
 // Class is permanent: it comes again on every try.

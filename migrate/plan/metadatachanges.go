@@ -12,11 +12,11 @@ import (
 
 // redescriber tells whether objects, in key order, are described otherwise than when their
 // assets were described last. It is nil where nobody may describe assets anew.
-type redescriber func(sources.Object, state.Receipt) (bool, error)
+type metadataComparer func(sources.Object, state.Receipt) (bool, error)
 
 // redescriptions gives a redescriber for the objects after a key, and what it reads, which the
 // caller stops.
-func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redescriber, *merge.Cursor[state.Described]) {
+func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (metadataComparer, *merge.Cursor[state.Described]) {
 	key := func(d state.Described) sources.Key { return d.Key }
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, merge.New(func(func(state.Described, error) bool) {}, key)
@@ -27,7 +27,7 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redes
 		if err != nil {
 			return false, err
 		}
-		given, err := metadata.DecodeFound(before.Given)
+		given, err := metadata.DecodeFound(before.OldURLs)
 		if err != nil {
 			return false, migrate.NewStateError(err)
 		}

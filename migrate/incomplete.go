@@ -32,7 +32,7 @@ func ReadRules(run state.Run) (r Rules, err error) {
 // A History is what LeftBehind asks of a state database.
 type History interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
-	LeftBehind(ctx context.Context, pair, from, retried int64) (int64, error)
+	CountIncomplete(ctx context.Context, pair, from, retried int64) (int64, error)
 }
 
 // lookBack is how many runs back the last one is looked for that had all of the source.
@@ -41,12 +41,12 @@ const lookBack = 200
 // LeftBehind counts the objects of a pair that did not come through in the last run that
 // looked at all of the source, or in one since, and that nothing has brought by now. A
 // run of a few objects says nothing of the others, so it must not hide them.
-func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
+func CountIncomplete(ctx context.Context, j History, pair int64) (int64, error) {
 	from, retried, err := LastWhole(ctx, j, pair)
 	if err != nil {
 		return 0, err
 	}
-	return j.LeftBehind(ctx, pair, from, retried)
+	return j.CountIncomplete(ctx, pair, from, retried)
 }
 
 // LastWhole gives the number of the last run of a pair that looked at all of the source, or

@@ -46,7 +46,7 @@ func (d *Unconfirmed) AddUnsized(ctx context.Context, key sources.Key) error {
 }
 
 // manyRuns are more than anybody asks how long something has been failing.
-const manyRuns = 1000
+const maxRunsRead = 1000
 
 // Flush finds since when there is what was added without a size.
 func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
@@ -54,7 +54,7 @@ func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 		return nil
 	}
 	if d.before == nil {
-		if d.before, err = d.store.FinishedBefore(ctx, d.run, manyRuns); err != nil {
+		if d.before, err = d.store.FinishedBefore(ctx, d.run, maxRunsRead); err != nil {
 			return err
 		}
 	}

@@ -32,16 +32,16 @@ const takeSlack = 5 * time.Second
 // upload left it. It becomes the receipt of the object as it was, so that the next run sees
 // that this has changed or is gone. Where several can be meant, or somebody has changed the
 // one, people are told instead. It comes last, when it is known which assets are others'.
-func (a *Applier) takeUnproven(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
+func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	meant := map[string]int{} // by how many items an asset is meant
 	for n := range group {
 		f := &group[n]
-		if !f.final || !f.isUnprovable() {
+		if !f.final || !f.isUnverifiable() {
 			continue
 		}
-		f.unprovable = slices.DeleteFunc(f.unprovable, func(asset assets.Asset) bool { return claimed[asset.ID] })
-		for _, asset := range f.unprovable {
+		f.candidates = slices.DeleteFunc(f.candidates, func(asset assets.Asset) bool { return claimed[asset.ID] })
+		for _, asset := range f.candidates {
 			meant[asset.ID]++
 		}
 		wanted = append(wanted, f)
@@ -59,15 +59,15 @@ func (a *Applier) takeUnproven(ctx context.Context, c migrate.Container, group [
 }
 
 // isUnprovable reports whether nothing can be told of an item because of its object.
-func (f *finding) isUnprovable() bool {
-	e, lost := errors.AsType[*lostError](f.err)
+func (f *finding) isUnverifiable() bool {
+	e, lost := errors.AsType[*unknownError](f.err)
 	return lost && e.object && f.receipt == nil
 }
 
 // sinceIntent gives the assets that an item may have become, without those that were there
 // when it was planned or when it was taken.
 func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, error) {
-	since := slices.DeleteFunc(slices.Clone(f.unprovable), func(asset assets.Asset) bool {
+	since := slices.DeleteFunc(slices.Clone(f.candidates), func(asset assets.Asset) bool {
 		return asset.UploadedAt.Before(f.item.IntentAt.Add(-takeSlack)) // or it is not known when
 	})
 	return a.withoutPlanned(ctx, []*finding{f}, since)
@@ -106,26 +106,26 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	}
 	f.takes(receiptOf(f.item, asset, c, checksum), collect.IsUnreadable(f.err))
 	f.receipt.Adopted = true
-	f.remark = migrate.JoinTexts(f.remark, "undo leaves it there")
+	f.remark = migrate.JoinTexts(f.remark, "undo keeps it")
 	a.inheritFound(ctx, f)
 }
 
 // takes notes the receipt of an asset whose content nothing proves to be the item's.
 func (f *finding) takes(r *state.Receipt, locked bool) {
-	why, next := "it changed after it was sent", "the next run follows the change"
+	why, next := "it changed after its upload", "the next run uploads the change"
 	if locked {
-		why, next = "it may not be read any more", "the next run that can read it compares the contents"
+		why, next = "it cannot be read any more", "the next run that can read it compares the content"
 	}
-	f.remark = fmt.Sprintf("%s: asset %s is taken for it by name, size and time; %s", why, r.Asset, next)
-	r.Time, r.VersionTag = unprovenTime, unprovenTag
-	f.receipt, f.err, f.unproven = r, nil, true
+	f.remark = fmt.Sprintf("%s: asset %s matches it by name, size and time; %s", why, r.Asset, next)
+	r.Time, r.VersionTag = unverifiableTime, unverifiableTag
+	f.receipt, f.err, f.unverifiable = r, nil, true
 }
 
 // No object has these: what is listed next, be it as before, is compared with the asset by its
 // content. Else an asset of somebody else could pass for an object that never arrived.
-var unprovenTime = time.Unix(1, 0)
+var unverifiableTime = time.Unix(1, 0)
 
-const unprovenTag = "unproven"
+const unverifiableTag = "unproven"
 
 // takeReplaced is takeUnproven for an item that replaces the content of its asset: that has
 // arrived if the asset has another content than before, of the item's size, and since the
@@ -142,7 +142,7 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 	}) {
 		return nil
 	}
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(f.item))
 	if err != nil {
 		return migrate.NewStateError(err)
 	}
@@ -156,7 +156,7 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 	if err != nil || bytes.Equal(checksum, former.Checksum) {
 		return err
 	}
-	asset, c := asLeft(asset, former)
+	asset, c := withReceiptPlace(asset, former)
 	if _, err := a.rename(ctx, f.item, &asset); err != nil { // if it is refused, every report has it
 		return err
 	}
