@@ -8,7 +8,7 @@ import (
 type Memory int
 
 // What the state database may know: nothing, an object with the same fingerprint, one with
-// another, one of which only the content can tell, or one whose content told that it is
+// another, one of which only the content can report, or one whose content reported that it is
 // the same.
 const (
 	MemoryNone Memory = iota
@@ -21,10 +21,10 @@ const (
 // isSame reports whether the asset has the content of the object.
 func (m Memory) isSame() bool { return m == MemorySame || m == MemoryTouched }
 
-// Standing is what became at the destination of an asset that is ours.
+// Condition is what became at the destination of an asset that is ours.
 type Condition int
 
-// What may have become of it: nobody has looked, it is as we left it, somebody deleted it,
+// What may have become of it: no user has looked, it is as we left it, a user deleted it,
 // moved or renamed it, changed its content, or described it otherwise than the source does
 // now.
 const (
@@ -66,7 +66,7 @@ type Situation struct {
 	Condition         Condition // of its asset
 	Shared            bool      // another source has its asset, too
 	Deleted           bool      // it has arrived, and is not at the source any more
-	Expired           bool      // and has been gone for long enough
+	Expired           bool      // and has been deleted for long enough
 	PossiblyMoved     bool      // unless it is what cannot be taken for now, under another key
 	TooMany           bool      // as more are than may be trashed
 }
@@ -105,7 +105,7 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	return state.Create, ReasonNew
 }
 
-// decideKnown settles what happens to an object that has arrived before.
+// decideKnown resolves what happens to an object that has arrived before.
 func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Condition == ConditionDeleted:
@@ -160,7 +160,7 @@ func whyUpdateMetadata(s Situation, r Rules) Reason {
 	return ReasonMetadataChanged
 }
 
-// decideDeletedAtSource settles what happens to the asset of an object that is not at the source any
+// decideDeletedAtSource resolves what happens to the asset of an object that is not at the source any
 // more. People may have come to rely on it, so the more there is to lose, the less is done.
 func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	switch {
@@ -184,7 +184,7 @@ func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	return state.Trash, ReasonGracePeriodOver
 }
 
-// decideExisting settles what happens beside an asset of the same name that is
+// decideExisting resolves what happens beside an asset of the same name that is
 // not equal. None of the policies overwrites it.
 func decideExisting(s Situation, r Rules) (state.Action, Reason) {
 	switch {

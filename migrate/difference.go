@@ -1,7 +1,7 @@
 package migrate
 
-// FieldFurther is the field of a Difference that tells of further assets of the name and
-// size of one of ours, in the same place. They are what another state database leaves behind that
+// FieldFurther is the field of a Difference that reports further assets of the name and
+// size of one of ours, in the same place. They are what another state database leaves that
 // is used for the same destination: no run can see that while both are at work.
 const FieldFurther = "further"
 

@@ -29,7 +29,7 @@ func ReadRules(run state.Run) (r Rules, err error) {
 	return r, nil
 }
 
-// A History is what LeftBehind asks of a state database.
+// A History is what CountIncomplete asks of a state database.
 type History interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
 	CountIncomplete(ctx context.Context, pair, from, retried int64) (int64, error)
@@ -38,7 +38,7 @@ type History interface {
 // lookBack is how many runs back the last one is looked for that had all of the source.
 const lookBack = 200
 
-// LeftBehind counts the objects of a pair that did not come through in the last run that
+// CountIncomplete counts the objects of a pair that failed in the last run that
 // looked at all of the source, or in one since, and that nothing has brought by now. A
 // run of a few objects says nothing of the others, so it must not hide them.
 func CountIncomplete(ctx context.Context, j History, pair int64) (int64, error) {

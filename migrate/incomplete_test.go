@@ -21,8 +21,8 @@ func (p *past) CountIncomplete(_ context.Context, _, from, retried int64) (int64
 	return 7, nil
 }
 
-// What was left behind counts from the last run on that looked at all of the source.
-func TestLeftBehind(t *testing.T) {
+// What was left counts from the last run on that looked at all of the source.
+func TestCountIncomplete(t *testing.T) {
 	run := func(num int64, command string, r Rules) state.Run {
 		rules, err := json.Marshal(r)
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package migrate is the contract of the engine, which lists a source, decides for every object what
-// has to happen and why, writes that plan down, carries it out, and proves the result. It knows no
+// has to happen and why, writes that plan down, carries it out, and confirms the result. It knows no
 // SQL, no HTTP and no terminal.
 //
 // Eight types and six files lead from a listed object to its receipt:
@@ -15,7 +15,7 @@
 //
 // The packages below split the work by what a step may touch: packages plan and verify only read
 // the destination, packages apply and undo write there. Package inventory reads the destination for
-// all of them; package collect reads what describes an object, for all but verify.
+// all of them; package collect reads the metadata of an object, for all but verify.
 package migrate
 
 import (
@@ -37,7 +37,7 @@ import (
 // A Describer says what the user wrote down of objects, and reads no content for that. It
 // may be asked from several goroutines.
 type Describer interface {
-	// Describe gives what describes an object; ok is false if there is nothing.
+	// Describe gives the metadata of an object; ok is false if there is nothing.
 	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
 	// AsksForChecksums reports whether it knows objects by the checksums of their contents.
 	AsksForChecksums() bool
@@ -96,25 +96,25 @@ type Observer interface {
 	Phase(p Phase, items, bytes int64)
 	// Progress says that so much more is done in the phase.
 	Progress(items, bytes int64)
-	// Item tells the outcome of an item, after the state database has it.
+	// Item shows the outcome of an item, after the state database has it.
 	Item(i state.Item, o state.Outcome)
-	// Found tells a difference that verifying found.
+	// Found shows a difference that verifying found.
 	Found(d Difference)
-	// Waits tells that nothing is left to do but to try items again, the first of
+	// WaitingForRetries shows that nothing is left to do but to try items again, the first of
 	// them at a time, and whether the run stays for it.
 	WaitingForRetries(until time.Time, stays bool)
-	// Tries tells that so many items in a row failed, for reasons that may
+	// Probing shows that so many items in a row failed, for reasons that may
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
 	Probing(items int, why string, until time.Time)
-	// Halts tells that no asset can be moved or trashed for a reason that may pass; should
+	// Paused shows that no asset can be moved or trashed for a reason that may pass; should
 	// it not pass until a time, the run ends.
 	Paused(why string, until time.Time)
-	// Unconfirmed tells that nothing moves until it is known what became of so many items
+	// AwaitingConfirmation shows that nothing moves until it is known what became of so many items
 	// unconfirmed, why the last of them is, and when that is known.
 	AwaitingConfirmation(items int, why string, until time.Time)
-	// Others tells that a plan waits until a time by which so many assets that another
-	// source sent or moved, and whose answers nobody got, must have shown up.
+	// AwaitingOtherSources shows that a plan waits until a time by which so many assets that another
+	// source sent or moved, and whose answers no user got, must have shown up.
 	AwaitingOtherSources(others int64, until time.Time)
 }
 
@@ -133,19 +133,19 @@ func (Silent) Item(state.Item, state.Outcome) {}
 // Found does nothing.
 func (Silent) Found(Difference) {}
 
-// Waits does nothing.
+// WaitingForRetries does nothing.
 func (Silent) WaitingForRetries(time.Time, bool) {}
 
-// Tries does nothing.
+// Probing does nothing.
 func (Silent) Probing(int, string, time.Time) {}
 
-// Halts does nothing.
+// Paused does nothing.
 func (Silent) Paused(string, time.Time) {}
 
-// Unconfirmed does nothing.
+// AwaitingConfirmation does nothing.
 func (Silent) AwaitingConfirmation(int, string, time.Time) {}
 
-// Others does nothing.
+// AwaitingOtherSources does nothing.
 func (Silent) AwaitingOtherSources(int64, time.Time) {}
 
 // Deps are what every part of the engine works with.
@@ -177,7 +177,7 @@ func (d Deps) WithDefaults() Deps {
 	return d
 }
 
-// ErrStopped says that the run was told to stop and did so in good order: what
+// ErrStopped says that the run was asked to stop and did so in good order: what
 // had begun was finished and recorded.
 var ErrStopped = errors.New("stopped on request")
 

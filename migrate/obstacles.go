@@ -13,5 +13,5 @@ const ObstacleAbsent sources.Obstacle = "not at the source any more"
 // ObstacleUnseen marks that of one which has arrived and is in a folder that could not be listed.
 const ObstacleUnseen sources.Obstacle = "in a folder that could not be listed"
 
-// ObstacleUnsettled marks what was sent and may have arrived, and is not at the source any more.
+// ObstacleUnconfirmed marks what was sent and may have arrived, and is not at the source any more.
 const ObstacleUnconfirmed sources.Obstacle = "uploaded before and not at the source any more"

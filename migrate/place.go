@@ -20,8 +20,8 @@ import (
 	"assetferry/state"
 )
 
-// DistinctName tells apart an object whose name is taken. The suffix is made from the
-// key alone, so it is the same every night, whatever else is in the folder.
+// DistinctName distinguishes an object whose name is taken. The suffix is made from the
+// key alone, so it is the same every day, whatever else is in the folder.
 func DistinctName(name string, key sources.Key) string {
 	sum := sha256.Sum256([]byte(key))
 	base, extension := SplitName(name)

@@ -6,9 +6,9 @@ import (
 	"assetferry/state"
 )
 
-// An Overtaken is a sync that was to be continued and is not, because an object has changed
+// A Superseded is a sync that should be continued and is not, because an object has changed
 // since the run was done with it. A run has one item for each key, so it cannot do anything
-// else with that object, and what is new cannot be told from what was renamed either: that
+// else with that object, and what is new is unknown from what was renamed either: that
 // takes a run of its own, to which the former one gives way. Nothing that it did is lost.
 type Superseded struct {
 	Run string

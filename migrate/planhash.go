@@ -51,7 +51,7 @@ func NewPlanHash(head PlanHead) (*PlanHash, error) {
 	return h, nil
 }
 
-// asReadBack gives the JSON of a value that was written as JSON before: globs that are
+// roundTrip gives the JSON of a value that was written as JSON before: globs that are
 // not valid UTF-8 are not the same after that.
 func roundTrip[T any](v T) (string, error) {
 	var once T

@@ -14,7 +14,7 @@ import (
 const ProvenanceAttribute = metadata.Provenance
 
 // Provenance is the value of that attribute: it recognises an asset of ours after
-// the state database was lost, and tells nobody the names of files. A copy of the asset
+// the state database was lost, and reports no user the names of files. A copy of the asset
 // has another id, and other content another checksum, so neither passes for it.
 func Provenance(source string, key sources.Key, checksum []byte, asset string) string {
 	identity := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))

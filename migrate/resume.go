@@ -50,7 +50,7 @@ type RunSituation struct {
 	Unfinished state.Run // the newest of the source and destination that is no mere plan; zero if there is none
 	Command    string    // plan, migrate, adopt, sync or apply
 	Rules      Rules
-	PlanHash   string // of the approved plan that is to be carried out; empty if it is none
+	PlanHash   string // of the approved plan that will be carried out; empty if it is none
 	Restart    bool   // the user gives the unfinished run up
 	Now        time.Time
 }
@@ -89,7 +89,7 @@ func DecideRun(s RunSituation) (RunDecision, error) {
 	switch {
 	case err != nil:
 		return RunDecision{}, err
-	case len(differences) > 0: // a plan made anew loses nothing, and a scheduled sync must not wait for a person
+	case len(differences) > 0: // a plan made again loses nothing, and a scheduled sync must not wait for a person
 		return RunDecision{Step: refuseIf(sent && !isSync), Why: WhyOtherRules, Differences: differences}, nil
 	case isSync:
 		return RunDecision{Step: StepRelist, Why: WhyNews}, nil
@@ -113,7 +113,7 @@ func refuseIf(personal bool) RunStep {
 
 // An UndoRunSituation is everything that it depends on how an undo begins.
 type UndoRunSituation struct {
-	Undone      state.Run // the run that is to be undone
+	Undone      state.Run // the run that will be undone
 	Unfinished  state.Run // as in RunSituation
 	Unconfirmed bool      // it is not known of some objects of Undone what became of them
 	Undoable    int64     // objects that an undo would have to look at

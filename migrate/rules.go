@@ -62,11 +62,11 @@ type Rules struct {
 type SyncRules struct {
 	Checksum            bool          `json:"checksum,omitempty"`         // read everything and compare, whatever its fingerprint
 	Delete              string        `json:"delete"`                     // "never" or "trash"
-	GracePeriod         time.Duration `json:"grace_period"`               // how long an object must have been gone before its asset is trashed
+	GracePeriod         time.Duration `json:"grace_period"`               // how long an object must have been deleted before its asset is trashed
 	OnReplaceRefused    string        `json:"on_replace_refused"`         // "fail" or "new-asset"
 	OnDestinationChange string        `json:"on_destination_change"`      // "keep", "overwrite" or "report"
 	Repair              bool          `json:"repair,omitempty"`           // create again what was deleted at the destination
-	RefreshMetadata     bool          `json:"refresh_metadata,omitempty"` // look for what describes objects once more, in their content, too
+	RefreshMetadata     bool          `json:"refresh_metadata,omitempty"` // look for the metadata of objects once more, in their content, too
 	Failed              *KeyList      `json:"failed,omitempty"`           // only what did not arrive before
 }
 
@@ -75,11 +75,11 @@ func DefaultSyncRules() *SyncRules {
 	return &SyncRules{Delete: "never", GracePeriod: DefaultGracePeriod, OnReplaceRefused: "fail", OnDestinationChange: "keep"}
 }
 
-// DefaultGracePeriod is how long an object must have been gone before its asset is trashed:
-// less than a day, so that a sync at about the same time each night waits for the second.
+// DefaultGracePeriod is how long an object must have been deleted before its asset is trashed:
+// less than a day, so that a sync at about the same time each day waits for the second.
 const DefaultGracePeriod = 20 * time.Hour
 
-// Trashes reports whether assets are trashed whose objects are gone.
+// Trashes reports whether assets are trashed whose objects were deleted.
 func (r Rules) Trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
 
 // FollowsDeletions reports whether something follows from an object that is not listed any more:
@@ -97,7 +97,7 @@ func (r Rules) shaping() Rules {
 // Overwrites reports whether the source wins against what people did at the destination.
 func (r Rules) Overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
-// ReportsEdits reports whether somebody has to decide about every edit of people that stands
+// ReportsEdits reports whether a user has to decide about every edit of people that stands
 // against news of the source.
 func (r Rules) ReportsEdits() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
 
@@ -109,7 +109,7 @@ func DefaultRules() Rules {
 	}
 }
 
-// KeepsDuplicates reports whether an object is sent beside an asset of its name.
+// KeepsDuplicates reports whether an object is created next to an asset of its name.
 func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
 // StopsAtUnsupported reports whether a plan must not be carried out as long as there are
@@ -122,7 +122,7 @@ type KeyList struct {
 	Keys     []sources.Key `json:"-"` // in order, each once
 }
 
-// NewKeyList makes a set of the keys, order and repetition aside. It takes over the slice: there
+// NewKeyList makes a set of the keys, order and repetition aside. It adopts the slice: there
 // may be millions.
 func NewKeyList(keys []sources.Key) *KeyList {
 	slices.Sort(keys)
@@ -167,7 +167,7 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 func (r Rules) Changes(was Rules) []string { return r.differences(was) }
 
 // ScopeChanges names those rules that decide which objects are taken and where they go, and that
-// differ: a sync has to be told that they are meant.
+// differ: a sync has to be reported that they are meant.
 func (r Rules) ScopeChanges(was Rules) []string { return r.shaping().differences(was.shaping()) }
 
 func (r Rules) differences(was Rules) []string {

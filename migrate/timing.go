@@ -44,5 +44,5 @@ func ProcessingTime(size int64) time.Duration {
 	return time.Duration(size/handledPerSecond) * time.Second
 }
 
-// MinReportedWait is how long a wait must be for an [Observer] to be told of it.
+// MinReportedWait is how long a wait must be for an [Observer] to be reported it.
 const MinReportedWait = 2 * time.Second

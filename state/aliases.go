@@ -101,14 +101,14 @@ func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.K
 type Sharer struct {
 	Item
 	// Owns says that it has an asset of its own whatever happens: by a receipt, or since it is
-	// moved, taken over or created again.
+	// moved, adopted or created again.
 	Owns bool
 }
 
 // Sharers lists the objects that a run would create, and those with assets that they could
 // share, as far as there are several of a size, ordered by size and key. Of those with a
-// receipt there is only what tells their content. Who is gone, or is to get another content,
-// is not among them; who got it before the run was listed anew is. All are as they are when the list begins.
+// receipt there is only what reports their content. Who was deleted, or is to get another content,
+// is not among them; who got it before the run was listed again is. All are as they are when the list begins.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND previous_key = '' AND state = 'planned' AND size > 0`
 	scan := func(rows *sql.Rows) (c Sharer, err error) {
@@ -134,7 +134,7 @@ var receiptAsItem = itemTable.From(map[string]string{
 // Joins reports whether an item is of an object that shares the asset of another one.
 func (i Item) Joins() bool { return i.Action == Adopt && i.PreviousKey != "" }
 
-// join notes that an object shares the asset of another one, if that has arrived with the
+// joinAlias notes that an object shares the asset of another one, if that has arrived with the
 // content that the plan found. Else its item has failed, and no blame stays: the next run
 // looks again.
 func (r *recorder) joinAlias(ctx context.Context, o *Outcome) (asset string, err error) {
@@ -161,7 +161,7 @@ func (r *recorder) joinAlias(ctx context.Context, o *Outcome) (asset string, err
 	return found[0], err
 }
 
-// loseAliases forgets aliases whose objects are not there any more. Their keys stay known as
+// forgetAliases forgets aliases whose objects are not there any more. Their keys stay known as
 // former ones of the object whose asset they shared.
 func forgetAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
 	for _, key := range keys {

@@ -62,7 +62,7 @@ func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	return err1 == nil && err2 == nil && theirs.StateID == ours.StateID && theirs.Seq == ours.Seq
 }
 
-// prepareBackup makes a copy of a state database one that nobody owns and that does not
+// prepareBackup makes a copy of a state database one that no process owns and that does not
 // rely on what it knows of the destinations.
 func prepareBackup(ctx context.Context, draft string) (err error) {
 	db, err := connect(draft, drafting, 1)

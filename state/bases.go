@@ -11,8 +11,8 @@ import (
 )
 
 // A base is what many assets of a destination have in common. An item or a receipt names
-// one if nothing else has to be known to tell its category, its name, which is then that
-// of the object, its address, and what is kept with the object, which is no more than the
+// one if nothing else has to be known to report its category, its name, which is then that
+// of the object, its URL, and what is kept with the object, which is no more than the
 // type of its content: half of what is kept of a usual object would be copies
 // of what its key or the row before it says. All others keep these in full, as do rows
 // that versions before this one wrote.
@@ -22,7 +22,7 @@ type base struct{ category, before, after, contentType string }
 // SQL has to know it or the rows are few. Long readings use queryBased.
 const categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
 
-// maxBases is how many bases there are at most. A service whose addresses are all
+// maxBases is how many bases there are at most. A service whose URLs are all
 // different has nothing in common.
 const maxBases = 1000
 
@@ -115,7 +115,7 @@ func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err 
 	return number, nil
 }
 
-// ofItem gives the base that tells where an item goes, if one does.
+// ofItem gives the base that shows where an item goes, if one does.
 func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err error) {
 	if i.Category == "" || i.Name == "" || i.Name != baseName(string(i.Key)) {
 		return number, nil
@@ -123,7 +123,7 @@ func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err e
 	return b.number(ctx, base{category: i.Category})
 }
 
-// ofReceipt gives the base that tells where an asset is, if one does.
+// ofReceipt gives the base that shows where an asset is, if one does.
 func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64, err error) {
 	before, after, found := strings.Cut(r.URL, r.Asset)
 	filename := baseName(string(r.Key))

@@ -125,7 +125,7 @@ func (j *journey) wantKept(receipts []Receipt) {
 	}
 }
 
-// A service whose addresses have nothing in common makes no base for each.
+// A service whose URLs have nothing in common makes no base for each.
 func TestBasesAreFew(t *testing.T) {
 	j := begin(t)
 	keys := numbered(maxBases + 10)

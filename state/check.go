@@ -18,7 +18,7 @@ import (
 // shownRows is how many keys a check names of those that are wrong alike.
 const shownRows = 5
 
-// laws are what holds in every state database beyond what the schema enforces, each as a
+// invariants are what holds in every state database beyond what the schema enforces, each as a
 // query for the keys that break it.
 var invariants = []struct{ broken, query string }{
 	{"is done and has no upload record", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
@@ -98,7 +98,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 		return nil, disk.OpenError(s.path, err)
 	}
 	h, err := ownership.Read(ctx, s.r.DB)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) { // nobody had it, as far as it knows
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // no user had it, as far as it knows
 		return nil, wrap("check", err)
 	}
 	if why := h.Wrong(left, m); why != "" {
@@ -107,7 +107,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// checkPages compares the pages with their sums, unless somebody is at work, who has
+// checkPages compares the pages with their sums, unless a user is at work, who has
 // done so.
 func (s *Store) checkPages() ([]string, error) {
 	if _, err := os.Stat(s.path + disk.LockSuffix); err != nil {

@@ -18,7 +18,7 @@ const LogRoom = 20_000_000
 
 // checkpointIfLarge moves the write-ahead log into the database when it is large. What
 // fails is left to the next attempt, and to the next write: this one is done. The log is
-// begun anew if no reader uses it at that instant. Where readers do, the next attempt waits
+// begun again if no reader uses it at that instant. Where readers do, the next attempt waits
 // for those that are there, for which there are five seconds: many that overlap would
 // otherwise never let go of it. One that stays longer makes attempts rarer, because each
 // reads all of the log.
@@ -27,7 +27,7 @@ func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
 	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {
 		return
 	}
-	if frames < s.frames { // it was begun anew
+	if frames < s.frames { // it was begun again
 		s.due = 0
 	}
 	s.frames = frames

@@ -49,10 +49,10 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 	})
 }
 
-// troubled holds for items whose objects did not come through.
+// failedItems holds for items whose objects failed.
 const failedItems = `state IN ('failed', 'retries_exhausted', 'changed', 'conflict', 'retry_scheduled', 'unconfirmed')`
 
-// A Lasting is an item of a run that did not come through, and since when its object fails.
+// A LongFailure is an item of a run that failed, and since when its object fails.
 type LongFailure struct {
 	ItemStatus
 	Since time.Time // zero where that is not known
@@ -60,7 +60,7 @@ type LongFailure struct {
 	Error string
 }
 
-// Lasting lists items of a run that did not come through, of those that fail for the longest
+// LongFailure lists items of a run that failed, of those that fail for the longest
 // time first.
 func (s *Store) LongFailure(ctx context.Context, run Run, limit int) ([]LongFailure, error) {
 	return query(ctx, s.r, "list failures", func(rows *sql.Rows) (l LongFailure, err error) {
@@ -76,9 +76,9 @@ func (s *Store) LongFailure(ctx context.Context, run Run, limit int) ([]LongFail
 		run.Num, run.Pair.ID, run.StartedAt.UnixMilli(), limit)
 }
 
-// Recovered lists the objects that did not come through in an earlier run and have in a later
+// Recovered lists the objects that failed in an earlier run and have in a later
 // one, or were there as they should be by then, in key order. What was moved is read once: no
-// index tells where it was.
+// index shows where it was.
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[ItemStatus, error] {
 	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
 		return query(ctx, s.r, "list recovered objects", func(rows *sql.Rows) (f ItemStatus, err error) {

@@ -9,12 +9,12 @@ import (
 	"assetferry/sources"
 )
 
-// What syncs did to an object can be told afterwards: where it was moved, what was there
-// before, and since when it is gone.
+// What syncs did to an object is known afterwards: where it was moved, what was there
+// before, and since when it was deleted.
 func TestTracesOfSyncs(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
-	c.night("sync", []string{"old", "gone"}, []string{"failing"})
+	c.runOnce("sync", []string{"old", "gone"}, []string{"failing"})
 	c.begin("sync")
 	missed := staged("gone")
 	missed.Obstacle = "gone"

@@ -16,21 +16,21 @@ type Content struct {
 	Checksum []byte
 }
 
-// An EqualGroup are objects whose content is equal, two of which are named.
+// An IdenticalGroup are objects whose content is equal, two of which are named.
 type IdenticalGroup struct {
 	First, Last sources.Key
 	Objects     int64
 	Size        int64 // of each
 }
 
-// Equals sums up groups of equal content.
+// IdenticalSum sums up groups of identical content.
 type IdenticalSum struct {
 	Groups int64
 	Spare  int64 // bytes of all but one object of each group
 	Some   []IdenticalGroup
 }
 
-// wouldBeSent are the items of a run whose content would be sent.
+// plannedUploads are the items of a run whose content would be sent.
 const plannedUploads = `run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
 
 // StageContents notes the items of a run that would be sent and that share their size
@@ -72,7 +72,7 @@ func (s *Store) SaveChecksums(ctx context.Context, run int64, all []Content) err
 	})
 }
 
-// KeepEqual forgets the contents that no other has the size and the checksum of.
+// KeepIdentical forgets the contents that no other has the size and the checksum of.
 func (s *Store) KeepIdentical(ctx context.Context, run int64) error {
 	return s.Write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM contents WHERE run = ?1 AND key NOT IN (SELECT key FROM (
@@ -89,28 +89,28 @@ func (s *Store) DropContents(ctx context.Context) error {
 	})
 }
 
-// EqualContents sums up the contents of a run that are equal, and gives some of the
+// IdenticalContents sums up the contents of a run that are equal, and gives some of the
 // groups that take most space.
 func (s *Store) IdenticalContents(ctx context.Context, run int64, some int) (IdenticalSum, error) {
 	return s.sumIdentical(ctx, run, some, `SELECT key, size, checksum AS mark FROM contents WHERE run = ?1 AND checksum IS NOT NULL`, `TRUE`)
 }
 
-// EqualTags does the same by version tags that are made from the content: those of 32
+// IdenticalTags does the same by version tags that are made from the content: those of 32
 // hexadecimal digits.
 func (s *Store) IdenticalTags(ctx context.Context, run int64, some int) (IdenticalSum, error) {
 	return s.sumIdentical(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+plannedUploads+`
 		AND length(version_tag) = 32`, `mark NOT GLOB '*[^0-9a-fA-F]*'`)
 }
 
-// equals sums up rows of key, size and mark, as far as the mark proves something; that is
+// sumIdentical sums up rows of key, size and mark, as far as the mark confirms something; that is
 // asked only of marks that come more than once. The rows are sorted once: that takes longer
 // than anything else in looking through a large plan.
-func (s *Store) sumIdentical(ctx context.Context, run int64, some int, rows, proven string) (e IdenticalSum, err error) {
+func (s *Store) sumIdentical(ctx context.Context, run int64, some int, rows, comparable string) (e IdenticalSum, err error) {
 	e.Some, err = query(ctx, s.r, "list identical contents", func(rows *sql.Rows) (g IdenticalGroup, err error) {
 		return g, rows.Scan(&g.First, &g.Last, &g.Objects, &g.Size, &e.Groups, &e.Spare)
 	}, `SELECT first, last, n, size, count(*) OVER (), sum((n - 1) * size) OVER () FROM (
 		SELECT min(key) AS first, max(key) AS last, count(*) AS n, size FROM (`+rows+`)
-			GROUP BY size, mark HAVING count(*) > 1 AND `+proven+`)
+			GROUP BY size, mark HAVING count(*) > 1 AND `+comparable+`)
 		ORDER BY (n - 1) * size DESC, first LIMIT ?2`, run, some)
 	return e, err
 }

@@ -55,7 +55,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// Tags prove something only in the form that is made from the content, and for equal
+// Tags confirm something only in the form that is made from the content, and for equal
 // sizes. The groups that take most space come first.
 func TestEqualTags(t *testing.T) {
 	j := begin(t)

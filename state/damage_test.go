@@ -83,7 +83,7 @@ func frozen(t *testing.T, path string) (there string) {
 }
 
 // outcome opens a state database that something happened to. It works and has everything,
-// or it is refused for a reason that people are told the remedy of.
+// or it is refused for a reason that users are informed the remedy of.
 func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -116,7 +116,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 }
 
-// A write-ahead log that is gone, or cut off anywhere, is the loss of writes that
+// A write-ahead log that was deleted, or cut off anywhere, is the loss of writes that
 // had been confirmed, so that what was sent would be sent again.
 func TestTruncatedLog(t *testing.T) {
 	path, writes := killed(t)
@@ -192,7 +192,7 @@ func pagesInLog(t *testing.T, path string) map[uint32]bool {
 }
 
 // A state database that is refused is left as it is, so that it is refused the next time, too.
-func TestRefusedIsLeftAlone(t *testing.T) {
+func TestRefusedFileIsNotChanged(t *testing.T) {
 	path := killedAlone(t)
 	must(t, os.WriteFile(path+disk.SumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
 	files := []string{"", disk.WALSuffix, disk.SumsSuffix}
@@ -301,7 +301,7 @@ func TestKilledInACheckpoint(t *testing.T) {
 }
 
 // A state database that was cut to nothing is not taken for one that is yet to be made, whichever of
-// the files beside it are left to tell.
+// the files beside it are left to report.
 func TestCutToNothing(t *testing.T) {
 	closed, unclosed := closedState(t), killedAlone(t)
 	for name, tc := range map[string]struct {
@@ -335,7 +335,7 @@ func TestCutToNothing(t *testing.T) {
 }
 
 // Another program that opens a state database whose owner was killed moves its log, which our
-// sums do not tell of. That cannot be told from damage, but there is a way on.
+// sums do not report. That is unknown from damage, but there is a way on.
 func TestOtherProgramAfterAKill(t *testing.T) {
 	path := halfMoved(t)
 	other, err := sql.Open("sqlite", path)
@@ -371,7 +371,7 @@ func wantTakeover(t *testing.T, path string, writes int) {
 	}
 }
 
-// A header that does not tell of a state database any more is damage where there was one.
+// A header that does not report a state database any more is damage where there was one.
 func TestDamagedHeader(t *testing.T) {
 	path := closedState(t)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -415,7 +415,7 @@ func (j *journey) fillLog(writes int) (pages int64) {
 	return pages
 }
 
-// Readers of which there is always one do not keep the log from being begun anew.
+// Readers of which there is always one do not keep the log from being begun again.
 func TestRoomOfTheLogUnderReaders(t *testing.T) {
 	j := begin(t)
 	ctx, stop := context.WithCancel(t.Context())

@@ -72,7 +72,7 @@ func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit i
 		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
 }
 
-// An Earlier is an asset as it was before a run changed it.
+// A PreviousAsset is an asset as it was before a run changed it.
 type PreviousAsset struct {
 	Run      Run
 	Key      sources.Key // that its object went by
@@ -82,7 +82,7 @@ type PreviousAsset struct {
 	Done     bool // the run did change it
 }
 
-// Earlier lists what runs were to change of an object's asset, as it was before, in their
+// PreviousAsset lists what runs were to change of an object's asset, as it was before, in their
 // order. It is kept as long as their items.
 func (s *Store) PreviousAsset(ctx context.Context, pair int64, key sources.Key) ([]PreviousAsset, error) {
 	all, err := query(ctx, s.r, "list previous states of assets", func(rows *sql.Rows) (e PreviousAsset, err error) {

@@ -19,21 +19,21 @@ type Failure struct {
 	Error          string
 }
 
-// blameFailed counts that an object failed in a run, once for each run. unclear says
+// countFailure counts that an object failed in a run, once for each run. unclear says
 // that it may have arrived all the same.
 func countFailure(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
 	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
 }
 
-// blameScheduled counts the items of a run that wait as failed, each time: the run does
+// countScheduledFailures counts the items of a run that wait as failed, each time: the run does
 // not wait for them any longer, and what fails run after run must be out of retries some
 // day.
 func countScheduledFailures(ctx context.Context, tx *sql.Tx, run int64) error {
 	return countFailures(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
 }
 
-// blame counts the chosen items as failed, unless they were counted; for their own
-// reasons where why is nil. An object that has changed begins anew. One whose asset could
+// countFailures counts the chosen items as failed, unless they were counted; for their own
+// reasons where why is nil. An object that has changed begins again. One whose asset could
 // not be trashed is not to blame.
 func countFailures(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
@@ -70,7 +70,7 @@ func scanFailure(rows *sql.Rows) (f Failure, err error) {
 	return f, err
 }
 
-// notBrought are the items of a pair in the runs from one on that no run since has brought.
+// incompleteItems are the items of a pair in the runs from one on that no run since has brought.
 // Later runs may not have looked at them. A run that was undone counts as if it had not been.
 const incompleteItems = ` FROM runs r JOIN items i ON i.run = r.num
 	WHERE r.pair = ?1 AND r.num >= ?2 AND r.command NOT IN ('plan', 'undo')
@@ -78,7 +78,7 @@ const incompleteItems = ` FROM runs r JOIN items i ON i.run = r.num
 	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)
 	AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.pair = ?1 AND a.key = i.key AND a.run >= i.run)`
 
-// LeftBehind counts the objects that did not come through in the runs of a pair from one
+// CountIncomplete counts the objects that failed in the runs of a pair from one
 // on, or that those given up had not come to, and that no run since has brought. The run
 // retried tried again what had failed: of runs before it only what needs a decision counts.
 func (s *Store) CountIncomplete(ctx context.Context, pair, from, retried int64) (n int64, err error) {
@@ -88,7 +88,7 @@ func (s *Store) CountIncomplete(ctx context.Context, pair, from, retried int64) 
 	return n, err
 }
 
-// Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
+// IncompleteKeys gives the keys of what CountIncomplete counts but for what needs a decision, and of
 // what a run that has been applied in part has not come to.
 func (s *Store) IncompleteKeys(ctx context.Context, pair, from int64) ([]sources.Key, error) {
 	return query(ctx, s.r, "list incomplete objects", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },

@@ -12,7 +12,7 @@ import (
 )
 
 // A Former is an asset as it was before a run that is about to change it: what a later
-// undo goes back to. Its receipt the state database keeps by itself.
+// undo restores. Its receipt the state database keeps by itself.
 type Former struct {
 	Key   sources.Key     // of the item
 	Of    sources.Key     // key of the receipt: the same, but for what is moved
@@ -111,19 +111,19 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 	return b, base, err
 }
 
-// ofUndone chooses what the run found that an undo takes back, which is the parameter ?3.
+// ofUndone chooses what the run found that an undo undoes, which is the parameter ?3.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
 // stillDeleted holds for what is kept of an object that the run did not find under its key. One
 // that it found was never gone, although the run before may have missed it.
 const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
-// contentBack is when the content of what comes back came to be there: with ?4, now, if the
+// restoredContentAt is when the content of what is restored came to be there: with ?4, now, if the
 // run that is undone had replaced or trashed it, so that no verification before counts.
 const restoredContentAt = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
 	THEN ?4 ELSE receipt ->> '$.content_at' END`
 
-// goBack brings back the receipts that the run which an undo takes back found for some items,
+// restoreFormer brings back the receipts that the run which an undo undoes found for some items,
 // with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
 // the keys of the items.
 func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {

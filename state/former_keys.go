@@ -11,10 +11,10 @@ import (
 	"assetferry/sources"
 )
 
-// Former keys and given addresses are what objects were known by. They stay for ever: when
+// Former keys and old URLs are what objects were known by. They stay for ever: when
 // an asset is trashed, when runs are pruned, and when another object comes to go by a key
 // that was one of theirs. That object goes before, so a row that is hidden by it does no
-// harm, and is seen again when it is gone. A row whose owner has no receipt leads nowhere
+// harm, and is seen again when it was deleted. A row whose owner has no receipt leads not used
 // until there is one.
 
 // rename notes that an object goes by another key: all keys that it ever went by are former
@@ -43,7 +43,7 @@ const formerNames = `json_object(
 	'aliases', json((SELECT json_group_array(a.key) FROM aliases a WHERE a.pair = r.pair AND a.owner = r.key)),
 	'given', json((SELECT json_group_array(g.url) FROM old_urls g WHERE g.pair = r.pair AND g.key = r.key)))`
 
-// renameBack takes back what rename did for items of a run that is undone: a query with one
+// undoRename undoes what rename did for items of a run that is undone: a query with one
 // parameter, ?2, gives their keys. What later runs made of the same keys stays.
 func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) error {
 	type names struct {
@@ -96,7 +96,7 @@ type renaming struct {
 	from, to sources.Key // before the run, and by it
 }
 
-// bringBack executes a statement for each of some keys or addresses, which are ?4.
+// restoreReplacement executes a statement for each of some keys or URLs, which are ?4.
 func restoreEach[T ~string](ctx context.Context, r renaming, statement string, each ...T) error {
 	for _, one := range each {
 		if _, err := r.tx.ExecContext(ctx, statement, r.pair, r.from, r.to, one); err != nil {
@@ -106,7 +106,7 @@ func restoreEach[T ~string](ctx context.Context, r renaming, statement string, e
 	return nil
 }
 
-// give notes the addresses that an object had. What is no address of the web is left to
+// saveOldURLs notes the URLs that an object had. What is no URL of the web is left to
 // where it was found.
 func (r *recorder) saveOldURLs(ctx context.Context, o Outcome) error {
 	if o.State != ItemDone {
@@ -135,7 +135,7 @@ func (s *Store) Aliases(ctx context.Context, pair int64, owner sources.Key) ([]s
 	return query(ctx, s.r, "list aliases", scanKey, `SELECT a.key`+ofLiving+`WHERE a.pair = ? AND a.owner = ? ORDER BY a.key`, pair, owner)
 }
 
-// GivenAddresses lists the addresses that an object had, as its source says.
+// OldURLs lists the URLs that an object had, as its source says.
 func (s *Store) OldURLs(ctx context.Context, pair int64, key sources.Key) ([]string, error) {
 	return query(ctx, s.r, "list old URLs", scanText, `SELECT url FROM old_urls WHERE pair = ? AND key = ? ORDER BY url`, pair, key)
 }

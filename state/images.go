@@ -12,16 +12,16 @@ import (
 // defaultImage is the service's word for an image in its own format and full width.
 const defaultImage = "default"
 
-// imageBase is what the addresses of an asset's images usually have in common, given
-// the address of its file.
+// imageBase is what the URLs of an asset's images usually have in common, given
+// the URL of its file.
 func imageBase(url string) (string, bool) {
 	base, ok := strings.CutSuffix(url, "/file")
 	return base + "/images/", ok
 }
 
-// packImages makes a JSON array of the addresses of images, so that it takes little
-// room: a number is a width whose address is the usual one, a text the usual part of
-// the default address, and an object has all the rest as it is. Without any it is nil.
+// packImages makes a JSON array of the URLs of images, so that it takes little
+// room: a number is a width whose URL is the usual one, a text the usual part of
+// the default URL, and an object has all the rest as it is. Without any it is nil.
 func packImages(url string, images map[string]string) (any, error) {
 	if len(images) == 0 {
 		return nil, nil

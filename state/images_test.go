@@ -17,7 +17,7 @@ import (
 
 const photoURL = "https://ckbox.example/4hXwQzB8TqVnT0dRk2Jm/assets/kq3-Zr8Lw_aT/file"
 
-// imagesOf are the addresses that the service gives an image of a width: ten or fewer
+// imagesOf are the URLs that the service gives an image of a width: ten or fewer
 // steps of at least 80 pixels.
 func imagesOf(url string, width int) map[string]string {
 	base, _ := imageBase(url)
@@ -90,7 +90,7 @@ func TestImagesAreSmall(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
+func TestAssetURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a.jpg", "b.jpg", "c.pdf")
 	j.take(3)
@@ -133,7 +133,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// BenchmarkImages records items with and without images, and tells how much larger
+// BenchmarkImages records items with and without images, and shows how much larger
 // that makes the state database.
 func BenchmarkImages(b *testing.B) {
 	const batch, batches = 128, 40

@@ -35,7 +35,7 @@ func RunScope(run int64) Scope { return Scope(run) }
 // PairScope is the inventory that verifies a pair.
 func PairScope(pair int64) Scope { return Scope(-pair) }
 
-// StageInventory adds assets to an inventory; one seen before is seen anew.
+// StageInventory adds assets to an inventory; one seen before is seen again.
 func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry) error {
 	return s.Write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO inventory

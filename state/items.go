@@ -68,7 +68,7 @@ type Item struct {
 
 	Attempts int
 	IntentAt time.Time // by the server's clock
-	RetryAt  time.Time // when a waiting item is to be tried again, by our clock
+	RetryAt  time.Time // when a items scheduled for retry will be tried again, by our clock
 	Asset    string
 	Class    string
 	Error    string
@@ -195,7 +195,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-// dropOrigin deletes the item under the key from which an object is moved.
+// dropPrevious deletes the item under the key from which an object is moved.
 func dropPrevious(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
 	if i.Joins() || i.PreviousKey == "" || i.PreviousKey == i.Key {
 		return nil

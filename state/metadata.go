@@ -102,11 +102,11 @@ func object(m map[string]string) (string, error) {
 	return string(text), err
 }
 
-// A DescriptionSum counts the objects that a run took over and of which something is
+// A DescriptionSum counts the objects that a run adopted and of which something is
 // kept: anything, a content type, metadata, tags.
 type DescriptionSum struct{ Objects, ContentTypes, Metadata, Tags int64 }
 
-// SumDescriptions counts what is kept of the objects that a run took over.
+// SumDescriptions counts what is kept of the objects that a run adopted.
 func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum, err error) {
 	err = s.r.row(ctx, "count source metadata", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
 		coalesce(sum(tags <> '{}'), 0) FROM (
@@ -123,11 +123,11 @@ type Described struct {
 	Metadata string // an object of JSON, empty if nothing was said
 	Table    string // what the table of the user said, as it is in Found; empty if nothing
 	Found    string // all that was found, an object of JSON by metadata_source; empty if nothing was
-	OldURLs  string // of Found, the old addresses that a sidecar or the source gives; empty if there are none
+	OldURLs  string // of Found, the old URLs that a sidecar or the source gives; empty if there are none
 }
 
 // Described lists what was said of the objects of a pair in key order, those with keys
-// after the given one. Of what was found it has what is from the table, and old addresses.
+// after the given one. Of what was found it has what is from the table, and old URLs.
 func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Described, error] {
 	return paged(s.r, after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list metadata", func(rows *sql.Rows) (d Described, err error) {
@@ -137,14 +137,14 @@ func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) it
 	})
 }
 
-// givenAddresses are the old addresses that a sidecar or the source gives, as they are in
+// oldURLsColumn are the old URLs that a sidecar or the source gives, as they are in
 // what was found.
 const oldURLsColumn = `CASE WHEN coalesce(found -> '$.sidecar.address', found -> '$.source.address') IS NULL THEN '' ELSE json_object(
 	'sidecar', json_object('address', coalesce(found -> '$.sidecar.address', json('[]'))),
 	'source', json_object('address', coalesce(found -> '$.source.address', json('[]')))) END`
 
 // DescribedAs is what the source said of an object when its asset was described last;
-// nothing if nobody has described it.
+// nothing if no user has described it.
 func (s *Store) DescribedAs(ctx context.Context, pair int64, key sources.Key) (d Described, err error) {
 	const op = "find metadata"
 	err = s.r.row(ctx, op, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
@@ -168,7 +168,7 @@ func (d Described) orEmpty() Described {
 	return d
 }
 
-// FoundTwice lists the objects of which several origins said something, in key order, with
+// FoundTwice lists the objects of which several metadata sources said something, in key order, with
 // all that was found.
 func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described, error] {
 	return paged(s.r, "", func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
@@ -198,7 +198,7 @@ func (r *recorder) note(ctx context.Context, o Outcome) (err error) {
 }
 
 // forgetDescribed forgets what the source said of an object whose asset is another one now,
-// of which nobody has said anything.
+// of which no user has said anything.
 func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM described WHERE pair = ? AND key = ?`, pair, key)
 	return wrap("delete metadata", err)
@@ -206,20 +206,20 @@ func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Ke
 
 // A FoundField is a field that was found of an object.
 type FoundField struct {
-	PreviousKey, Name string
-	Unmapped          bool // it went nowhere
+	Source, Name string
+	Unmapped          bool // it went not used
 }
 
 // A FieldCount says of how many objects of a run a field was found.
 type FieldCount struct {
-	PreviousKey, Name string
+	Source, Name string
 	Objects, Unmapped int64
 }
 
 // Fields lists what was found of the objects of a run, by name and where it was found.
 func (s *Store) Fields(ctx context.Context, run int64) ([]FieldCount, error) {
 	return query(ctx, s.r, "list fields", func(rows *sql.Rows) (f FieldCount, err error) {
-		return f, rows.Scan(&f.PreviousKey, &f.Name, &f.Objects, &f.Unmapped)
+		return f, rows.Scan(&f.Source, &f.Name, &f.Objects, &f.Unmapped)
 	}, `SELECT metadata_source, field, objects, unmapped FROM fields WHERE run = ? ORDER BY field, metadata_source`, run)
 }
 
@@ -232,12 +232,12 @@ func (r *recorder) countFields(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		for _, f := range o.Fields {
-			c := counts[field{f.PreviousKey, f.Name}]
+			c := counts[field{f.Source, f.Name}]
 			c.Objects++
 			if f.Unmapped {
 				c.Unmapped++
 			}
-			counts[field{f.PreviousKey, f.Name}] = c
+			counts[field{f.Source, f.Name}] = c
 		}
 	}
 	for f, c := range counts {

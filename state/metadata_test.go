@@ -76,7 +76,7 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 }
 
 // BenchmarkDescriptions records items with and without something kept with them, and
-// tells how much larger that makes the state database.
+// shows how much larger that makes the state database.
 func BenchmarkDescriptions(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, d := range map[string]Description{"none": {}, "type": {ContentType: "image/jpeg"}, "typical": typical} {
@@ -199,7 +199,7 @@ func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j.wantDescribed(map[string]string{})
 }
 
-// A receipt is of the run that described its asset, if that run can be taken back.
+// A receipt is of the run that updated its asset, if that run can be undone.
 func TestDescribedBy(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -218,7 +218,7 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// What is taken back leaves nothing of what was said of it.
+// What is undone leaves nothing of what was said of it.
 func TestDescribedIsForgotten(t *testing.T) {
 	j := begin(t)
 	j.apply("gone", "made")

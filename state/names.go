@@ -9,13 +9,13 @@ import (
 	"assetferry/sources"
 )
 
-// calledOtherwise holds for receipts of assets whose names are not those of their objects,
+// differentlyNamed holds for receipts of assets whose names are not those of their objects,
 // byte for byte. A receipt with a base has the name of its object.
 const differentlyNamed = `base IS NULL
 	AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
 		<> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END`
 
-// CalledOtherwise lists the receipts of a pair whose assets are not called as their objects
+// DifferentlyNamed lists the receipts of a pair whose assets are not called as their objects
 // are, byte for byte, in key order. Only these are read, however many others there are.
 func (s *Store) DifferentlyNamed(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {

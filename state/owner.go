@@ -16,7 +16,7 @@ import (
 )
 
 // takeOwnership makes us the owner, which the lock has made possible, if the
-// state database is as it was left here, or if it is to be taken over as it is.
+// state database is as it was left here, or if it will be adopted as it is.
 //
 // The mark in the lock file is on the disk before anything is counted in the state database,
 // and after each write it is brought up to date. So whenever we are killed, or the power
@@ -39,7 +39,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	if err != nil {
 		return disk.OpenError(s.path, err)
 	}
-	if !takeover && !fresh { // a state database that was deleted is missed by nobody: a new one relies on nothing
+	if !takeover && !fresh { // a state database that was deleted is missed by no user: a new one relies on nothing
 		if err := h.Trust(s.path, host, left, s.mark); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return nil
 	}
 	steps := []func() error{note, own}
-	if takeover { // the mark and the sums tell of what is wrong until that is seen to
+	if takeover { // the mark and the sums report what is wrong until that is seen to
 		steps = []func() error{own, func() error { return pagesums.Drop(s.path) }, note}
 	}
 	for _, step := range steps {
@@ -94,7 +94,7 @@ func (s *Store) refuse(ctx context.Context, damage error) error {
 	return disk.OpenError(s.path, damage)
 }
 
-// own writes that we are the owner, and forgets at once what is not to be relied on.
+// own writes that we are the owner, and forgets at once what must not be relied on.
 func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) error {
 	tx, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
@@ -128,8 +128,8 @@ func distrust(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// giveUp notes that nobody owns the state database any more, which only we can know. Where
-// the disk does not let us, it is as if we had been killed, which harms nobody. The mark
+// failUnconfirmed notes that no process owns the state database any more, which only we can know. Where
+// the disk does not let us, it is as if we had been killed, which harms no user. The mark
 // is first, because its time counts once the state database is closed; without it the next owner
 // looks more closely.
 func (s *Store) releaseOwnership() error {
@@ -152,7 +152,7 @@ func (s *Store) Alive() { _ = s.mark.Alive(s.now()) }
 // the state database, or if that is not known.
 func (s *Store) FormerAlive() time.Time { return s.former }
 
-// inUse tells who owns the state database at path, as far as the state database says.
+// inUse shows who owns the state database at path, as far as the state database says.
 func inUse(ctx context.Context, path string) error {
 	e := &ownership.InUseError{Path: path}
 	r, err := connect(path, reading, 1)
@@ -166,14 +166,14 @@ func inUse(ctx context.Context, path string) error {
 	return e
 }
 
-// A Holder is who has a state database, as far as can be told without taking it.
+// A Holder is who has a state database, as far as is known without taking it.
 type Holder struct {
 	ownership.Owner
 	Open  bool // the owner did not close the state database: it is at work, or it was killed
 	Alive bool // it is at work on this machine
 }
 
-// Holder tells who has the state database, or had it last. Where that one did not close it,
+// Holder shows who has the state database, or had it last. Where that one did not close it,
 // the lock is tried for an instant.
 func (s *Store) Holder(ctx context.Context) (Holder, error) {
 	h, err := ownership.Read(ctx, s.r.DB)

@@ -15,7 +15,7 @@ type Pair struct {
 	Purpose     Purpose // see SavePurpose; only read
 }
 
-// Pair finds or makes the pair and notes the address of its destination.
+// Pair finds or makes the pair and notes the URL of its destination.
 func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair, error) {
 	p := Pair{Source: source, Destination: destination, URL: url}
 	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {

@@ -46,14 +46,14 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	return err
 }
 
-// A Pace is what a run got done within a minute, and how much of the minute that took,
+// A Rate is what a run got done within a minute, and how much of the minute that took,
 // from its first outcome to its last.
 type Rate struct {
 	Items, Bytes int64
 	Span         time.Duration
 }
 
-// Paces gives the paces of runs to a destination, the newest first and at most so many.
+// Rates gives the paces of runs to a destination, the newest first and at most so many.
 func (s *Store) Rates(ctx context.Context, destination string, limit int) ([]Rate, error) {
 	return query(ctx, s.r, "list rates", func(rows *sql.Rows) (p Rate, err error) {
 		var span int64
@@ -64,7 +64,7 @@ func (s *Store) Rates(ctx context.Context, destination string, limit int) ([]Rat
 		WHERE p.destination = ? ORDER BY t.minute DESC, t.run DESC LIMIT ?`, destination, limit)
 }
 
-// keepCalls is how many minutes requests are remembered: no budget is for longer.
+// keptMinutes is how many minutes requests are remembered: no request limit is for longer.
 const keptMinutes = 2 * 24 * 60
 
 // AddRequests counts requests to a destination by the minute (since 1970) they were
@@ -82,7 +82,7 @@ func (s *Store) AddRequests(ctx context.Context, destination string, perMinute m
 	})
 }
 
-// Calls gives the requests to a destination since a time, by minute.
+// Requests gives the requests to a destination since a time, by minute.
 func (s *Store) Requests(ctx context.Context, destination string, since time.Time) (map[int64]int64, error) {
 	type count struct{ minute, n int64 }
 	counts, err := query(ctx, s.r, "list requests", func(rows *sql.Rows) (c count, err error) {

@@ -9,7 +9,7 @@ import (
 
 // A pace is of the part of a minute in which something was done; the newest come first,
 // and those of other destinations do not count.
-func TestPaces(t *testing.T) {
+func TestRates(t *testing.T) {
 	j := begin(t)
 	at := func(minute, second int) {
 		j.now = func() time.Time { return time.Date(2026, 5, 1, 10, minute, second, 0, time.UTC) }

@@ -19,28 +19,28 @@ type Pruned struct {
 func (p Pruned) IsEmpty() bool { return p == Pruned{} }
 
 // tooOld chooses the runs that ended before a time and that nothing depends on: no later
-// plan, no undo, no address. The last finished run of a pair and a command stays whole,
+// plan, no undo, no URL. The last finished run of a pair and a command stays whole,
 // because the next one is compared with it.
 const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 	AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.undoes = r.num)
 	AND (r.state = 'superseded' OR EXISTS (SELECT 1 FROM runs n
 		WHERE n.pair = r.pair AND n.command = r.command AND n.state = 'finished' AND n.num > r.num))`
 
-// mere holds for runs too old that came to nothing. The last number given to a run must not
+// emptyPlans holds for runs too old that came to nothing. The last number given to a run must not
 // be given again.
 const emptyPlans = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
 	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
-// replaced holds for what is kept of an asset before it was changed, if the object has
-// another asset by now: then nothing else knows the old address.
+// replacedSince holds for what is kept of an asset before it was changed, if the object has
+// another asset by now: then nothing else knows the old URL.
 const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
 	AND c.asset <> json_extract(former.receipt, '$.asset'))`
 
-// left holds for runs of which there is anything to prune.
+// notPruned holds for runs of which there is anything to prune.
 const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
 // oldVerifications chooses the verifications before a time, but for the last of each pair,
-// and the last of all its contents, which addresses and reports rely on.
+// and the last of all its contents, which URLs and reports rely on.
 const oldVerifications = ` FROM verifications WHERE at < ?1
 	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
 	AND (level <> '` + everyContent + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyContent + `'))`
@@ -66,7 +66,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err erro
 	if p.Verifications, err = s.pruneVerifications(ctx, before); err != nil {
 		return p, err
 	}
-	for _, ofPlans := range []bool{true, false} { // what is gone refers to no other run any more
+	for _, ofPlans := range []bool{true, false} { // what was deleted refers to no other run any more
 		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair FROM runs r
 			WHERE`+tooOld+` AND`+notPruned+` AND (`+emptyPlans+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
 		if err != nil {

@@ -34,8 +34,8 @@ type Receipt struct {
 	// Description is what is kept with the object at its source, nil if that is
 	// nothing; only written, see Store.Description.
 	Description *Description
-	// Images are the addresses of an image in other sizes, as the service named them: by
-	// width, and "default"; only written, see Store.Addresses.
+	// Images are the URLs of an image in other sizes, as the service named them: by
+	// width, and "default"; only written, see Store.URLs.
 	Images map[string]string
 }
 
@@ -55,7 +55,7 @@ type inherited struct {
 	contentRun, contentAt sql.NullInt64  // of the same content
 }
 
-// saveReceipt stores a receipt. Where it does not say at which addresses an image is in
+// saveReceipt stores a receipt. Where it does not say at which URLs an image is in
 // other sizes, those count that are known.
 func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, metadataPending bool) error {
 	images, err := packImages(c.URL, c.Images)
@@ -172,7 +172,7 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 }
 
 // Fingerprints is Receipts for who compares objects with them: of a receipt there is only
-// what tells whether its object has changed, its asset and run, and whether that was adopted
+// what shows whether its object has changed, its asset and run, and whether that was adopted
 // or lacks a description. That is read in half of the time.
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	scan := func(rows *sql.Rows) (r Receipt, err error) {
@@ -199,7 +199,7 @@ func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Recei
 }
 
 // ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
-// the receipts of a pair for a few, and would read all of them unless told otherwise.
+// the receipts of a pair for a few, and would read all of them otherwise.
 func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
 	all, err := queryBased(ctx, s, "find receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
 		WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)

@@ -22,7 +22,7 @@ type Outcome struct {
 	State   ItemState // one to which onRecord leads
 	Class   string
 	Error   string
-	RetryAt time.Time // of a waiting item
+	RetryAt time.Time // of a items scheduled for retry
 	Receipt *Receipt
 	// MetadataPending says that an item that was sent is done without a description.
 	MetadataPending bool
@@ -30,11 +30,11 @@ type Outcome struct {
 	Misnamed bool
 	// Unclear says that an item which failed was sent, and may have arrived.
 	Unclear bool
-	// TakenBack says that the asset of an item that is done is not at the destination
+	// SumUndone says that the asset of an item that is done is not at the destination
 	// any more, so that there is no receipt of it either; or in an undo that it is as before
 	// the run that is undone, and so is its receipt.
 	Undone bool
-	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
+	// ReplacedKey is the key of the receipt whose place the Receipt takes; empty where the
 	// object has none so far.
 	InsteadOf sources.Key
 	// Described is what the source says of the object of an item that is done, as JSON, if
@@ -44,17 +44,17 @@ type Outcome struct {
 	Found string
 	// Fields are the fields of that, also those that are not kept.
 	Fields []FoundField
-	// Addresses are those that the object had, as was found.
+	// URLs are those that the object had, as was found.
 	AssetURLs []string
 	// Joins is the key of the object whose asset an item that is done shares: there is no
 	// receipt of it then, but an alias.
 	Joins sources.Key
 	// Modified is when the service says that the asset of an item that was sent before, or
-	// is taken back, was changed last; see Receipt.
+	// is undone, was changed last; see Receipt.
 	Modified time.Time
 }
 
-// lacksDescription reports whether the asset of an item is there without a description.
+// lacksMetadata reports whether the asset of an item is there without a description.
 func (o Outcome) lacksMetadata() bool { return o.State != ItemDone && !o.Misnamed }
 
 // Record stores outcomes of items that are being sent, were sent, or are unconfirmed. An
@@ -169,7 +169,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
 }
 
-// settle records what an outcome says of the asset of an object, and gives the asset, if there is one
+// resolve records what an outcome says of the asset of an object, and gives the asset, if there is one
 // that the item did not have.
 func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err error) {
 	switch {
@@ -203,7 +203,7 @@ func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err e
 	return o.Receipt.Asset, r.dropAlias(ctx, o.Key)
 }
 
-// standAlone notes that an object has an asset of its own.
+// dropAlias notes that an object has an asset of its own.
 func (r *recorder) dropAlias(ctx context.Context, key sources.Key) error {
 	if r.alone == nil {
 		return nil
@@ -212,7 +212,7 @@ func (r *recorder) dropAlias(ctx context.Context, key sources.Key) error {
 	return err
 }
 
-// takeBack forgets the receipt of an object, and what is kept with it. In an undo comes back
+// discardUpload forgets the receipt of an object, and what is kept with it. In an undo is restored
 // what was there before the run that is undone.
 func (r *recorder) undoReceipt(ctx context.Context, o Outcome) error {
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
@@ -264,8 +264,8 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	return cmp.Or(err, released)
 }
 
-// makeWay forgets the receipt whose place another one takes, and gives what that inherits:
-// the addresses that its image has in other sizes, and, of a move, where its content came
+// removePrevious forgets the receipt whose place another one takes, and gives what that inherits:
+// the URLs that its image has in other sizes, and, of a move, where its content came
 // from. What is kept with the object of a move goes with it.
 func (r *recorder) removePrevious(ctx context.Context, o *Outcome) (known inherited, err error) {
 	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
@@ -333,7 +333,7 @@ func isTaken(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// remember keeps what is to be known of an item beyond its last state: every
+// recordAttempt keeps what will be known of an item beyond its last state: every
 // attempt that came to nothing, and the objects that fail run after run.
 func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
 	if o.State == ItemDone && r.forgetFailures == nil {
@@ -355,7 +355,7 @@ func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-// clear notes that an object has arrived if there is a receipt of it, whatever else
+// clearFailure notes that an object has arrived if there is a receipt of it, whatever else
 // failed.
 func (r *recorder) clearFailure(ctx context.Context, o Outcome) error {
 	if o.Receipt == nil {

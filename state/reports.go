@@ -9,11 +9,11 @@ import (
 	"assetferry/sources"
 )
 
-// Reports read all that a run has to tell, and over a million objects each column that is
+// Reports read all that a run has to report, and over a million objects each column that is
 // read takes a fifth of a second. So there are several readings here, each with no more
 // columns than it needs, and none that SQLite would have to sort.
 
-// A Fate is what became of an object, and nothing else of it.
+// An ItemStatus is what became of an object, and nothing else of it.
 type ItemStatus struct {
 	Key    sources.Key
 	Size   int64
@@ -21,7 +21,7 @@ type ItemStatus struct {
 	State  ItemState
 }
 
-// Fates lists the items of a run in key order.
+// ItemStatuses lists the items of a run in key order.
 func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatus, error] {
 	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f ItemStatus, err error) {
@@ -30,7 +30,7 @@ func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatu
 	})
 }
 
-// Remarkable lists the items of a run of which there is more to tell than that all went
+// Remarkable lists the items of a run of which there is more to report than that all went
 // well and nothing was there before, in key order; of these what says how it came to that,
 // and nothing else.
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
@@ -43,7 +43,7 @@ func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error
 	})
 }
 
-// An Account is what a run has to tell of an object.
+// An ObjectReport is what a run has to report an object.
 type ObjectReport struct {
 	ItemStatus
 	Reason string
@@ -83,7 +83,7 @@ func (a *ObjectReport) complete(b base) {
 	}
 }
 
-// Accounts lists the items of a run in key order, those in the given states or all, each
+// ObjectReports lists the items of a run in key order, those in the given states or all, each
 // with the asset that carries its object now.
 func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState) iter.Seq2[ObjectReport, error] {
 	where, args := inStates(states)
@@ -112,7 +112,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[ItemStatus, err
 	})
 }
 
-// UnlistedAccounts lists the same objects as Unlisted.
+// UnlistedReports lists the same objects as Unlisted.
 func (s *Store) UnlistedReports(ctx context.Context, run Run) iter.Seq2[ObjectReport, error] {
 	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
 		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*ObjectReport).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the state database remembers it', 1,
@@ -131,7 +131,7 @@ type CategorySum struct {
 	ReceiptSum
 	Created         ReceiptSum // but for what was adopted, or there before in another form
 	MetadataPending int64
-	Addressed       int64 // those of which the state database has the address
+	Addressed       int64 // those of which the state database has the URL
 }
 
 // SumCategories counts the receipts that a run made, by category. They are read row by row:

@@ -12,7 +12,7 @@ import (
 	"assetferry/sources"
 )
 
-// Categories are known as they were last seen, also those that are gone.
+// Categories are known as they were last seen, also those that were deleted.
 func TestCategories(t *testing.T) {
 	j := begin(t)
 	ctx, to := t.Context(), j.pair.Destination
@@ -80,7 +80,7 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// What a destination is there for is not known until somebody has asked, and is then
+// What a destination is there for is not known until a user has asked, and is then
 // known of that pair alone.
 func TestPurpose(t *testing.T) {
 	j := begin(t)
@@ -146,8 +146,8 @@ func TestSumDescriptions(t *testing.T) {
 	}
 }
 
-// What did not come through counts once, until something brings it.
-func TestLeftBehind(t *testing.T) {
+// What failed counts once, until something brings it.
+func TestCountIncomplete(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
 	j.take(3)
@@ -174,7 +174,7 @@ func TestLeftBehind(t *testing.T) {
 	left(j.run.Num, 1)
 	left(j.run.Num+1, 0)
 
-	// Who takes up what was left behind needs the keys, but for what is to be decided first.
+	// Who takes up what was left needs the keys, but for what will be decided first.
 	keys := func(want ...sources.Key) {
 		t.Helper()
 		if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
@@ -217,7 +217,7 @@ func TestLeftBehind(t *testing.T) {
 
 // A run that is listed again and then replaced by another still counts what it had not uploaded.
 // Without a new plan that is unknown, so the run does not count as a complete listing.
-func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
+func TestCountIncompleteAfterRelist(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan    bool
 		left    int64

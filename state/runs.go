@@ -40,8 +40,8 @@ type Run struct {
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
-	Stale          bool  // what it planned must not be relied on: the state database was taken over, or see OutdateOthers
-	Undoes         int64 // number of the run that this one takes back; 0 if it is no undo
+	Stale          bool  // what it planned must not be relied on: the state database was adopted, or see OutdateOthers
+	Undoes         int64 // number of the run that this one undoes; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
 	FinishedAt     time.Time // zero until then
@@ -111,7 +111,7 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 }
 
 // forgetPlan drops what a run listed and planned and has not begun to apply. A run that was
-// applied in part, listed again and planned anew keeps the items that it was to upload or change:
+// applied in part, listed again and planned again keeps the items that it was to upload or change:
 // they have not arrived.
 func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
@@ -181,10 +181,10 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 	})
 }
 
-// Supersede ends a run that is not to be continued. What it waited for has failed, and what it
-// was to bring, change or move and had not come to stays planned, for LeftBehind. Nothing stays
+// Supersede ends a run that must not be continued. What it waited for has failed, and what it
+// was to bring, change or move and had not come to stays planned, for CountIncomplete. Nothing stays
 // planned of an undo. A run that is not being applied keeps outcomes only, as when a new run
-// replaces it, unless it was applied in part before it was planned anew. It fails with ErrConflict
+// replaces it, unless it was applied in part before it was planned again. It fails with ErrConflict
 // while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
@@ -225,7 +225,7 @@ func failScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
 }
 
 // dropUndone drops what a run has not come to, unless something of the source was to arrive by
-// it: what was not decided, what was to be trashed, and all that an undo was to take back.
+// it: what was not decided, what should be trashed, and all that an undo was to undo.
 func dropUndone(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run)
 	return err
@@ -244,7 +244,7 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 		if err := noteNamesakes(ctx, tx, run); err != nil {
 			return err
 		}
-		// What is in the place of an object that is sent beside it tells the two apart, should the
+		// What is in the place of an object that is created next to it shows the two apart, should the
 		// answer get lost.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?1 AND slot NOT IN
 			(SELECT slot FROM items WHERE run = ?1 AND state = 'planned' AND action = 'create')`, run); err != nil {

@@ -27,7 +27,7 @@ const schemaVersion = 17
 //go:embed schema.sql
 var schema string
 
-// errNoSchema says that there is no state database yet, and nothing of anybody else's
+// errNoSchema says that there is no state database yet, and nothing of anyone else's
 // either.
 var errNoSchema = fmt.Errorf("no state database exists: %w", fs.ErrNotExist)
 
@@ -110,7 +110,7 @@ func checkHeader(path string) error {
 	return checkLength(path, head, info.Size())
 }
 
-// checkEmpty refuses an empty file if what lies beside it tells of writes. The header is
+// checkEmpty refuses an empty file if what lies beside it reports writes. The header is
 // on the disk before any of that, and a new state database puts it away first.
 func checkEmpty(path string) error {
 	emptied := disk.OpenError(path, &disk.Error{Kind: disk.ErrEmptied, Err: errors.New("the files next to it show that it was written")})

@@ -14,17 +14,17 @@ import (
 type Sidecar struct {
 	sources.Object
 	Folded string // the key as it is looked for: see metadata.FoldSidecar
-	// Pending says that an asset may still have to be described by it.
+	// Pending says that an asset may still have to be updated by it.
 	Pending bool
 	Claimed int64 // by the run of this number, which was to do that; 0 if by none
-	Unread  bool  // it could not be read when an asset was to be described by it
+	Unread  bool  // it could not be read when an asset should be updated by it
 	// Missed is the run that did not list it any more; 0 if it was listed. It is known still:
-	// should it be back as it was, the assets are described by it.
+	// should it be back as it was, the assets are updated by it.
 	Missed int64
 }
 
 // What a sidecar has as pending is the number of the run that takes care of it, 0 if nothing is
-// left to do, or one of these. Below them, it tells the run that missed it.
+// left to do, or one of these. Below them, it shows the run that missed it.
 const (
 	unclaimed = -1
 	unread    = -2
@@ -67,7 +67,7 @@ func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, 
 	return nil
 }
 
-// SaveSidecars takes down sidecars that were told from objects only after the listing.
+// SaveSidecars takes down sidecars that were reported from objects only after the listing.
 func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) error {
 	return s.Write(ctx, "save sidecars", func(ctx context.Context, tx *sql.Tx) error {
 		return saveSidecars(ctx, tx, run, all, nil)

@@ -117,14 +117,14 @@ type opener struct {
 	network func(path string) (kind string, err error)
 }
 
-// usual asks the file systems of this machine.
+// defaultOpener asks the file systems of this machine.
 var defaultOpener = opener{mount.Network}
 
 // Takeover makes the caller's machine the owner of a state database that Open refuses,
 // because another machine may own it or because it is not as it was left here.
 // From then on the state database's memory of what a destination holds is not relied on:
 // all that would be sent is looked for there first, and unfinished runs are planned
-// anew. What was in flight stays unconfirmed. A state database that another process on this
+// again. What was in flight stays unconfirmed. A state database that another process on this
 // machine owns is an ErrInUse; it is never taken away.
 func Takeover(ctx context.Context, path string) error {
 	s, err := defaultOpener.open(ctx, path, true)
@@ -149,7 +149,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 		return nil, err
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
-		return nil, err // before anything is made beside somebody else's file
+		return nil, err // before anything is made beside another user's file
 	}
 	lock, err := filelock.Acquire(path + disk.LockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
@@ -187,7 +187,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 }
 
 // prepareFile makes the file of a state database that is not there yet, and reports whether it
-// did. What lies beside it then tells of a state database that is no more.
+// did. What lies beside it then reports a state database that is no more.
 func (s *Store) prepareFile() (fresh bool, err error) {
 	fresh, err = isFresh(s.path)
 	if err != nil || !fresh {
@@ -240,7 +240,7 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	var version int
 	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
 	if disk.KindOf(err) != disk.ErrUnwritable || hasLog(path) {
-		return db, nil // whatever else is wrong is for the first who needs it to tell
+		return db, nil // whatever else is wrong is for the first who needs it to report
 	}
 	if err := db.Close(); err != nil {
 		return nil, disk.OpenError(path, err)
@@ -284,7 +284,7 @@ type mode int
 const (
 	reading mode = iota
 	writing
-	drafting  // writing to a file that nobody else knows, with no file beside it in the end
+	drafting  // writing to a file that no other process knows, with no file beside it in the end
 	immutable // reading where not even the files can be made that readers share
 )
 

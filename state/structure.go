@@ -10,11 +10,11 @@ import (
 type Category struct {
 	ID      string
 	Name    string
-	Private bool // its assets are not for everybody
+	Private bool // its assets are not for all users
 }
 
 // SaveCategories notes categories of a destination as they are now. What is known of
-// others stays, so that reports have the names of those that are gone.
+// others stays, so that reports have the names of those that were deleted.
 func (s *Store) SaveCategories(ctx context.Context, destination string, all []Category) error {
 	return s.Write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
@@ -46,7 +46,7 @@ func (s *Store) Choices(ctx context.Context, destination string) (map[string]str
 }
 
 // SaveChoices remembers choices of a category, instead of those made before for the same
-// extensions. A category that is gone from the destination is forgotten with its choices.
+// extensions. A category that was deleted from the destination is forgotten with its choices.
 func (s *Store) SaveChoices(ctx context.Context, destination string, choices map[string]string) error {
 	return s.Write(ctx, "save category choices", func(ctx context.Context, tx *sql.Tx) error {
 		for extension, category := range choices {
@@ -73,7 +73,7 @@ func (s *Store) PathOfFolder(ctx context.Context, destination, category, id stri
 }
 
 // SaveFolder remembers a folder that is at the destination. What it holds may be
-// anybody's.
+// anyone's.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
 	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, destination, category, path, id); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string)
 	})
 }
 
-// ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
+// ForgetOurs undoes what SaveOurs or SaveNewFolder remembered: there may be an
 // asset that the state database does not know.
 func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.Write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
@@ -165,7 +165,7 @@ func (s *Store) pairsOfText(ctx context.Context, op, stmt string, args ...any) (
 	return m, err
 }
 
-// Intend notes, before it is asked for, that a folder is to be made, or a category
+// Intend notes, before it is asked for, that a folder will be made, or a category
 // where the path is empty; at is the server's time. SaveFolder and SaveNewFolder
 // forget the intent.
 func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at time.Time) error {
@@ -208,7 +208,7 @@ func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]t
 
 // MissingFolders counts the folders that the planned items of a run go to and that the
 // state database does not know, with those around them, and the folders it knows, or
-// categories, in which somebody has to look for them first.
+// categories, in which a user has to look for them first.
 func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
 	// What is left of a path without the characters after its last slash is its parent.
 	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE

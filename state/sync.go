@@ -9,12 +9,12 @@ import (
 	"assetferry/sources"
 )
 
-// A Candidate may be one end of a move: a new object, or one that is gone, of which there is
+// A Candidate may be one end of a move: a new object, or one that was deleted, of which there is
 // a receipt.
 type Candidate struct {
 	Item
 	Deleted  bool
-	Checksum []byte // of the receipt, if it is gone
+	Checksum []byte // of the receipt, if it was deleted
 }
 
 // MoveCandidates lists the objects that a run would create, out of retries ones included, and those
@@ -84,7 +84,7 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, e
 
 // An Ending is what the state database learns from a sync that comes to its end.
 type Ending struct {
-	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
+	Absent  string // the obstacle of objects that were not found; empty where no user looked for all
 	Retried bool   // all that had failed before was looked for
 	Touched string // the reason of objects that only seem to have changed
 	// Remapped says that assets may be described by other rules than those of the run. Those
@@ -147,7 +147,7 @@ func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (R
 	return First(runs, err, "run")
 }
 
-// forgive forgets the failures of objects that a sync found as they had arrived, or did not
+// forgetFailures forgets the failures of objects that a sync found as they had arrived, or did not
 // find any more: nothing is left of them to try.
 func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
@@ -192,7 +192,7 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 	return err
 }
 
-// MetUnsized reports whether a run met all of some keys, and could not take what has them, nor tell
+// MetUnsized reports whether a run met all of some keys, and could not take what has them, nor report
 // its size. A run that was pruned met none.
 func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (all bool, err error) {
 	var met int
@@ -201,7 +201,7 @@ func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (
 	return met == len(keys), err
 }
 
-// Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
+// Orphan finds out since when an object was deleted from the source; ErrNotFound if it is not.
 func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
 	return First(all, err, "orphan "+string(key))

@@ -101,7 +101,7 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 	return items, change.write(ctx, tx, run)
 }
 
-// TakeDue is Take for waiting items whose time has come, the longest waiting
+// TakeDue is Take for items scheduled for retry whose time has come, the longest waiting
 // first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.Write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
@@ -125,7 +125,7 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	return scanAll(rows, scanItems())
 }
 
-// NextRetry is when the first waiting item of a run is due, and how many wait; the
+// NextRetry is when the first items scheduled for retry of a run is due, and how many wait; the
 // zero time if none does.
 func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryScheduled int64, err error) {
 	var first int64
@@ -151,7 +151,7 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 	})
 }
 
-// Release gives back items that were taken and certainly not sent. A move may still have been
+// Release releases items that were taken and certainly not sent. A move may still have been
 // carried out in part, so the record of what its asset was stays.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return s.Write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {

@@ -22,7 +22,7 @@ func (st ItemState) isInFlight() bool {
 	return st == ItemSending || st == ItemSent || st == ItemUnconfirmed || st == ItemRetryScheduled
 }
 
-// inFlightOf chooses those of a run, of which there is an index. SQLite has to be told:
+// inFlightOf chooses those of a run, of which there is an index. SQLite has to be reported:
 // it would read all items of the run instead.
 const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND ` + inFlight
 
@@ -30,7 +30,7 @@ const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND ` + inFlight
 // staged, are counted as unchanged.
 //
 // Once a run has its plan, every transaction that changes the state of an item keeps its
-// tally, so that nobody has to read a million items to sum them up. Only what is in flight
+// tally, so that no user has to read a million items to sum them up. Only what is in flight
 // is counted, because an item is often in more than one such state.
 func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
 	return query(ctx, s.r, "sum up run", scanTally, `SELECT action, reason, state, objects, bytes FROM tallies WHERE run = ?1 AND objects > 0

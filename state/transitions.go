@@ -66,7 +66,7 @@ var transitions = [...]struct {
 	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if its plan gives way
 }
 
-// unlessBrings holds for items by which nothing of the source was to arrive.
+// unlessUploads holds for items by which nothing of the source was to arrive.
 const unlessUploads = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
 
 // conditions hold, in SQL, for the items to which an event can happen.

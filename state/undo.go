@@ -9,7 +9,7 @@ import (
 	"assetferry/sources"
 )
 
-// An undo is a run that takes back what another one did. Its items are the objects whose
+// An undo is a run that undoes what another one did. Its items are the objects whose
 // assets that run created, changed or trashed, each with the asset and the place that it has;
 // adopted ones are not among them, unless the run changed them.
 
@@ -45,7 +45,7 @@ const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->
 	f.receipt ->> '$.category', i.folder, CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name'
 		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
 
-// takenBack holds for what an undo has gone back to.
+// isUndone holds for what an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
 // Undoable counts what an undo of a run would have to look at, and the aliases that it would
@@ -62,7 +62,7 @@ func (s *Store) PlanUndo(ctx context.Context, undone Run) (Run, error) {
 }
 
 // BeginUndo begins an undo. The run that is undone is given up if it is not finished: what
-// is taken back must not come back when it is gone on with. It fails with ErrConflict if
+// is undone must not return when it is resumed. It fails with ErrConflict if
 // the outcome of an item of that run is unknown, or if another run is being applied.
 func (s *Store) BeginUndo(ctx context.Context, undone Run) (Run, error) {
 	return s.beginUndo(ctx, undone, "undo", func(ctx context.Context, tx *sql.Tx) error {
@@ -94,7 +94,7 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 		}
 		if pruned, err := isPruned(ctx, tx, undone.Num); err != nil {
 			return err
-		} else if pruned { // nobody knows what was there before it
+		} else if pruned { // it is unknown what was there before it
 			return fmt.Errorf("run %s cannot be undone any more: %w", undone.ID, ErrPruned)
 		}
 		if err := prepare(ctx, tx); err != nil {
@@ -220,7 +220,7 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 	return set, err
 }
 
-// FinishUndo ends an undo in which nothing is left to do. What was gone already is
+// FinishUndo ends an undo in which nothing is left to do. What was deleted already is
 // remembered with that as it was before the run: not at all, if that created it, or if
 // another object has its key by now.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
@@ -254,20 +254,20 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	})
 }
 
-// UndoneBy lists the runs that took back what a run made, or some of it, the oldest first.
+// UndoneBy lists the runs that undid what a run made, or some of it, the oldest first.
 func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 	return query(ctx, s.r, "find undos", scanRun, `SELECT `+runColumns+`
 		WHERE r.undoes = ? AND r.command <> 'plan' ORDER BY r.num`, run)
 }
 
-// TakenBack sums up what undos have taken back of what a run did.
+// SumUndone sums up what undos have undone of what a run did.
 func (s *Store) SumUndone(ctx context.Context, run int64) (sum ReceiptSum, err error) {
 	err = s.r.row(ctx, "count undone changes", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
 		WHERE u.undoes = ? AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
-// forgetPlaces has the next plan look into the places of chosen items: somebody may get
+// forgetPlaces has the next plan look into the places of chosen items: a user may get
 // their assets back from the trash, and the state database does not know them any more.
 func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND (category, path) IN
@@ -275,7 +275,7 @@ func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen strin
 	return err
 }
 
-// UndoneRun finds the run that an undo takes back.
+// UndoneRun finds the run that an undo undoes.
 func (s *Store) UndoneRun(ctx context.Context, undo Run) (Run, error) {
 	runs, err := query(ctx, s.r, "find undone run", scanRun, `SELECT `+runColumns+` WHERE r.num = ?`, undo.Undoes)
 	return First(runs, err, "the run that "+undo.ID+" undoes")

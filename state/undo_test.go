@@ -108,9 +108,9 @@ func TestDecideUndo(t *testing.T) {
 	}
 }
 
-// What was taken back leaves no receipt and nothing that hangs on one; what was refused
+// What was undone leaves no receipt and nothing that hangs on one; what was refused
 // keeps it, and no object is to blame for that.
-func TestTakenBack(t *testing.T) {
+func TestSumUndone(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
 	u := j.undo()
@@ -140,7 +140,7 @@ func TestTakenBack(t *testing.T) {
 	j.wantSound()
 }
 
-// What was gone already is forgotten when the undo is finished, and not before.
+// What was deleted already is forgotten when the undo is finished, and not before.
 func TestFinishUndoForgets(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()

@@ -80,10 +80,10 @@ func cmpOr(a, b string) string {
 }
 
 // changed is an item of a sync, and its outcome.
-func changed(key string, a Action, origin string) (Item, Outcome) {
+func changed(key string, a Action, source string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
-	was := cmpOr(origin, key)
-	i.PreviousKey, i.Asset = sources.Key(origin), "asset of "+was
+	was := cmpOr(source, key)
+	i.PreviousKey, i.Asset = sources.Key(source), "asset of "+was
 	o := Outcome{Key: sources.Key(key), State: ItemDone, Undone: a == Trash}
 	if a != Trash {
 		o.Receipt, o.InsteadOf = receipt(key, i.Asset), sources.Key(was)
@@ -144,7 +144,7 @@ func libraryOf(tb testing.TB) *journey {
 	return j
 }
 
-// undone begins an undo of a run and takes back all of it.
+// undone begins an undo of a run and undoes all of it.
 func (j *journey) undone(run Run) Run {
 	j.Helper()
 	ctx := j.Context()
@@ -157,7 +157,7 @@ func (j *journey) undone(run Run) Run {
 	return u
 }
 
-// undoPlanned begins an undo of a run and plans to take back all of it.
+// undoPlanned begins an undo of a run and plans to undo all of it.
 func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	j.Helper()
 	ctx := j.Context()
@@ -183,8 +183,8 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	return u, outcomes
 }
 
-// What a sync did to the state database is taken back as a whole: receipts, what is kept with them,
-// what was said of their objects, since when they are gone, and the sums.
+// What a sync did to the state database is undone as a whole: receipts, what is kept with them,
+// what was said of their objects, since when they were deleted, and the sums.
 func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
@@ -294,7 +294,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	j.wantSound()
 }
 
-// What a run changed and is gone since is remembered as before it, and the time of the last
+// What a run changed and was deleted since is remembered as before it, and the time of the last
 // change is that of the undo.
 func TestUndoOfSyncModifies(t *testing.T) {
 	j := libraryOf(t)

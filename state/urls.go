@@ -16,7 +16,7 @@ import (
 // by.
 type AssetURL struct {
 	Known    KnownBy
-	As       string      // the key that it goes or went by, or the address that it had
+	As       string      // the key that it goes or went by, or the URL that it had
 	Key      sources.Key // of the receipt
 	Size     int64
 	Asset    string
@@ -40,14 +40,14 @@ const (
 	ByKey       KnownBy = iota // of the receipt
 	ByFormerKey                // as a key that it went by
 	ByAlias                    // as the key of an object that has the same asset
-	ByOldURL                   // as an address that its source says it had
+	ByOldURL                   // as a URL that its source says it had
 )
 
-// Images gives the addresses of an image in other sizes, by width, and "default"; none
+// Images gives the URLs of an image in other sizes, by width, and "default"; none
 // for what is no image.
 func (a AssetURL) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
-// addressColumns are what is read of a receipt r.
+// urlColumns are what is read of a receipt r.
 const urlColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
 
 func scanURL(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
@@ -57,15 +57,15 @@ func scanURL(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 
 func (a *AssetURL) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
 
-// An addressList lists addresses of a pair.
+// An urlList lists URLs of a pair.
 type urlList struct {
 	*Store
 	pair, run int64
 	v         Verification
 }
 
-// Addresses lists where the objects of a pair are: those that a run made or adopted, or all
-// if run is 0. Each comes with all that it is known by, in the order of keys: an address
+// URLs lists where the objects of a pair are: those that a run made or adopted, or all
+// if run is 0. Each comes with all that it is known by, in the order of keys: a URL
 // that it had stands with its key, after it.
 func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetURL, error] {
 	return func(yield func(AssetURL, error) bool) {
@@ -79,12 +79,12 @@ func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetU
 	}
 }
 
-// compare orders addresses as they are listed.
+// compare orders URLs as they are listed.
 func (a AssetURL) compare(b AssetURL) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Known, b.Known), cmp.Compare(a.As, b.As))
 }
 
-// place is the key that an address is listed with.
+// place is the key that a URL is listed with.
 func (a AssetURL) place() string {
 	if a.Known == ByOldURL {
 		return string(a.Key)
@@ -92,14 +92,14 @@ func (a AssetURL) place() string {
 	return a.As
 }
 
-// isVerified tells of a receipt r whether it is verified, with the parameters ?1 to ?3; and
+// isVerified reports a receipt r whether it is verified, with the parameters ?1 to ?3; and
 // ofRun, with ?4 and ?6, chooses those that are listed.
 const (
 	isVerified = arrivedAt + ` < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND asset = r.asset) END`
 	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
 )
 
-// page reads addresses of a kind: a query with ?5 for what comes before them, and ?7 for
+// page reads URLs of a kind: a query with ?5 for what comes before them, and ?7 for
 // how many there are at most.
 func (l urlList) page(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string, after any, more ...any) ([]AssetURL, error) {
 	return queryBased(ctx, l.Store, "list URLs", scan, (*AssetURL).complete, stmt,
@@ -135,7 +135,7 @@ func (l urlList) aliases(ctx context.Context) iter.Seq2[AssetURL, error] {
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
-// given lists addresses that objects had. Who else had one is for the reader to find out: it
+// oldURLs lists URLs that objects had. Who else had one is for the reader to find out: it
 // may also have been built from a key.
 func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
 	return func(yield func(AssetURL, error) bool) {
@@ -160,7 +160,7 @@ func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
 	}
 }
 
-// AddressByKey finds the object that goes by a key, or else the one that went by it, or else
+// AssetURLByKey finds the object that goes by a key, or else the one that went by it, or else
 // the one whose asset it shares; ErrNotFound if there is none.
 func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) (AssetURL, error) {
 	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT * FROM (
@@ -171,8 +171,8 @@ func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) 
 	return First(all, err, "URL of "+string(key))
 }
 
-// AddressByGiven finds the object that had one of some addresses, as its source says;
-// ErrNotFound if none had. They are in the form in which addresses are compared. Of several
+// AssetURLByOldURL finds the object that had one of some URLs, as its source says;
+// ErrNotFound if none had. They are in the form in which URLs are compared. Of several
 // objects it is the first one, by key.
 func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...string) (AssetURL, error) {
 	these, err := json.Marshal(comparable)
@@ -186,8 +186,8 @@ func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...
 	return First(all, err, "URL "+strings.Join(comparable, ", "))
 }
 
-// GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".
-// Each costs one look into an index, however many addresses there are. What comes right
+// OldURLPrefixes lists what the old URLs of a pair begin with: "//host/", or "/".
+// Each costs one look into an index, however many URLs there are. What comes right
 // after a slash in the order of bytes is a zero.
 func (s *Store) OldURLPrefixes(ctx context.Context, pair int64) ([]string, error) {
 	return query(ctx, s.r, "list old URLs", scanText, `WITH RECURSIVE hosts (c) AS (

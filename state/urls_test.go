@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// give says that objects had addresses.
+// give says that objects had URLs.
 func (j *journey) give(key, url, comparable string) {
 	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) VALUES (?, ?, ?, ?)`, j.pair.ID, key, url, comparable)
 }
@@ -27,7 +27,7 @@ func shown(a AssetURL) string {
 
 // Everything that objects are known by is listed in the order of keys, and who has what two
 // objects are known by.
-func TestAddressesOfAllKinds(t *testing.T) {
+func TestURLsOfAllKinds(t *testing.T) {
 	j := begin(t)
 	j.apply("b", "d", "f")
 	j.take(3)
@@ -75,8 +75,8 @@ func TestAddressesOfAllKinds(t *testing.T) {
 	}
 }
 
-// Pages end within the addresses of an object, too.
-func TestAddressesInPages(t *testing.T) {
+// Pages end within the URLs of an object, too.
+func TestURLsInPages(t *testing.T) {
 	j := begin(t)
 	const n = 2*PageSize + 3
 	j.apply("a", "b")
@@ -116,9 +116,9 @@ func TestGivenBeginnings(t *testing.T) {
 	}
 }
 
-// What was found of an object tells addresses at which it was; they stay when it is found
+// What was found of an object reports URLs at which it was; they stay when it is found
 // no more, and go with it when it is moved.
-func TestGivenAddresses(t *testing.T) {
+func TestOldURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
 	j.take(1)

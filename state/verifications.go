@@ -19,13 +19,13 @@ type Verification struct {
 	At          time.Time // only read
 	Level       string    // listing, sample or content
 	Receipts    int64     // compared with the listing
-	Contents    int64     // read back and compared byte for byte, by checksum
+	Contents    int64     // downloaded and compared byte for byte, by checksum
 	Differences int64
-	// Sampled are the assets that a sample read back without a difference; only written.
+	// Sampled are the assets that a sample downloaded without a difference; only written.
 	Sampled []string
 }
 
-// everyContent is the level of verifications that read back all contents.
+// everyContent is the level of verifications that downloaded all contents.
 const everyContent = "content"
 
 // A Difference is one thing that is not at the destination as its receipt says.
@@ -36,7 +36,7 @@ type Difference struct {
 	What  string // for people
 }
 
-// voidsContent reports whether what was read back before counts no more.
+// voidsContent reports whether what was downloaded before counts no more.
 func (d Difference) voidsContent() bool {
 	return d.Field == "presence" || d.Field == "size" || d.Field == "content"
 }
@@ -146,7 +146,7 @@ func arrivalTime(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) (ti
 	return fromMillis(at), err
 }
 
-// lastContents is when all contents of the pair ?1 were read back last; 0 for never.
+// lastContents is when all contents of the pair ?1 were downloaded last; 0 for never.
 const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = ?1 AND v.level = '` + everyContent + `' ORDER BY v.id DESC LIMIT 1), 0)`
 
 // A VerifiedSum counts how the assets of a pair are verified.
@@ -202,7 +202,7 @@ type Arrival struct {
 	Run    string       // that uploaded or adopted the content
 	At     time.Time    // when it did
 	Listed Verification // the last one since the content is there; zero if there was none
-	// Content is when the content was read back without a difference, since it is there; zero if it was not.
+	// Content is when the content was downloaded without a difference, since it is there; zero if it was not.
 	Content time.Time
 }
 

@@ -1,5 +1,5 @@
 // Package apply carries out a plan, as often as it takes: intent is durable before every effect and
-// the outcome after it, and what lies between the two after a crash is settled by looking, never by
+// the outcome after it, and what lies between the two after a crash is resolved by looking, never by
 // guessing.
 package apply
 
@@ -21,7 +21,7 @@ import (
 // destination after its answer was lost.
 const DefaultConfirmTimeout = 10 * time.Second
 
-// DefaultWait is how long a run stays for items that are to be tried again
+// DefaultWait is how long a run stays for items that will be tried again
 // later, once nothing else is left to do, and for trouble to pass that all items
 // meet.
 const DefaultWait = time.Minute
@@ -229,7 +229,7 @@ func (a *Applier) formerEnd(intended time.Time) time.Time {
 	return end
 }
 
-// begin opens the phase, and tells which actions there is something left of.
+// begin opens the phase, and shows which actions there is something left of.
 func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err error) {
 	tallies, err := a.State.Tallies(ctx, a.run.Num)
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why str
 	return &BreakerError{r.items, o.Error, passes}
 }
 
-// tries reports whether the run still tries one item at a time.
+// keepsProbing reports whether the run still tries one item at a time.
 func (d *dispatcher) keepsProbing(why string) bool {
 	now := time.Now()
 	if d.streak.trying.IsZero() && d.Wait > 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // bulkBatch is how many assets are changed with one request, and so at most how many
-// intents a crash leaves behind.
+// intents a crash leaves.
 const bulkBatch = 100
 
 // A Method is what a bulk does to assets. To do it twice is to do it once.
@@ -51,7 +51,7 @@ func hasBegun(cause error) bool {
 }
 
 // A Bulk carries out the items of a run whose assets are changed many with a request.
-// There is no doubt that a repetition could not settle, and one request after the other
+// There is nothing unconfirmed that a repetition could not resolve, and one request after the other
 // is fast enough.
 type Bulk struct {
 	migrate.Deps
@@ -91,7 +91,7 @@ func (b *Bulk) shouldStop(ctx context.Context) error {
 	}
 }
 
-// Settle finds out what became of items that a former process had in hand, so that none is
+// Resolve finds out what became of items that a former process had in hand, so that none is
 // in flight any more. Items that are not done are planned again. So is an item that the service
 // gives no answer about: the next try shows what is wrong with it. So is one that was begun and may
 // not be finished: it must not keep every later run from starting.
@@ -113,7 +113,7 @@ func (b *Bulk) Resolve(ctx context.Context, items []state.Item) error {
 // mayNotFinish reports whether what was begun with an asset lacks the rights to be finished.
 func mayNotFinish(err error) bool { return hasBegun(err) && assets.IsAuth(err) }
 
-// planAgain gives back unconfirmed items.
+// planAgain releases unconfirmed items.
 func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -126,7 +126,7 @@ func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 }
 
 // lookAt finds out which items are done and which are not. It ends at the first that it
-// gets no answer about, so that nobody waits for the same trouble with each of them.
+// gets no answer about, so that no user waits for the same trouble with each of them.
 func (b *Bulk) lookAt(ctx context.Context, items []state.Item) (done []state.Outcome, undone, left []state.Item, err error) {
 	for n, i := range items {
 		o, err := b.Look(ctx, i)
@@ -275,8 +275,8 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
 }
 
-// giveUp ends the run in the middle of a batch, whose request may have been carried out:
-// the destination is looked at, and what it does not tell stays unconfirmed. A request that
+// failUnconfirmed ends the run in the middle of a batch, whose request may have been carried out:
+// the destination is looked at, and what it does not report stays unconfirmed. A request that
 // was refused for reasons of the whole run did nothing, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
@@ -312,7 +312,7 @@ func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	return cause
 }
 
-// stopWith gives back items that were not done, and why the run ends.
+// stopWith releases items that were not done, and why the run ends.
 func (b *Bulk) stopWith(ctx context.Context, why error, items []state.Item) error {
 	if err := b.release(ctx, items); err != nil {
 		return errors.Join(why, err)

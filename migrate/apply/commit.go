@@ -21,7 +21,7 @@ const (
 )
 
 // A commit is what the dispatcher writes at once: outcomes that are known, items that
-// are given back, and the intents of those that are taken.
+// are released, and the intents of those that are taken.
 //
 // It is written aside, while the workers go on with what was taken before: to wait for
 // the disk takes as long as to send several items. One transaction is for outcomes and
@@ -43,7 +43,7 @@ func (d *dispatcher) add(i state.Item, o state.Outcome) {
 	d.gathered.items = append(d.gathered.items, i)
 }
 
-// giveBack has items released that were taken and of which nothing was sent by us.
+// release has items released that were taken and of which nothing was sent by us.
 func (d *dispatcher) release(items ...state.Item) {
 	for _, i := range items {
 		if i.State == state.ItemSending { // what was sent stays so
@@ -70,7 +70,7 @@ func (d *dispatcher) advance(ctx context.Context) {
 }
 
 // wanted is how many items may be taken, and whether that is urgent because workers will
-// be without. A run of small objects holds as many as come back while it writes, and
+// be without. A run of small objects holds as many as return while it writes, and
 // more; one of large objects holds few.
 func (d *dispatcher) wanted() (n int, low bool) {
 	if d.stopping || d.exhausted {
@@ -80,7 +80,7 @@ func (d *dispatcher) wanted() (n int, low bool) {
 	return max(0, hold-len(d.queue)), len(d.queue) <= hold/3
 }
 
-// gather gives what is to be written, with so many items to be taken.
+// gather gives what will be written, with so many items to be taken.
 func (d *dispatcher) gather(n int) commit {
 	c := d.gathered
 	c.next = state.Next{After: d.cursor, N: n, Time: d.Now(), Of: state.OneByOne}
@@ -88,7 +88,7 @@ func (d *dispatcher) gather(n int) commit {
 	return c
 }
 
-// record writes what is gathered. When it comes back nothing is being written.
+// record writes what is gathered. When it is restored nothing is being written.
 func (d *dispatcher) record(ctx context.Context) (err error) {
 	if d.committing {
 		err = d.advanced(<-d.committed)
@@ -129,7 +129,7 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 	return nil
 }
 
-// mistrust has the next plan look into the places of items that failed: a service that
+// recheckPlaces has the next plan look into the places of items that failed: a service that
 // refuses an asset may have made it all the same.
 func (d *dispatcher) recheckPlaces(ctx context.Context, c *commit) error {
 	places := map[state.PlaceKey]bool{}
@@ -182,7 +182,7 @@ func (d *dispatcher) advanced(c commit) error {
 	return c.err
 }
 
-// tell tells people of an outcome that is in the state database.
+// report reports people of an outcome that is in the state database.
 func (d *dispatcher) report(i state.Item, o state.Outcome) {
 	switch o.State {
 	case state.ItemUnconfirmed, state.ItemSent:

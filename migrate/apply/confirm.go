@@ -41,11 +41,11 @@ type finding struct {
 	later   bool           // it is not known before the whole container has been listed
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
-	remark  string         // what people are told although all is well
+	remark  string         // what users are informed although all is well
 	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
-	candidates   []assets.Asset // that may be it, and of which its object tells nothing any more
+	candidates   []assets.Asset // that may be it, and of which its object shows nothing any more
 	unverifiable bool           // the receipt is of the only asset that can be meant; see takeUnproven
 }
 
@@ -186,7 +186,7 @@ func (a *Applier) namesakesIn(ctx context.Context, c migrate.Container, wanted [
 	return found, listed, nil
 }
 
-// withoutPlanned leaves out what the plan knew to be in the places of items: some are sent
+// withoutPlanned skips what the plan knew to be in the places of items: some are sent
 // beside it by order.
 func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
 	if len(candidates) == 0 {
@@ -208,7 +208,7 @@ func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candida
 }
 
 // byAge gives the assets that are not older than an item, the oldest first, and those that
-// are, the newest first. If the item was sent beside one that was there, the newest of both
+// are, the newest first. If the item was created next to one that was there, the newest of both
 // comes first.
 func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asset) {
 	for _, asset := range candidates {
@@ -236,7 +236,7 @@ func (s *sizes) of(c migrate.Container) int {
 func (s *sizes) note(c migrate.Container, n int) { s.known.Store(c, n) }
 
 // Newest lists what a container got since a time, newest first, or all of it if that is
-// zero. One that is gone has nothing.
+// zero. One that was deleted has nothing.
 func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since time.Time) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
 	if !since.IsZero() {
@@ -261,7 +261,7 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 }
 
 // match finds the asset that an unconfirmed item became. Of several equal ones the first is
-// taken and the others are told.
+// taken and the others are reported.
 func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
 	checksum := i.Checksum // if it was sent by this process
@@ -301,7 +301,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 	}
 }
 
-// note keeps an error by which a candidate cannot be told, of several one that may pass.
+// note keeps an error by which a candidate is unknown, of several one that may pass.
 func (f *finding) note(err error) {
 	if f.err == nil || f.isUnknown() {
 		f.err = err
@@ -362,14 +362,14 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	return !others, err
 }
 
-// A lostError says that it cannot be told any more whether an asset is of an
+// A unknownError says that it is unknown whether an asset is of an
 // item: the object is not what it was when it was sent, or one of the two cannot be
 // read.
 type unknownError struct {
 	asset   string
 	err     error
-	object  bool // it is the object that tells nothing: it changed, is gone, or may not be read
-	changed bool // it changed, or is gone
+	object  bool // it is the object that shows nothing: it changed, was deleted, or may not be read
+	changed bool // it changed, or was deleted
 }
 
 func (e *unknownError) Error() string {
@@ -378,15 +378,15 @@ func (e *unknownError) Error() string {
 
 func (e *unknownError) Unwrap() error { return e.err }
 
-// lost reports whether asking again will tell no more.
+// lost reports whether asking again will report no more.
 func (f finding) isUnknown() bool {
 	_, lost := errors.AsType[*unknownError](f.err)
 	return lost
 }
 
-// outcome is what the state database is told of a finding.
+// outcome is what the state database is reported a finding.
 func (f finding) outcome() state.Outcome {
-	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not be kept open for what nobody will ever know
+	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not be kept open for what no user will ever know
 		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
 		if e.changed {
 			o.State = state.ItemChanged

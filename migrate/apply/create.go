@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// making is how a category or a folder is found and made.
+// creation is how a category or a folder is found and made.
 type creation struct {
 	look   func() (id string, err error) // "" if it is not there
 	forget func()                        // what was seen before
@@ -25,7 +25,7 @@ type creation struct {
 // makeTries is how often something is asked for whose answers get lost.
 const makeTries = 3
 
-// make looks for something and makes it if it is not there. If the answer to
+// create looks for something and makes it if it is not there. If the answer to
 // making it is lost, it looks again, at once and when it must have shown up,
 // before it makes it once more; whether what it then finds was made by us is not
 // known. The same goes for what a former process asked for.
@@ -57,27 +57,27 @@ func (s *structure) create(ctx context.Context, p state.PlaceKey, m creation) (i
 	}
 }
 
-// An unseenError says that something was asked for again and again, and is not
-// there. It hides the doubt of the last time, which is settled.
+// An notFoundError says that something was asked for again and again, and is not
+// there. It hides the unconfirmed item of the last time, which is resolved.
 type notFoundError struct{ last error }
 
 func (e *notFoundError) Error() string {
 	return fmt.Sprintf("requested %d times, but not found; the last answer: %s", makeTries, confirmed(e.last.Error()))
 }
 
-// settled is the text of an error unconfirmed without the doubt.
+// resolved is the text of an error unconfirmed without the unconfirmed item.
 func confirmed(text string) string {
 	return strings.TrimSuffix(text, "; "+assets.ErrUnconfirmed.Error())
 }
 
-// lose notes that something was asked for and may show up until a time.
+// noteUnconfirmed notes that something was asked for and may show up until a time.
 func (s *structure) noteUnconfirmed(p state.PlaceKey, due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost[p] = due
 }
 
-// lookForLost looks for what may have been made without an answer, until it must
+// lookForUnconfirmed looks for what may have been made without an answer, until it must
 // have shown up.
 func (s *structure) lookForUnconfirmed(ctx context.Context, p state.PlaceKey, m creation) (id string, err error) {
 	s.mu.Lock()

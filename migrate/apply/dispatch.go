@@ -34,17 +34,17 @@ type dispatcher struct {
 	unconfirmed   []pending    // to be looked at
 	unconfirmedOf namesakes    // these, and those that are being looked at
 	resolving     bool
-	reported      int // doubts that people were told of when nothing moved
+	reported      int // unconfirmed items that people were reported when nothing moved
 	reportedAt    time.Time
 	unknown       int                 // unconfirmed items that could not be found out about
-	fresh         int                 // doubts that arose in this process and are not settled
+	fresh         int                 // unconfirmed items that arose in this process and are not resolved
 	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
 
-	gathered   commit    // what is to be written next
+	gathered   commit    // what will be written next
 	committing bool      // something else is being written
 	began      time.Time // when that was begun last
 
-	nextDue time.Time // of the items that wait for another attempt; zero if none does
+	nextDue time.Time // of the items scheduled for retry for another attempt; zero if none does
 	since   time.Time // since when there is nothing to do but wait for them
 
 	stopping bool
@@ -52,7 +52,7 @@ type dispatcher struct {
 	streak   failureStreak // of failures, see breaker
 }
 
-// newDispatcher makes a dispatcher that knows what former processes left behind.
+// newDispatcher makes a dispatcher that knows what former processes left.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.confirmOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, unconfirmedOf: namesakes{},
@@ -136,8 +136,8 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	}
 }
 
-// shouldStop is why the run must not be taken for finished, should it have been told
-// to stop just now: what came back then may not have been begun.
+// shouldStop is why the run must not be taken for finished, should it have been reported
+// to stop just now: what returned then may not have been begun.
 func (d *dispatcher) shouldStop(ctx context.Context) error {
 	select {
 	case <-d.Stop:
@@ -184,7 +184,7 @@ func (d *dispatcher) take(r result) error {
 	return cmp.Or(r.fatal, d.breaker(r))
 }
 
-// patience is how long something may take to become visible after its answer was
+// confirmationDelay is how long something may take to become visible after its answer was
 // lost: longer if the service said nothing, because then it may still be at work.
 func (a *Applier) confirmationDelay(answered bool) time.Duration {
 	if answered {

@@ -16,7 +16,7 @@ import (
 // change it in turn without giving it other content, it counts as left when it was before:
 // else our change would hide theirs from whatever is done to it later.
 
-// leftBefore is when we left an asset that somebody has changed since; zero if nobody has.
+// leftBefore is when we left an asset that a user has changed since; zero if no user has.
 func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
 	left := collect.LastChangeByUs(r, now)
 	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
@@ -52,8 +52,8 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerA
 	return was, nil
 }
 
-// gather collects what describes an object. What its content says went by if it was sent
-// just now; else it is as it was, unless nobody has looked so far.
+// gather collects the metadata of an object. What its content says went by if it was sent
+// just now; else it is as it was, unless no user has looked so far.
 func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.LastDescription) (g collect.Findings, err error) {
 	switch {
 	case sent != nil:
@@ -77,7 +77,7 @@ func isTouched(i state.Item, r state.Receipt) bool {
 	return i.VersionTag != r.VersionTag || !i.Time.Equal(r.Time)
 }
 
-// wentBy gives what went by while an object was sent.
+// capturedMetadata gives what went by while an object was sent.
 func (a *Applier) capturedMetadata(ctx context.Context, sent *content) (g collect.Findings, err error) {
 	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
 	if sent.capture == nil {

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// joinMethod has objects share assets. Nothing is asked of the service: the state database tells
+// joinMethod has objects share assets. Nothing is asked of the service: the state database reports
 // whether what they share has arrived.
 type joinMethod struct {
 	collect.Collector
@@ -29,8 +29,8 @@ func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcom
 	return outcomes, nil
 }
 
-// leftUnsaid tells that somebody wrote down what describes an object, and that it goes
-// nowhere, since the asset is described as that of another one.
+// unusedMetadata shows that a user wrote down the metadata of an object, and that it goes
+// not used, since the asset is described as that of another one.
 func (j joinMethod) unusedMetadata(ctx context.Context, i state.Item) (remark string, err error) {
 	fields, err := j.TableFields(ctx, j.run, i.Key, nil, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 const maxKept = 16 << 10
 
 // keep has a receipt keep what the source has with the object. What is too large for
-// a state database is left out, and the note says so.
+// a state database is skipped, and the note says so.
 func keep(r *state.Receipt, d *sources.Description) (note string) {
 	if d == nil {
 		return ""
@@ -44,7 +44,7 @@ func keptSize(d *state.Description) int {
 }
 
 // keepFound is keep for an unconfirmed item that was found at the destination: whoever
-// sent it cannot tell any more. A source that may answer later leaves it unconfirmed.
+// sent it cannot report any more. A source that may answer later leaves it unconfirmed.
 func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {
 		return

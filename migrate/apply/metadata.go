@@ -19,23 +19,23 @@ import (
 	"assetferry/state"
 )
 
-// describes reports whether assets may get a description of their own after they were
+// updatesMetadata reports whether assets may get a description of their own after they were
 // sent.
 func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
 // A description is what came of describing an asset.
 type description struct {
-	modified  time.Time // when the service says that it was changed last; when we left it, if somebody has changed it since
+	modified  time.Time // when the service says that it was changed last; when we left it, if a user has changed it since
 	said      string    // by the source, as it is kept; see state.Outcome
 	found     string    // the same
 	fields    []state.FoundField
-	addresses []string
+	oldURLs []string
 	remark    string // for people
 }
 
-// into has an outcome tell what the state database keeps of a description.
+// into has an outcome show what the state database keeps of a description.
 func (d description) into(o *state.Outcome) {
-	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.addresses
+	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.oldURLs
 }
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
@@ -52,7 +52,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		faultpoint.Hit(faultpoint.Described)
 		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
 		d.into(&done.outcome)
-		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
+		if i.State == state.ItemSent && i.Class == "" { // what was reported when it was sent
 			done.outcome.Error = migrate.JoinTexts(i.Error, d.remark)
 		}
 		if receipt != nil && !d.modified.IsZero() {
@@ -68,12 +68,12 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	return r
 }
 
-// describe writes into an asset what the source says of it, and where it comes from. It can
+// writeMetadata writes into an asset what the source says of it, and where it comes from. It can
 // be repeated: what is there already is not written again.
 func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
 	var last collect.LastDescription
 	var err error
-	if !isMade(i, asset) { // else nobody has said anything of it
+	if !isMade(i, asset) { // else no user has said anything of it
 		if last, err = a.LastDescription(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}
@@ -89,7 +89,7 @@ func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets
 	if err != nil {
 		return description{}, err
 	}
-	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, addresses: g.OldURLs, remark: g.Remark}
+	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, oldURLs: g.OldURLs, remark: g.Remark}
 	if asset == nil {
 		if g.Said.IsZero() && a.Provenance != "always" {
 			return d, nil
@@ -108,7 +108,7 @@ func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets
 	}
 	m := metadata.Merge(last.Base, g.Said, collect.MetadataOf(*asset), a.rules.Policy())
 	d.modified, d.said, d.remark = asset.LastModifiedAt, g.Said.Over(last.Base).Encode(), migrate.JoinTexts(g.Remark, remarkOf(m))
-	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
+	if len(m.Conflicts) > 0 { // so that the next plan shows it, too
 		d.said, d.found = last.Text, last.Found.Encode()
 	}
 	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Checksum); some {

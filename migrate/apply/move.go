@@ -28,10 +28,10 @@ func (m moveMethod) Kind() state.Kind { return state.Moves }
 type pendingMove struct {
 	item     state.Item
 	receipt  state.Receipt     // of the object, as it becomes
-	left     time.Time         // when we left the asset, if somebody has changed it since; see leftBefore
+	left     time.Time         // when we left the asset, if a user has changed it since; see leftBefore
 	from     migrate.Container // where the asset was
 	at       migrate.Container // where it is
-	current  bool              // the service told of the asset since it was changed last
+	current  bool              // the service reported the asset since it was changed last
 	refusal  error             // why it stays where it is
 	failure  string            // why it is in its place, but not as it should be
 	misnamed bool              // only its name is not as it should be
@@ -74,8 +74,8 @@ func groupMoves(all []*pendingMove) (bound []*moveGroup) {
 	return bound
 }
 
-// Ask moves a batch to its places. What has begun is finished, even if the run is told to
-// stop: an asset that has its new place and still its former name belongs nowhere.
+// Ask moves a batch to its places. What has begun is finished, even if the run is reported to
+// stop: an asset that has its new place and still its former name belongs not used.
 func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all := make([]*pendingMove, len(batch))
 	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {
@@ -108,7 +108,7 @@ func (m moveMethod) each(ctx context.Context, n int, f func(ctx context.Context,
 	return g.Wait()
 }
 
-// start finds out where an asset is. The state database knows, unless somebody may have moved it
+// start finds out where an asset is. The state database knows, unless a user may have moved it
 // and that does not matter.
 func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, error) {
 	r, err := m.State.Receipt(ctx, m.run.Pair.ID, i.PreviousKey)
@@ -136,8 +136,8 @@ func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, erro
 	return p, err
 }
 
-// depart brings assets to their place and makes them what they should be there. A folder
-// that is gone, with whatever the state database knows to be around it, is made again once.
+// moveGroup brings assets to their place and makes them what they should be there. A folder
+// that was deleted, with whatever the state database knows to be around it, is made again once.
 func (m moveMethod) moveGroup(ctx context.Context, d *moveGroup) (migrate.Container, error) {
 	began := m.Now()
 	for again := false; ; again = true {
@@ -158,7 +158,7 @@ func (m moveMethod) moveGroup(ctx context.Context, d *moveGroup) (migrate.Contai
 	}
 }
 
-// bring moves assets to a place. Those that are refused there are tried again under their
+// moveAll moves assets to a place. Those that are refused there are tried again under their
 // new names.
 func (m moveMethod) moveAll(ctx context.Context, c migrate.Container, d *moveGroup) error {
 	if err := m.move(ctx, c, d.moves); err != nil {
@@ -281,13 +281,13 @@ func (m moveMethod) giveName(ctx context.Context, c migrate.Container, p *pendin
 	if p.item.Reason == string(migrate.ReasonNameAvailable) {
 		return m.keepName(ctx, p, former)
 	}
-	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily told
+	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily reported
 		return unlessPermanent(m.giveDistinctName(ctx, p))
 	}
 	return unlessPermanent(m.moveBack(ctx, c, p, former))
 }
 
-// nameApart gives an asset the name of a collision, from which a later run gives it its own once
+// giveDistinctName gives an asset the name of a collision, from which a later run gives it its own once
 // that is free.
 func (m moveMethod) giveDistinctName(ctx context.Context, p *pendingMove) error {
 	name := migrate.DistinctName(p.item.Name, p.item.Key)
@@ -299,9 +299,9 @@ func (m moveMethod) giveDistinctName(ctx context.Context, p *pendingMove) error 
 	return nil
 }
 
-// takeBack puts an asset back where it was, under its former name, if another has got the new
+// discardUpload puts an asset back where it was, under its former name, if another has got the new
 // one since the plan: the next run decides about its object again. Where the service does not
-// tell, or does not let it go back, the asset stays.
+// report, or does not let it return, the asset stays.
 func (m moveMethod) moveBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
 	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
 	if err != nil || len(taken) == 0 {
@@ -328,7 +328,7 @@ func unlessPermanent(err error) error {
 	return err
 }
 
-// keepName leaves an asset the name that it has, where the one that was to be free is not: a
+// keepName leaves an asset the name that it has, where the one that should be free is not: a
 // later run tries again, and none fails for that.
 func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string) error {
 	p.remark, p.failure = fmt.Sprintf("its name is not available yet, so its asset keeps the name %q", former), ""
@@ -339,7 +339,7 @@ func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string)
 	return m.rename(ctx, p, former)
 }
 
-// redescribe brings an asset in line with what the source says of its object under the new
+// update brings an asset in line with what the source says of its object under the new
 // key, and with where it comes from, if either is written into it.
 func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
 	if some, err := m.hasMetadataChanges(ctx, p.item); p.refusal != nil || !some || err != nil {
@@ -361,7 +361,7 @@ func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
 	return nil
 }
 
-// isContradicted reports whether an asset that is moved has to be described anew. The
+// hasMetadataChanges reports whether an asset that is moved has to be updated. The
 // destination is not asked for that: most say of an object what they said before.
 func (m moveMethod) hasMetadataChanges(ctx context.Context, i state.Item) (bool, error) {
 	if m.Provenance == "always" {
@@ -447,7 +447,7 @@ func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 }
 
 // Look finds an asset in its place, and finishes what was begun with it: by its former
-// name it belongs nowhere. One that has only its new name gets its former one again.
+// name it belongs not used. One that has only its new name gets its former one again.
 func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
 	began := m.Now()
 	c, err := m.lookup(ctx, i.Category, i.Folder)
@@ -462,7 +462,7 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	}
 	asset, err := m.Dest.Asset(ctx, i.Asset)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, nil // that is told when it is tried again
+		return o, nil // that is reported when it is tried again
 	} else if err != nil {
 		return o, err
 	}
@@ -481,7 +481,7 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	return p.outcome(c), nil
 }
 
-// A DeletedError says that an asset that is to be changed is not there any more.
+// A DeletedError says that an asset that will be changed is not there any more.
 type DeletedError struct{ Asset string }
 
 func (e *DeletedError) Error() string {

@@ -36,7 +36,7 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 
 // replace gives the asset of an item the content that its object has now. It keeps its
-// identity, address, name and place, and the service keeps its former content.
+// identity, URL, name and place, and the service keeps its former content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
 	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(i))
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	return r
 }
 
-// asLeft returns an asset with the name and the place of its receipt, which the new receipt keeps:
+// withReceiptPlace returns an asset with the name and the place of its receipt, which the new receipt keeps:
 // if users have moved the asset since, a later run may put it back.
 func withReceiptPlace(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
 	asset.Name, asset.Extension = former.Name, former.Extension
@@ -98,7 +98,7 @@ func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Recei
 	return asset, sent, nil
 }
 
-// mismatchOfContent says in which way an answer is not about the content that was to be
+// mismatchOfContent says in which way an answer is not about the content that should be
 // sent, or nothing.
 func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	switch {
@@ -112,7 +112,7 @@ func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// whyNotReplaced tells an asset that is gone, and a service that does not replace content,
+// whyNotReplaced shows an asset that was deleted, and a service that does not replace content,
 // from other failures.
 func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) error {
 	e, ok := errors.AsType[*assets.Error](err)
@@ -129,14 +129,14 @@ func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) e
 
 // isRefusal reports whether an answer may mean that the service replaces no content at
 // all, or not this one. What is too large would be so for a new asset, too. That something
-// is not implemented leaves no doubt, other than what else a server says of itself.
+// is not implemented leaves certainty, other than what else a server says of itself.
 func isRefusal(e *assets.Error) bool {
 	_, size := e.SizeLimit()
 	_, pixels := e.MegapixelsLimit()
 	return !size && !pixels && e.Class() == retry.Permanent && slices.Contains([]int{400, 404, 405, 501}, e.Status)
 }
 
-// putBack gives an asset its former content again, even if the run is being aborted, and
+// restoreContent gives an asset its former content again, even if the run is being aborted, and
 // says so.
 func (a *Applier) restoreContent(ctx context.Context, former state.Receipt, what string) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
@@ -218,7 +218,7 @@ func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending
 
 // confirmReplaced finds out whether an unconfirmed item has replaced the content of its asset.
 // To send it again does no worse than to make one more revision, so that is done wherever
-// it cannot be told for good.
+// it is unknown for good.
 func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 	asset, checksum, err := a.replaced(ctx, f.item)
 	if err == nil && asset != nil {

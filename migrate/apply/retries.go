@@ -25,7 +25,7 @@ func (d *dispatcher) postpone(r result) state.Outcome {
 	return o
 }
 
-// await notes when an item is to be tried again.
+// await notes when an item will be tried again.
 func (d *dispatcher) await(due time.Time) {
 	if d.nextDue.IsZero() || due.Before(d.nextDue) {
 		d.nextDue = due
@@ -33,7 +33,7 @@ func (d *dispatcher) await(due time.Time) {
 	faultpoint.Hit(faultpoint.Waited)
 }
 
-// findDue asks the state database for the next item that waits.
+// findDue asks the state database for the next items scheduled for retry.
 func (d *dispatcher) findDue(ctx context.Context) (err error) {
 	d.nextDue, _, err = d.State.NextRetry(ctx, d.run.Num)
 	return err
@@ -70,7 +70,7 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	return d.findDue(ctx)
 }
 
-// stays reports whether the run stays for an item that waits, although there is
+// stays reports whether the run stays for an items scheduled for retry, although there is
 // nothing else to do.
 func (d *dispatcher) stays() bool {
 	if d.confirmOnly || d.nextDue.IsZero() {

@@ -78,7 +78,7 @@ type sending struct {
 }
 
 // wasSent reports whether the asset of an item is there and in the state database as it should
-// be, so that only what describes it may be missing.
+// be, so that only its metadata may be missing.
 func wasSent(i state.Item) bool {
 	if i.Action == state.Replace {
 		return i.State == state.ItemSent // it has had an asset all the time
@@ -97,7 +97,7 @@ func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byt
 	}
 }
 
-// effect adopts or uploads. A folder that is gone, with whatever the state database
+// effect adopts or uploads. A folder that was deleted, with whatever the state database
 // knows to be around it, is made again once.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c migrate.Container, sent sending, err error) {
 	if i.Action == state.Adopt {
@@ -182,7 +182,7 @@ func (e *ReceiptError) Error() string {
 // item look as if nothing had been sent. That is also why there is no Unwrap.
 func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
 
-// mismatch says in which way a receipt is not of what was to be sent, or nothing.
+// mismatch says in which way a receipt is not of what should be sent, or nothing.
 func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case sent != i.Size:
@@ -195,7 +195,7 @@ func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// takeBack trashes an asset that must not stay, even if the run is being aborted.
+// discardUpload trashes an asset that must not stay, even if the run is being aborted.
 func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
@@ -203,7 +203,7 @@ func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	return e
 }
 
-// gone is what is told of an object that vanished. Many of them in a row rather
+// gone is what is reported an object that vanished. Many of them in a row rather
 // mean that the source did.
 const deletedSinceListing = "deleted at the source after it was listed"
 

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// leaveSidecars leaves to a later run the sidecars of assets that were to be changed in this
+// leaveSidecars leaves to a later run the sidecars of assets that should be changed in this
 // one and were not.
 func (a *Applier) leaveSidecars(ctx context.Context) error {
 	if !a.FollowsSidecars() || a.Sidecarless {

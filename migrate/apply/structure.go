@@ -185,7 +185,7 @@ func (s *structure) lookup(ctx context.Context, category, folder string) (migrat
 	return migrate.Container{Category: category, Folder: id}, err
 }
 
-// forget makes us look anew at the folders of a category, because one of them is
+// forget makes us look again at the folders of a category, because one of them is
 // not there any more, unless that has been done since. One that was just made may only
 // not be known to all of the service yet, so it is looked for until it must be.
 func (s *structure) forget(ctx context.Context, c migrate.Container, dir string) error {

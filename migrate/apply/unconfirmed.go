@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// A doubt is an item of which it is not known whether it arrived. It is looked
+// A pending is an item of which it is not known whether it arrived. It is looked
 // at twice: at once, since most are there by then, and when it is due, because
 // what is not there by then does not come any more. Before it is sent again, all that
 // is in its container is looked at; see lookThroughAll.
@@ -31,8 +31,8 @@ type pending struct {
 // maxLooks is how often a process tries to look when looking fails.
 const maxLooks = 3
 
-// doubt puts an unconfirmed item that may become visible until a time. That counts
-// from when the doubt arose: an upload may have taken long since its intent.
+// pending puts an unconfirmed item that may become visible until a time. That counts
+// from when the unconfirmed item arose: an upload may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
 		due = clock.Now() // it was not going to change anything
@@ -44,8 +44,8 @@ func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	}
 }
 
-// holdsBack reports whether nothing more is sent for now, because so much is in
-// doubt that some of it must be settled first, or because one item at a time is
+// pausesUploads reports whether nothing more is sent for now, because so much is in
+// unconfirmed item that some of it must be resolved first, or because one item at a time is
 // tried: a service in trouble is not helped by more of the same.
 func (d *dispatcher) pausesUploads() bool {
 	return d.fresh >= d.Concurrency || !d.streak.trying.IsZero() && d.inHand+d.fresh > 0
@@ -63,8 +63,8 @@ func (n namesakes) add(i state.Item, count int) {
 // has reports whether there is one that goes where an item does, under the same name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
-// look starts to settle unconfirmed items, aside from the uploads. What has come of those
-// is written before: an asset that is not in the state database is nobody's, and might be taken
+// look starts to resolve unconfirmed items, aside from the uploads. What has come of those
+// is written before: an asset that is not in the state database is no user's, and might be taken
 // for that of an unconfirmed item which has the same name and content. So no worker has an item
 // of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
@@ -104,7 +104,7 @@ func (d *dispatcher) isAtRest() bool {
 	return d.exhausted
 }
 
-// reportUnconfirmed tells what the run waits for when only unconfirmed items are left, or
+// reportUnconfirmed shows what the run waits for when only unconfirmed items are left, or
 // so many of them that nothing more is sent.
 func (d *dispatcher) reportUnconfirmed() {
 	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
@@ -129,7 +129,7 @@ func (d *dispatcher) reportUnconfirmed() {
 	d.Watch.AwaitingConfirmation(d.reported, confirmed(why), until)
 }
 
-// reportEvery is how often that is told.
+// reportEvery is how often that is reported.
 const reportEvery = 10 * time.Second
 
 // learn takes note of what was found out about unconfirmed items. What did not
@@ -199,7 +199,7 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	return true
 }
 
-// lost gives up finding out about an item.
+// stopLooking gives up finding out about an item.
 func (d *dispatcher) stopLooking(f finding) error {
 	o := f.outcome()
 	d.add(f.item, o)
@@ -209,7 +209,7 @@ func (d *dispatcher) stopLooking(f finding) error {
 	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
-// unclear leaves an unconfirmed item for another process: whoever could tell what became
+// leaveUnconfirmed leaves an unconfirmed item for another process: whoever could show what became
 // of it cannot be asked.
 func (d *dispatcher) leaveUnconfirmed(f finding) error {
 	o := f.outcome()
@@ -228,7 +228,7 @@ func (d *dispatcher) found(f finding) {
 	d.streak = failureStreak{}
 	if o.Misnamed && d.updatesMetadata() {
 		o.Misnamed = false // it lacks its description, too, which the next run gives it
-	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // what describes an object that has changed is the next run's
+	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // the metadata of an object that has changed is the next run's
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)
@@ -246,7 +246,7 @@ func (d *dispatcher) mayResend(f finding) bool {
 	return d.sends[f.item.Key] < maxSends
 }
 
-// giveUp fails an item that leaves no trace at the destination however often it
+// failUnconfirmed fails an item that leaves no trace at the destination however often it
 // is sent.
 func (d *dispatcher) failUnconfirmed(f finding) error {
 	why := fmt.Sprintf("uploaded %d times, but not found at the destination", maxSends)

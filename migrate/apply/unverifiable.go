@@ -18,20 +18,20 @@ import (
 )
 
 // takeSlack is how much earlier than its intent something seems to be that is taken though
-// its content proves nothing. It is less than clockSlack: where the clock was set meanwhile,
-// people are told.
+// its content shows nothing. It is less than clockSlack: where the clock was set meanwhile,
+// users are informed.
 const takeSlack = 5 * time.Second
 
-// takeUnproven finds the assets of items whose objects are not what they were when they were
-// sent, so that their contents tell nothing any more: changed, deleted, renamed or locked while
-// nobody had noted what became of the upload. To leave such an asset would leave it for good, since
+// matchUnverifiable finds the assets of items whose objects are not what they were when they were
+// sent, so that their contents show nothing any more: changed, deleted, renamed or locked while
+// no user had noted what became of the upload. To leave such an asset would leave it for good, since
 // no later run has a reason to look for it.
 //
 // An asset is taken if it is the only one that can be meant: of the item's name and size,
 // uploaded since the intent, of no other object, not there when the plan looked, and as its
 // upload left it. It becomes the receipt of the object as it was, so that the next run sees
-// that this has changed or is gone. Where several can be meant, or somebody has changed the
-// one, people are told instead. It comes last, when it is known which assets are others'.
+// that this has changed or was deleted. Where several can be meant, or a user has changed the
+// one, users are informed instead. It comes last, when it is known which assets are others'.
 func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	meant := map[string]int{} // by how many items an asset is meant
@@ -58,7 +58,7 @@ func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, gr
 	}
 }
 
-// isUnprovable reports whether nothing can be told of an item because of its object.
+// isUnverifiable reports whether nothing can be reported an item because of its object.
 func (f *finding) isUnverifiable() bool {
 	e, lost := errors.AsType[*unknownError](f.err)
 	return lost && e.object && f.receipt == nil
@@ -73,14 +73,14 @@ func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, 
 	return a.withoutPlanned(ctx, []*finding{f}, since)
 }
 
-// isUntouched reports whether nobody has changed or described an asset since its upload.
+// isUntouched reports whether no user has changed or described an asset since its upload.
 func isUntouched(a assets.Asset) bool {
 	described := a.Metadata.Description != "" || len(a.Tags)+len(a.Metadata.CustomAttributes) > 0
 	return !described && !a.LastModifiedAt.After(a.UploadedAt.Add(collect.TimeTolerance))
 }
 
 // takeOnly takes the only asset that an item can have become. Undo leaves it where it is, as
-// what was there before: nothing proves that it is ours.
+// what was there before: nothing confirms that it is ours.
 func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding, asset assets.Asset) {
 	owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	}
 	checksum, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), migrate.HasClass(err, retry.Permanent): // it cannot be told at all
+	case errors.Is(err, fs.ErrNotExist), migrate.HasClass(err, retry.Permanent): // it is unknown at all
 		return
 	case err != nil:
 		f.note(err)
@@ -110,7 +110,7 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	a.inheritFound(ctx, f)
 }
 
-// takes notes the receipt of an asset whose content nothing proves to be the item's.
+// takes notes the receipt of an asset whose content nothing confirms to be the item's.
 func (f *finding) takes(r *state.Receipt, locked bool) {
 	why, next := "it changed after its upload", "the next run uploads the change"
 	if locked {
@@ -122,12 +122,12 @@ func (f *finding) takes(r *state.Receipt, locked bool) {
 }
 
 // No object has these: what is listed next, be it as before, is compared with the asset by its
-// content. Else an asset of somebody else could pass for an object that never arrived.
+// content. Else an asset of another user could pass for an object that never arrived.
 var unverifiableTime = time.Unix(1, 0)
 
 const unverifiableTag = "unproven"
 
-// takeReplaced is takeUnproven for an item that replaces the content of its asset: that has
+// takeReplaced is matchUnverifiable for an item that replaces the content of its asset: that has
 // arrived if the asset has another content than before, of the item's size, and since the
 // intent. Whatever was there before is among the asset's revisions.
 func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) error {

@@ -16,7 +16,7 @@ import (
 	"assetferry/state"
 )
 
-// StandingOf asks whether an asset that was changed later has got another content then.
+// ConditionOf asks whether an asset that was changed later has got another content then.
 func (d Collector) ConditionOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Condition, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {

@@ -36,7 +36,7 @@ func (d Collector) LastDescription(ctx context.Context, run state.Run, key sourc
 	return last, nil
 }
 
-// MetadataOf is what describes an asset. People may have given attributes values that are
+// MetadataOf is the metadata of an asset. People may have given attributes values that are
 // no text.
 func MetadataOf(a assets.Asset) metadata.Metadata {
 	m := metadata.Metadata{Description: a.Metadata.Description, Tags: a.Tags, Attributes: map[string]string{}}
@@ -70,9 +70,9 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 	return metadata.Decode(kept.Metadata)
 }
 
-// HasForeignWords reports whether an asset says something else than we wrote into it, which
-// shows whatever we did to it since. Tags do not tell: those that the source gives up stay.
-// Nor does what was adopted: nobody knows whose words it had.
+// HasForeignMetadata reports whether an asset says something else than we wrote into it, which
+// shows whatever we did to it since. Tags do not report: those that the source gives up stay.
+// Nor does what was adopted: it is unknown whose words it had.
 func (d Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
 	if r.Adopted {
 		return false, nil

@@ -24,7 +24,7 @@ func (e *NoObjectError) Remedy() string {
 	return "a key is relative to SOURCE and exact; plan {verbose} lists the keys"
 }
 
-// A SidecarError says that what somebody takes for an object describes another one.
+// A SidecarError says that what a user takes for an object describes another one.
 type SidecarError struct{ Key, Describes sources.Key }
 
 func (e *SidecarError) Error() string {
@@ -36,7 +36,7 @@ func (e *SidecarError) Remedy() string {
 	return "name that object, or use {ignore_metadata} sidecar to treat sidecars as objects"
 }
 
-// ExplainMapping tells what rules make of an object, and why. It looks at the source alone,
+// ExplainMapping shows what rules make of an object, and why. It looks at the source alone,
 // and there only where the object and its sidecars are.
 func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
 	d = New(d.Deps)

@@ -51,7 +51,7 @@ func (d Collector) UsesSource(from metadata.Source) bool {
 	return slices.Contains(d.Mapping.Origins(), from)
 }
 
-// embedded are the origins for which the content has to be looked at.
+// embedded are the metadata sources for which the content has to be looked at.
 var embedded = [...]metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 
 // UsesContent reports whether the mapping uses metadata that is embedded in the content.
@@ -107,7 +107,7 @@ func IsUnreadableForGood(err error) bool {
 	return IsChangedOrDeleted(err) || migrate.HasClass(err, retry.Permanent)
 }
 
-// IsChangedOrGone reports whether an object is another one by now, or gone.
+// IsChangedOrDeleted reports whether an object is another one by now, or gone.
 func IsChangedOrDeleted(err error) bool {
 	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }
@@ -217,7 +217,7 @@ func MappingObject(o sources.Object, found metadata.Found) mapping.Object {
 	return mapping.Object{Key: string(o.Key), Size: o.Size, Time: o.Time, ContentType: o.ContentType, Found: found}
 }
 
-// AccountForFields says where each field of an object went, and leaves out what nobody will ask for
+// AccountForFields says where each field of an object went, and skips what no user will ask for
 // again: a camera writes dozens of fields.
 func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	if found.IsZero() { // as of most objects that are no pictures
@@ -234,7 +234,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 	for from, named := range found {
 		keeps := metadata.Fields{}
 		for name, values := range named {
-			fields = append(fields, state.FoundField{PreviousKey: string(from), Name: name, Unmapped: isUnmapped[name]})
+			fields = append(fields, state.FoundField{Source: string(from), Name: name, Unmapped: isUnmapped[name]})
 			if from == metadata.FromTable || d.Mapping.Keeps(name) {
 				keeps[name] = values
 			}
@@ -242,7 +242,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 		kept = kept.With(from, keeps)
 	}
 	slices.SortFunc(fields, func(a, b state.FoundField) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.PreviousKey, b.PreviousKey))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source))
 	})
 	return fields, kept, nil
 }

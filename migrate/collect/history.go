@@ -17,7 +17,7 @@ import (
 )
 
 // A FormerAsset is what people can change of an asset, as it was before a run that is about
-// to change it. The state database keeps it as JSON, so that an undo can go back to it.
+// to change it. The state database keeps it as JSON, so that an undo can restore it.
 type FormerAsset struct {
 	Name        string            `json:"name"` // without the extension
 	Extension   string            `json:"extension"`
@@ -28,7 +28,7 @@ type FormerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
-	Left        time.Time         `json:"left,omitzero"`     // when we left it, if somebody had changed it since
+	Left        time.Time         `json:"left,omitzero"`     // when we left it, if a user had changed it since
 	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
 }
 
@@ -81,7 +81,7 @@ func (t AssetHistory) ChangedSince(a assets.Asset) (names []string) {
 	return names
 }
 
-// WasEdited reports whether the asset had been changed by somebody else before the run, so
+// WasEdited reports whether the asset had been changed by another user before the run, so
 // that its content may not be what we had sent.
 func (t AssetHistory) WasEdited() bool {
 	return t.Previous.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Previous.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
@@ -151,7 +151,7 @@ func (t AssetHistory) tagged(tags []string) bool {
 	return true
 }
 
-// attributes gives all custom attributes as they are to be, nil if they are so already.
+// attributes gives all custom attributes as they will be, nil if they are so already.
 func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []string) {
 	now := a.Metadata.CustomAttributes
 	back = maps.Clone(now)

@@ -66,7 +66,7 @@ func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields met
 	return fields, errors.Join(err, r.Close())
 }
 
-// notTaken is the remark on an object that has a sidecar which could not be read, for a reason
+// notReadRemark is the remark on an object that has a sidecar which could not be read, for a reason
 // that concerns no others.
 func notReadRemark(sidecar string, err error) (remark string, _ error) {
 	if err == nil || !isUnread(err) && !IsMalformedSidecar(err) {

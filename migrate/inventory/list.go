@@ -53,11 +53,11 @@ func IDsOf(page []assets.Asset) []string {
 type AssetStatus struct {
 	assets.Asset
 	There      bool
-	UnknownErr error // why it cannot be told
+	UnknownErr error // why it is unknown
 }
 
 // Ask asks for one asset by its ID. What the service says for good is no error: it is not
-// there, or cannot be told.
+// there, or is unknown.
 func Ask(ctx context.Context, from migrate.Reader, id string) (AssetStatus, error) {
 	a, err := from.Asset(ctx, id)
 	switch {

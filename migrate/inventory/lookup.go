@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// worthListing is how many assets of one place are rather listed than asked for: a page
+	// minListed is how many assets of one place are rather listed than asked for: a page
 	// of a listing has many more.
 	minListed = 3
 	// listedAtOnce is how many assets a page of a listing has at least.

@@ -123,7 +123,7 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.children(ctx, l) // again if the answer was to somebody with another category
+	return t.children(ctx, l) // again if the answer was to a user with another category
 }
 
 // now gives the turn at which a level is asked for.
@@ -169,7 +169,7 @@ func (t *Tree) ForgetAll(category string) {
 	maps.DeleteFunc(t.made, ofCategory)
 }
 
-// turnOf begins a turn, from which on no answer about a category counts that was asked for before.
+// advanceGeneration begins a turn, from which on no answer about a category counts that was asked for before.
 func (t *Tree) advanceGeneration(category string) {
 	t.generation++
 	t.forgotten[category] = t.generation

@@ -13,14 +13,14 @@ import (
 	"assetferry/state"
 )
 
-// aliasPartings are aliases whose owner does not stay what it was.
+// aliasDetachments are aliases whose owner does not stay what it was.
 type aliasDetachments struct {
 	detachment
 	successions *successions
 }
 
-// do decides anew about aliases whose owner does not stay what it was. Where its
-// content changed they have that no more, and all of them are new objects. Where it is gone,
+// do decides again about aliases whose owner does not stay what it was. Where its
+// content changed they have that no more, and all of them are new objects. Where it was deleted,
 // the first of them gets its asset, which is moved as for any object that has another key.
 func (a *aliasDetachments) do(ctx context.Context) error {
 	if a.Rules.Sync == nil || a.Approval != nil { // in an approved plan they have items
@@ -43,7 +43,7 @@ func (a *aliasDetachments) do(ctx context.Context) error {
 	return a.end(ctx)
 }
 
-// A parting collects aliases that become something else.
+// A detachment collects aliases that become something else.
 type detachment struct {
 	*planning
 	*decisions
@@ -65,7 +65,7 @@ func (p *detachment) all(ctx context.Context, owner sources.Key) error {
 	return nil
 }
 
-// succeed finds the alias that gets the asset of an owner which is gone: the first that is
+// succeed finds the alias that gets the asset of an owner which was deleted: the first that is
 // to be taken, and is what it was when it was joined.
 func (p *aliasDetachments) succeed(ctx context.Context, deleted state.Item) error {
 	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, deleted.Key) {
@@ -94,7 +94,7 @@ func (p *aliasDetachments) succeed(ctx context.Context, deleted state.Item) erro
 	return nil
 }
 
-// part gives the item of an alias that is a new object, and whether its object is the same as
+// detach gives the item of an alias that is a new object, and whether its object is the same as
 // when it was joined: one that has an item already may have got another content.
 func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
 	i, err = p.State.Item(ctx, p.run.Num, a.Key)

@@ -79,7 +79,7 @@ func (a *approvals) failure() error {
 	return a.err
 }
 
-// refuse leaves alone what has drifted.
+// refuse keeps what has drifted.
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Checksum = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)

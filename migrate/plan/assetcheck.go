@@ -20,11 +20,11 @@ import (
 	"assetferry/state"
 )
 
-// overviewPage is how many assets are looked up at once, so that those in one folder are
+// assetCheckPage is how many assets are looked up at once, so that those in one folder are
 // listed together.
 const assetCheckPage = 5000
 
-// A survey is of the assets that a plan is about to change or to trash.
+// An assetCheck is of the assets that a plan is about to change or to trash.
 type assetCheck struct {
 	*planning
 	*decisions
@@ -130,7 +130,7 @@ func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, 
 	return f, err
 }
 
-// currentRevision is the revision that an asset has; "" if the service does not tell.
+// currentRevision is the revision that an asset has; "" if the service does not report.
 func (p *planning) currentRevision(ctx context.Context, asset string) (id string, err error) {
 	all, err := p.Dest.Revisions(ctx, asset)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
@@ -144,7 +144,7 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 	return id, err
 }
 
-// weigh decides again about an item now that it is known what became of its asset.
+// decideForAsset decides again about an item now that it is known what became of its asset.
 func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Condition, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
@@ -157,7 +157,7 @@ func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.
 	return condition, s.reconsider(ctx, i, r, asset, condition)
 }
 
-// setUnknown decides about an item whose asset the destination tells nothing of.
+// setUnknown decides about an item whose asset the destination shows nothing of.
 func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
 	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown, err)
@@ -217,7 +217,7 @@ func (s *assetCheck) redecide(ctx context.Context, i *state.Item, now migrate.Si
 	return s.store(ctx, *i)
 }
 
-// recordPlaces says of an asset that somebody moved or renamed what it is now: nobody can move
+// recordPlaces says of an asset that a user moved or renamed what it is now: no user can move
 // it back otherwise.
 func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonAssetMoved) {
@@ -230,13 +230,13 @@ func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	i.Error = migrate.Reason(i.Reason).Text() + ": " + where
 }
 
-// keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
+// keepDeleted keeps the receipt of an asset that will be created again: to undo that, it has
 // to be known as deleted as before. Of the asset itself there is nothing to keep.
 func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.PreviousKey, Asset: json.RawMessage("{}")}})
 }
 
-// standing says what became of an asset, as far as it matters for what is to be done with
+// condition says what became of an asset, as far as it matters for what will be done with
 // it.
 func (p *planning) condition(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Condition, error) {
 	left := collect.LastChangeByUs(r, a.Asset)
@@ -247,7 +247,7 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 		return migrate.ConditionMoved, nil
 	case a.Size != r.Size:
 		return migrate.ConditionEdited, nil
-	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
+	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that a user did, it would be lost
 		return migrate.ConditionEdited, nil
 	}
 	if action == state.Trash {
@@ -264,8 +264,8 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 	return p.ConditionOf(ctx, r, a.Asset)
 }
 
-// compareDescriptions decides again about an asset that is to be described, if people have
-// described it as well and somebody has to say who is right.
+// compareMetadata decides again about an asset that will be described, if people have
+// described it as well and a user has to say who is right.
 func (s *assetCheck) compareMetadata(ctx context.Context, i *state.Item, a assets.Asset) error {
 	if !s.Rules.ReportsEdits() {
 		return nil

@@ -57,9 +57,9 @@ func (k *collisions) do(ctx context.Context) error {
 	return k.flush(ctx)
 }
 
-// takeOver decides that an object gets the asset which holds its place, if that has its
-// content and its own object is gone: to send it would make a second one beside it. Where
-// runs follow what is gone, that is settled by now, and nothing is asked here.
+// reuseAsset decides that an object gets the asset which holds its place, if that has its
+// content and its own object was deleted: to send it would make a second one beside it. Where
+// runs follow what was deleted, that is resolved by now, and nothing is asked here.
 func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became bool, err error) {
 	if !c.Held || c.Action != state.Create || c.PreviousKey != "" || k.successions.followed[c.Holder] {
 		return false, nil
@@ -78,7 +78,7 @@ func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became 
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it tells what is wrong with it
+	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it shows what is wrong with it
 		return false, nil
 	}
 	asset, left, err := k.asLeft(ctx, r)
@@ -105,7 +105,7 @@ func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became 
 	return true, k.keepFormer(ctx, []state.Former{former}) // for an undo
 }
 
-// asLeft gives the asset of a receipt, if it still is what the receipt says. What people
+// withReceiptPlace gives the asset of a receipt, if it still is what the receipt says. What people
 // deleted, moved or edited does not stand for the content of another object.
 func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
 	all, err := inventory.LookUp(ctx, k.Dest, []state.Receipt{r}, k.Concurrency)

@@ -25,7 +25,7 @@ import (
 // claimedAssets are assets that stand for an object already, so that no other one adopts them.
 type claimedAssets map[string]bool
 
-// contacts are where objects would go and other assets may be already.
+// existingAssets are where objects would go and other assets may be already.
 type existingAssets struct {
 	*planning
 	*decisions
@@ -36,20 +36,20 @@ type existingAssets struct {
 	others   bool            // in the place of an object is an asset that is not equal to it
 }
 
-// doubledNames is how many names assets have more than once where objects would go.
+// duplicateNames is how many names assets have more than once where objects would go.
 type duplicateNames struct{ atomic.Int64 }
 
-// encounters compare objects with the assets that are in their places.
+// placeComparer compare objects with the assets that are in their places.
 type placeComparer struct {
 	*planning
 	claimed claimedAssets
 }
 
-// do looks into the containers where objects would go, and decides anew
+// do looks into the containers where objects would go, and decides again
 // about every object whose place is taken there. So a lost state database ends in
 // adoption, not in a second library.
 //
-// A container is left out once the state database knows that nothing is in it but assets
+// A container is skipped once the state database knows that nothing is in it but assets
 // of this source: in the usual case that is from the moment we made it. One that
 // holds other assets, those of another source included (which may be the same
 // library under another path), is looked at in every plan that wants to put something
@@ -75,7 +75,7 @@ func (c *existingAssets) do(ctx context.Context) error {
 	return c.meetAll(ctx)
 }
 
-// forgotten is how old an upload of another source is that nobody waits for any more.
+// forgotten is how old an upload of another source is that no user waits for any more.
 const forgotten = 24 * time.Hour
 
 // awaitOthers waits until what another source sent without an answer must have shown
@@ -208,7 +208,7 @@ func (c *existingAssets) stageOthers(ctx context.Context, place migrate.Place, p
 }
 
 // meetAll decides again about every object whose place is taken. First each finds the asset
-// that is equal to it; what is in a place then and stands for no object is of somebody else.
+// that is equal to it; what is in a place then and stands for no object is of another user.
 func (c *existingAssets) meetAll(ctx context.Context) error {
 	c.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	if err := c.everyPage(ctx, c.findEqual); err != nil || !c.others {
@@ -285,14 +285,14 @@ func (c *existingAssets) meetOthers(ctx context.Context, page []state.Item) erro
 // comparisons are what is known already of assets beside one object, by their ids.
 type comparisons map[string]comparison
 
-// A comparison tells what an asset is to an object, and their common checksum if they
+// A comparison shows what an asset is to an object, and their common checksum if they
 // are equal.
 type comparison struct {
 	existing migrate.Existing
 	checksum []byte
 }
 
-// meets decides about an object again by what was found in its place.
+// decideAgain decides about an object again by what was found in its place.
 func (n *placeComparer) decideAgain(i *state.Item, found placeResult) {
 	s := migrate.Situation{Existing: found.existing}
 	if i.State == state.ItemRetriesExhausted {
@@ -344,7 +344,7 @@ func (n *placeComparer) unclaimed(entries []state.Entry) []state.Entry {
 	return slices.DeleteFunc(entries, func(e state.Entry) bool { return n.claimed[e.Asset] })
 }
 
-// A sight is what was found in the place of an object.
+// A placeResult is what was found in the place of an object.
 type placeResult struct {
 	comparison
 	asset string
@@ -398,12 +398,12 @@ func (n *placeComparer) compare(ctx context.Context, i state.Item, e state.Entry
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
 	case err != nil:
-		// Sending it will tell what is wrong with it; equal it is not.
+		// Sending it will show what is wrong with it; equal it is not.
 		n.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return other, nil
 	}
 	if n.Rules.OnExisting == "adopt" {
-		return equal, nil // on the user's word: verify --content tells what it is worth
+		return equal, nil // on the user's word: verify --content shows what it is worth
 	}
 	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
 		return equal, nil // it says itself that it is of this very content

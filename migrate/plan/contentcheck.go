@@ -14,7 +14,7 @@ import (
 )
 
 // trust is what is known of an object by cheap signs that speak for its being the same,
-// unless they are not to be believed.
+// unless they must not be believed.
 func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 	if p.Rules.Sync != nil && p.Rules.Sync.Checksum {
 		return migrate.MemoryPossiblyChanged
@@ -22,12 +22,12 @@ func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 	return m
 }
 
-// provesContent reports whether objects of equal size with this version tag are equal.
+// identifiesContent reports whether objects of equal size with this version tag are equal.
 func (p *Planner) identifiesContent(tag string) bool {
 	return p.Rules.Sync != nil && identical.IsChecksum(p.Source, tag)
 }
 
-// maybes are the objects that may have changed.
+// contentCheck are the objects that may have changed.
 type contentCheck struct {
 	*planning
 	*decisions
@@ -85,7 +85,7 @@ func (m *contentCheck) resolvePage(ctx context.Context, page []state.Item, diffe
 				return context.Cause(parallel)
 			case err == nil && bytes.Equal(checksum, receipts[i.Asset].Checksum):
 				memory[n] = migrate.MemoryTouched
-			default: // what is wrong with it, if anything, is told when it is sent
+			default: // what is wrong with it, if anything, is reported when it is sent
 				memory[n] = migrate.MemoryChanged
 			}
 			m.Watch.Progress(1, i.Size)

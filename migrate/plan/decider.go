@@ -17,7 +17,7 @@ type decider struct {
 	*planning
 	places        *placements
 	failures      *merge.Cursor[state.Failure]  // of former runs, see history
-	foundMetadata map[sources.Key]foundMetadata // what describes objects that are decided next, if that says where they go
+	foundMetadata map[sources.Key]foundMetadata // the metadata of objects that are decided next, if that says where they go
 }
 
 // judge decides an item in a situation.
@@ -79,7 +79,7 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 }
 
 // maxFailedRuns runs in which an object failed, it is not tried any more until it
-// changes or somebody asks for it.
+// changes or a user asks for it.
 const maxFailedRuns = 5
 
 // out of retries gives the reason why an object is not tried any more, if there is one.
@@ -111,7 +111,7 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 	return d.judge(ctx, i, d.situation(i.Object, migrate.MemoryNone, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }
 
-// aheadOf gives what describes an object that is to be placed. What people deleted or moved
+// metadataOf gives the metadata of an object that will be placed. What people deleted or moved
 // at the destination is not among what was looked at ahead.
 func (d *decider) metadataOf(ctx context.Context, o sources.Object) (foundMetadata, error) {
 	a, looked := d.foundMetadata[o.Key]

@@ -94,7 +94,7 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 	for _, r := range page {
 		asset := seen[r.Asset]
 		d.Watch.Progress(1, 0)
-		if asset.UnknownErr != nil { // another run may tell
+		if asset.UnknownErr != nil { // another run may report
 			continue
 		}
 		condition, err := d.condition(ctx, state.Unchanged, r, asset)
@@ -112,7 +112,7 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 }
 
 // drifts decides about an object that is unchanged while its asset is not. One of which the
-// plan decided otherwise needs nothing more: the survey has looked at its asset.
+// plan decided otherwise needs nothing more: the asset check has looked at its asset.
 func (d *drift) drifts(ctx context.Context, r state.Receipt, condition migrate.Condition, asset inventory.AssetStatus) error {
 	if d.followed[r.Key] {
 		return nil

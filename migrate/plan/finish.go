@@ -66,7 +66,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	return h.Sum(), nil
 }
 
-// stillWanted gives the categories that are to be made: of those in an approved plan
+// stillWanted gives the categories that will be made: of those in an approved plan
 // the ones that something goes to.
 func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
 	if f.Approval == nil {

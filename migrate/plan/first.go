@@ -81,7 +81,7 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 	return true, f.judge(ctx, i, s, receipt, approved)
 }
 
-// decideAhead decides every item after what describes the objects was looked for: rules ask
+// decideWithMetadata decides every item after the metadata of the objects was looked for: rules ask
 // for that to say where they go.
 func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	for page, err := range migrate.Pages(f.State.Items(ctx, f.run.Num), migrate.PageSize) {
@@ -105,7 +105,7 @@ func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	return f.flush(ctx)
 }
 
-// settle decides what the approved plan alone decides, and gives what it says of the
+// resolve decides what the approved plan alone decides, and gives what it says of the
 // object otherwise.
 func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolved bool, err error) {
 	if f.Approval == nil {
@@ -122,7 +122,7 @@ func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolv
 		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
-		if approved.Asset != "" { // which nobody else may adopt instead
+		if approved.Asset != "" { // which no other process may adopt instead
 			f.claimed[approved.Asset] = true
 		}
 		refuse(i, drift)

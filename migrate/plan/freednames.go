@@ -9,14 +9,14 @@ import (
 	"assetferry/state"
 )
 
-// freedNames are names that assets could not get when they arrived.
+// availableNames are names that assets could not get when they arrived.
 type availableNames struct {
 	*planning
 	*decisions
 }
 
 // do decides to give assets the names that they could not get when they arrived, as
-// those were taken by others that are gone by now. Whoever looks for one finds it by the name
+// those were taken by others that were deleted by now. Whoever looks for one finds it by the name
 // that it has at the source. Where no name is free, nothing is asked of the destination.
 func (n *availableNames) do(ctx context.Context) error {
 	if !n.Rules.FollowsDeletions() {

@@ -22,10 +22,10 @@ type history struct {
 	approved    *approvals
 }
 
-// openHistory begins after a key. It tells of the receipts of no object, if missed is set.
+// openHistory begins after a key. It reports the receipts of no object, if missed is set.
 func (p *planning) openHistory(ctx context.Context, after sources.Key, missed func(state.Receipt) error) *history {
 	receipts := p.State.Fingerprints
-	if p.Unchanged != nil { // which is told of all that is in them
+	if p.Unchanged != nil { // which is reported all that is in them
 		receipts = p.State.Receipts
 	}
 	h := &history{receipts: merge.New(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
@@ -48,7 +48,7 @@ func (h *history) unread() error {
 	return errors.Join(h.receipts.Err(), h.failures.Err(), h.described.Err())
 }
 
-// recall tells what the state database knows of an object.
+// load shows what the state database knows of an object.
 type load func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
@@ -70,8 +70,8 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 	}
 }
 
-// recollections are all that is remembered of what a listing may have. What is passed in it and not
-// listed is told to unlisted.
+// memories are all that is remembered of what a listing may have. What is passed in it and not
+// listed is reported to unlisted.
 type memories struct {
 	*history
 	sidecars   *merge.Cursor[state.Sidecar] // as they were listed last
@@ -80,7 +80,7 @@ type memories struct {
 	outcomes   *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
-// openRecollections begins where the run's listing stopped.
+// openMemories begins where the run's listing stopped.
 func (p *planning) openMemories(ctx context.Context, u *unlisted) *memories {
 	pair, after := p.run.Pair.ID, p.run.Cursor
 	r := &memories{history: p.openHistory(ctx, after, u.receipts(ctx))}
@@ -137,8 +137,8 @@ func (r *memories) rest() error {
 	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unresolved.Rest(), r.outcomes.Rest())
 }
 
-// unclear lists the objects after the cursor that were sent and of which nobody can tell
-// whether they arrived. To ask for them anew is how a person says that this is settled.
+// unclear lists the objects after the cursor that were sent and of which no user can report
+// whether they arrived. To ask for them again is how a person says that this is resolved.
 func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
 	return func(yield func(state.Failure, error) bool) {
 		if !p.Rules.FollowsDeletions() || p.RetryExhausted {

@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// An ahead is what describes an object, found before it is decided where it goes, or why
+// A foundMetadata is the metadata of an object, found before it is decided where it goes, or why
 // that cannot be found.
 type foundMetadata struct {
 	found  metadata.Found
@@ -22,7 +22,7 @@ type foundMetadata struct {
 	err    error
 }
 
-// lookAhead finds what describes those of some objects that may have to be placed. Who goes
+// findMetadata finds the metadata of those of some objects that may have to be placed. Who goes
 // on with a plan places again what was decided before.
 func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sources.Key]foundMetadata, error) {
 	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !p.mayBePlaced(i) })
@@ -51,7 +51,7 @@ func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sou
 	return all, nil
 }
 
-// mayBePlaced reports whether it is to be decided where an item goes.
+// mayBePlaced reports whether it will be decided where an item goes.
 func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
@@ -88,11 +88,11 @@ func (a foundMetadata) reason() migrate.Reason {
 	return migrate.ReasonUnreadable
 }
 
-// An unplacedError says that an object stays out because nobody can tell where rules want
+// An unreadableMetadataError says that an object stays out because no user can show where rules want
 // it: what cannot be read may have said that it is private.
 type unreadableMetadataError struct{ why string }
 
 func (e *unreadableMetadataError) Error() string { return e.why }
 
-// Class is permanent: somebody has to mend it.
+// Class is permanent: a user has to fix it.
 func (e *unreadableMetadataError) Class() retry.Class { return retry.Permanent }

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// lostAssets part objects from assets that have not what they share any more.
+// changedOwners part objects from assets that have not what they share any more.
 type changedOwners struct {
 	*planning
 	*decisions
@@ -17,9 +17,9 @@ type changedOwners struct {
 	owners missingOwners
 }
 
-// partFromLost parts from an asset those who share it, if it does not have what they share any
+// detachFromChanged parts from an asset those who share it, if it does not have what they share any
 // more, or not where they would have it, and the plan does not see to that. People who deleted
-// or edited it knew of one object. That they made something of it is told of the owner, whose
+// or edited it knew of one object. That they made something of it is reported the owner, whose
 // item may be that of an heir.
 func (l *changedOwners) detachFromChanged(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) error {
 	if asset.UnknownErr != nil || !isUnusableTo(r, asset, condition) || restores(*i) {
@@ -32,7 +32,7 @@ func (l *changedOwners) detachFromChanged(ctx context.Context, i *state.Item, r 
 	return err
 }
 
-// isLostTo reports whether those who share the asset of a receipt have not what they share.
+// isUnusableTo reports whether those who share the asset of a receipt have not what they share.
 func isUnusableTo(r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) bool {
 	return !asset.There || condition == migrate.ConditionEdited || asset.CategoryID != r.Category
 }
@@ -49,7 +49,7 @@ func restores(i state.Item) bool {
 	return false
 }
 
-// partAllFrom makes new objects of all aliases of an owner, and has the state database forget that
+// detachAll makes new objects of all aliases of an owner, and has the state database forget that
 // they ever shared its asset: whatever becomes of them in this run, the next one must not take
 // them for what has arrived. One of them may be an heir, whose item is given.
 func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *state.Item) error {
@@ -77,8 +77,8 @@ func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *
 	return l.State.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
 
-// lostOwners are objects whose assets others were to share, and why they are not.
+// missingOwners are objects whose assets others were to share, and why they are not.
 type missingOwners map[sources.Key]*missingOwner
 
-// A loss is why nobody else is to share the asset of an object.
+// A missingOwner is why no other process is to share the asset of an object.
 type missingOwner struct{ unknownErr error } // nil where the asset has not what the state database says

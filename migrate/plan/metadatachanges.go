@@ -10,11 +10,11 @@ import (
 	"assetferry/state"
 )
 
-// redescriber tells whether objects, in key order, are described otherwise than when their
-// assets were described last. It is nil where nobody may describe assets anew.
+// metadataComparer shows whether objects, in key order, are described otherwise than when their
+// assets were described last. It is nil where no user may describe assets again.
 type metadataComparer func(sources.Object, state.Receipt) (bool, error)
 
-// redescriptions gives a redescriber for the objects after a key, and what it reads, which the
+// metadataChanges gives a redescriber for the objects after a key, and what it reads, which the
 // caller stops.
 func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (metadataComparer, *merge.Cursor[state.Described]) {
 	key := func(d state.Described) sources.Key { return d.Key }
@@ -32,7 +32,7 @@ func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (meta
 			return false, migrate.NewStateError(err)
 		}
 		fields, err := p.TableFields(ctx, p.run, o.Key, nil, given)
-		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
+		mayDiffer := p.remapped && (there || !r.Adopted) // no user has said anything of what was adopted
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
 		}

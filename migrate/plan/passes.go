@@ -29,11 +29,11 @@ const (
 const (
 	stagedItems          finding = "items: staged"                           // not decided so far
 	absentItems          finding = "items: absent"                           // of objects that are not listed any more
-	possiblyChangedItems finding = "items: possibly changed"                 // what only their contents tell
+	possiblyChangedItems finding = "items: possibly changed"                 // what only their contents report
 	touchedItems         finding = "items: touched"                          // look changed, and have the content they had
 	createItems          finding = "items: create"                           // new objects
 	changeItems          finding = "items: replace, update metadata or move" // changes to assets that are there
-	trashItems           finding = "items: trash"                            // assets that are to be trashed
+	trashItems           finding = "items: trash"                            // assets that will be trashed
 )
 
 // A handover is what passes find out and later ones need. No pass has all of it: passes gives each
@@ -87,7 +87,7 @@ func (p *planning) passes(h *handover) []pass {
 	return []pass{
 		{name: "list the source", writes: findings{theListing, theDeleted, thePlaces, stagedItems, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
 			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, deleted: h.deleted}},
-		// What is an object, and what describes one.
+		// What is an object, and the metadata of one.
 		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
 			step: &possibleSidecars{p, out, h.listing}},
 		{name: "decide first", reads: findings{theListing, stagedItems}, updates: findings{thePlaces}, writes: findings{theFollowed, theClaimed, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
@@ -121,7 +121,7 @@ func (p *planning) passes(h *handover) []pass {
 				names:          &foreignNames{p, out},
 				joining:        &joining{p, out, object, lost, identical.NewComparer(p.Source, p.Watch, p.Concurrency)},
 			}},
-		// What of it is not to be done.
+		// What of it must not be done.
 		{name: "only adopt", updates: findings{createItems, thePlaces},
 			step: &adoptOnly{p, out, h.places}},
 		{name: "compare with the approved plan", reads: findings{thePlaces}, updates: findings{createItems, changeItems, trashItems},
@@ -135,7 +135,7 @@ func (p *planning) passes(h *handover) []pass {
 	}
 }
 
-// placing has all that is to be created find its place at the destination, and what it may share
+// placing has all that will be created find its place at the destination, and what it may share
 // instead. What cannot be shared after all takes a place like all else.
 type placing struct {
 	existingAssets *existingAssets

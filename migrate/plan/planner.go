@@ -18,11 +18,11 @@ const DefaultDriftShare = 1.0 / 30
 // A Planner makes plans. It can read the destination and nothing more.
 type Planner struct {
 	collect.Collector
-	// Rules say what is taken and what is to be done with it.
+	// Rules say what is taken and what will be done with it.
 	Rules migrate.Rules
-	// Approval is the approved plan that is to be carried out, if there is one.
+	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
-	// SourceAddress is where the source is read; see PlanHead.
+	// SourceLocation is where the source is read; see PlanHead.
 	SourceLocation string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
@@ -70,20 +70,20 @@ func (p *Planner) onlyFailed() *migrate.KeyList {
 	return p.Rules.Sync.Failed
 }
 
-// isLeftOut reports whether only what failed before is taken, and an object is not of that. A
+// isSkipped reports whether only what failed before is taken, and an object is not of that. A
 // directory that could not be read stands for what is below it.
 func (p *Planner) isSkipped(o sources.Object) bool {
 	failed := p.onlyFailed()
 	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
 }
 
-// An Approval is a plan that somebody approved. A planner that has one looks at source
+// An Approval is a plan that a user approved. A planner that has one looks at source
 // and destination as for any plan, and then holds each decision against the approved
-// one. What the approved plan leaves alone stays alone, for the reason it had then; so
+// one. What the approved plan keeps stays alone, for the reason it had then; so
 // does what is not in it. What it acts on must be in every way as it was approved, or
-// it has drifted and is left alone as well. Filters and limits are not asked again,
+// it has drifted and is kept as well. Filters and limits are not asked again,
 // nor which of several objects keeps its name: the approved plan has the answers, and
-// they stand even where an object that they were about is gone.
+// they stand even where an object that they were about was deleted.
 type Approval struct {
 	Hash       string
 	Categories []migrate.NewCategory        // to be made

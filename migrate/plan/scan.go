@@ -181,7 +181,7 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 }
 
 // disorder ends a listing in which a key comes after a greater one. What it has left
-// out before that nobody knows, so all of it is forgotten.
+// out before that it is unknown, so all of it is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not sorted and cannot be used", key, w.page.Cursor)
 	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
@@ -222,7 +222,7 @@ func (w *walk) stageMissing(ctx context.Context) error {
 }
 
 // isAlias reports whether an object still is an alias, by all that its fingerprint says, and
-// nothing else is to be said of it.
+// nothing else will be said of it.
 func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
 	s := w.situation(o, migrate.MemorySame, state.Receipt{}, approved, isApproved)
 	switch {
@@ -249,7 +249,7 @@ func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
 }
 
 // sidecar takes an object of the listing that may describe another one, and reports whether
-// it does, or is told later.
+// it does, or is reported later.
 func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
 	owner, ok := metadata.OwnerOf(string(o.Key))
 	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {

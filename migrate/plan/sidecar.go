@@ -49,15 +49,15 @@ func asSidecar(i state.Item) state.Sidecar {
 	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
 }
 
-// maybeSidecars are what was listed that may describe other objects.
+// possibleSidecars are what was listed that may describe other objects.
 type possibleSidecars struct {
 	*planning
 	*decisions
 	listing *listing
 }
 
-// do tells what describes another object from objects, where that could not
-// be told while they were listed.
+// do shows the metadata of another object from objects, where that could not
+// be reported while they were listed.
 func (m *possibleSidecars) do(ctx context.Context) error {
 	if !m.FollowsSidecars() || m.listing.decided && !m.listing.possibleSidecars {
 		return nil
@@ -160,7 +160,7 @@ func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.Sid
 	return all
 }
 
-// leaveOutSidecars takes those out of what sidecars describe that describe others.
+// skipSidecars takes those out of what sidecars describe that describe others.
 func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
 	isAnother := func(o state.SidecarOwner) bool {
 		_, also := metadata.OwnerOf(string(o.Key))
@@ -187,7 +187,7 @@ type changedSidecars struct {
 	*decisions
 }
 
-// do has assets described anew whose sidecars are not as they were. Those of
+// do has assets updated whose sidecars are not as they were. Those of
 // objects that are sent now are described by them anyway. Nothing counts as described before
 // the run has come to its end.
 func (s *changedSidecars) do(ctx context.Context) error {
@@ -233,7 +233,7 @@ type sidecarWork struct {
 	items       map[sources.Key]state.Item // of the objects that they describe
 }
 
-// follow finds what is to be done for one sidecar.
+// follow finds what will be done for one sidecar.
 func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
 	updated, another := ownersToUpdate(c, owners)
 	if len(updated) > 0 && c.Unread {
@@ -259,9 +259,9 @@ func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []
 	return nil
 }
 
-// toDescribe tells which of the objects that a sidecar describes have an asset that has to be
-// described anew, and whether there is one that a later run has to look after. What was written
-// since a run took care of the sidecar was described by it, even if that run came to no end.
+// ownersToUpdate shows which of the objects that a sidecar describes have an asset that has to be
+// updated, and whether there is one that a later run has to look after. What was written
+// since a run took care of the sidecar was updated by it, even if that run came to no end.
 func ownersToUpdate(c state.Sidecar, owners []state.SidecarOwner) (updated []sources.Key, later bool) {
 	for _, o := range owners {
 		switch {
@@ -276,8 +276,8 @@ func ownersToUpdate(c state.Sidecar, owners []state.SidecarOwner) (updated []sou
 	return updated, later
 }
 
-// redescription is the item of an object that is as it was, and whose asset is to be
-// described again.
+// updateItem is the item of an object that is as it was, and whose asset will be
+// updated.
 func (s *changedSidecars) updateItem(ctx context.Context, key sources.Key) (state.Item, error) {
 	r, err := s.State.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {
@@ -299,8 +299,8 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 	return all
 }
 
-// recordUnread tries again to read a sidecar that could not be read when an asset was to be
-// described by it, and tells of it, as of an object, if it cannot be read now either.
+// recordUnread tries again to read a sidecar that could not be read when an asset should be
+// updated by it, and reports it, as of an object, if it cannot be read now either.
 func (s *changedSidecars) recordUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
 	_, err = s.ReadSidecar(ctx, c)
 	switch {

@@ -11,7 +11,7 @@ import (
 // maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
 const maybeSidecar sources.Obstacle = "may describe another object"
 
-// situation is what is known of a listed object before anybody looks at the
+// situation is what is known of a listed object before anyone looks at the
 // destination. An approved plan may have an item of it.
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, MetadataPending: p.lacksMetadata(r), Deleted: o.Obstacle == migrate.ObstacleAbsent}
@@ -46,12 +46,12 @@ func failed(o sources.Object) migrate.Reason {
 	return ""
 }
 
-// lacksDescription reports whether an asset is still to be described, by who can.
+// lacksMetadata reports whether an asset is still to be described, by who can.
 func (p *Planner) lacksMetadata(r state.Receipt) bool {
 	return r.MetadataPending && (p.Describes || p.UsesMetadata())
 }
 
-// redescribe has an asset described anew if the source says something else of its object,
+// update has an asset updated if the source says something else of its object,
 // unless an approved plan knows nothing of that.
 func (p *planning) checkMetadata(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs metadataComparer) (err error) {
 	if p.isSkipped(o) {

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// overtakenError ends the listing of a run that is overtaken.
+// supersededError ends the listing of a run that is overtaken.
 type supersededError struct{ key sources.Key }
 
 func (e *supersededError) Error() string {

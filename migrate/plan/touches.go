@@ -20,7 +20,7 @@ type touches struct {
 }
 
 // do asks the source what it keeps with objects that look changed and have the
-// content they had, and has assets described anew of which that is something else: to
+// content they had, and has assets updated of which that is something else: to
 // write metadata is to touch an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
@@ -73,7 +73,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 	return nil
 }
 
-// isKeptOtherwise reports whether the source keeps something else with an object than when
+// hasChangedMetadata reports whether the source keeps something else with an object than when
 // its asset was described last. Where it cannot be asked now, it may: it is asked again when
 // the asset is described, and what goes wrong then is the item's trouble.
 func (t *touches) hasChangedMetadata(ctx context.Context, i state.Item) (bool, error) {

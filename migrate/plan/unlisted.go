@@ -48,7 +48,7 @@ func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources
 	return u.addIn(ctx, i, u.situation(i.Object, m, r, state.Item{}, false), r, state.Item{})
 }
 
-// receipts gives what is to be told of objects that have arrived; nil where nothing follows
+// receipts gives what will be reported objects that have arrived; nil where nothing follows
 // from that. What is to become of their assets is decided once all is listed.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	if !u.Rules.FollowsDeletions() {
@@ -73,7 +73,7 @@ func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 }
 
 // sidecar takes note of a sidecar that is not listed any more. What it said stays, and it is known
-// still: a source that was not whole for a run has no assets described again.
+// still: a source that was not whole for a run has no assets updated.
 func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 	follows := u.FollowsSidecars()
 	switch {
@@ -91,7 +91,7 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 	return u.stage(ctx)
 }
 
-// failure has people told of an object that is not listed any more while an asset may be
+// failure has people reported an object that is not listed any more while an asset may be
 // of it, with every run: nothing else would ever lead to that asset.
 func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
@@ -100,10 +100,10 @@ func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnconfirmed, migrate.MemoryNone, state.Receipt{})
 }
 
-// outcome ends the listing if an object is gone since the run was done with it.
+// outcome ends the listing if an object was deleted since the run was done with it.
 func (u *unlisted) outcome(i state.Item) error {
 	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsDeletions() || u.unread.hides(i.Key) {
-		return nil // it was gone already, nothing is lost with it, or nothing follows from that
+		return nil // it was deleted already, nothing is lost with it, or nothing follows from that
 	}
 	return &supersededError{i.Key}
 }

@@ -22,7 +22,7 @@ import (
 
 // restoreMethod makes assets what they were before a run: those that it trashed it restores, and
 // those that it moved it brings back, all of a batch with one request for each place. To
-// others it gives back their content and what was said of them, one by one.
+// others it releases their content and what was said of them, one by one.
 type restoreMethod struct {
 	collect.Collector
 	write       Reverter
@@ -38,7 +38,7 @@ func (g restoreMethod) Kind() state.Kind { return g.of }
 type restoration struct {
 	state.Undoing
 	collect.AssetHistory
-	asset      assets.Asset // as the service told of it last
+	asset      assets.Asset // as the service reported it last
 	current    bool         // it was not changed since then
 	edited     bool         // by people, which is not to pass for ours
 	done       bool         // it is as it was before
@@ -47,7 +47,7 @@ type restoration struct {
 }
 
 // Ask makes the assets of a batch what they were. What has begun is finished, even if the
-// undo is told to stop: half of the way back is nowhere.
+// undo is asked to stop: half of the way back is not used.
 func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all, err := g.loadBatch(ctx, batch)
 	if err != nil {
@@ -301,7 +301,7 @@ func (g restoreMethod) replace(ctx context.Context, c *restoration) error {
 	return nil
 }
 
-// outcome is what became of an item; it has no state if nobody knows.
+// outcome is what became of an item; it has no state if it is unknown.
 func (c *restoration) outcome() state.Outcome {
 	switch {
 	case c.refusal != nil:
@@ -332,7 +332,7 @@ func (g restoreMethod) Look(ctx context.Context, i state.Item) (o state.Outcome,
 	if errors.Is(err, fs.ErrNotExist) && c.IsSwapped() {
 		return g.lookAtSwapped(ctx, c)
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return o, nil // that is told when it is tried again
+		return o, nil // that is reported when it is tried again
 	} else if err != nil {
 		return o, err
 	}

@@ -10,8 +10,8 @@ import (
 	"assetferry/state"
 )
 
-// findEdit finds out whether what an undo gives back of an asset would hide what people did
-// to it before the run, or to its content since. Where it gives back content, the revision that
+// findEdit finds out whether what an undo releases of an asset would hide what people did
+// to it before the run, or to its content since. Where it releases content, the revision that
 // the run made stays, which must not pass for theirs: what counts is whether they made one.
 func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 	if c.Was == state.Replace {
@@ -43,7 +43,7 @@ const (
 )
 
 // formerRevision finds the revision that has the content which an asset had before: what we
-// had sent by then, or what somebody made of that, which is the newest. It is empty if the
+// had sent by then, or what a user made of that, which is the newest. It is empty if the
 // asset has that content already.
 func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistory, a assets.Asset) (id string, err error) {
 	if back, err := collect.HasFormerContent(ctx, d, t, a); back || err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // swap has the former asset stand for an object again, and not the one that was sent instead.
-// Where that is refused the latter stays, or comes back, so that the object has an asset.
+// Where that is refused the latter stays, or is restored, so that the object has an asset.
 func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	err := g.exchange(ctx, c)
 	switch class, _ := retry.Classify(err); {
@@ -76,7 +76,7 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	return nil
 }
 
-// keepLater sees to it that an object whose former asset is refused has the later one, and
+// keepReplacement sees to it that an object whose former asset is refused has the later one, and
 // adds to the refusal where that is.
 func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refusal error) error {
 	err := g.restoreReplacement(ctx, c)
@@ -91,7 +91,7 @@ func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refu
 	return err
 }
 
-// bringBack takes the asset that was sent instead out of the trash, unless it is not in there.
+// restoreReplacement takes the asset that was sent instead out of the trash, unless it is not in there.
 // If something has taken its name meanwhile, it is to have that all the same, as the service
 // allows; one that does not leaves it under another.
 func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) error {
@@ -118,8 +118,8 @@ func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) e
 }
 
 // lookAtSwapped finds out whether the former asset stands for an object again, whose later one
-// is in the trash. If neither is there an earlier try ended between the two: it is taken back,
-// or nobody would know later that it was not people who trashed the later one.
+// is in the trash. If neither is there an earlier try ended between the two: it is undone,
+// or no user would know later that it was not people who trashed the later one.
 func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o state.Outcome, err error) {
 	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package undo takes back what a run made. Its Planner finds out what that is and what people have
+// Package undo undoes what a run made. Its Planner finds out what that is and what people have
 // changed since, and writes it down as a plan; its Undoer carries that out with the means of package
 // apply.
 package undo
@@ -16,7 +16,7 @@ import (
 // A contentMatch says how the content of an asset compares with what was sent.
 type contentMatch int
 
-// What is known of a content: nothing, because nobody asked, or what came of reading it.
+// What is known of a content: nothing, because no user asked, or what came of reading it.
 const (
 	contentUnasked contentMatch = iota
 	contentAsSent
@@ -24,14 +24,14 @@ const (
 	contentUnreadable
 )
 
-// An undoSituation is everything that a decision to take back what was done to an asset depends on.
+// An undoSituation is everything that a decision to undo what was done to an asset depends on.
 type undoSituation struct {
 	Was           state.Action // what the run did to it; create for all that it made
 	There         bool         // it is at the destination
-	Unknown       bool         // nobody knows whether it is
+	Unknown       bool         // it is unknown whether it is
 	Shared        bool         // it stands for an object of another source, too
 	Changed       bool         // since, by all that the service says of it
-	Content       contentMatch // which the service need not tell
+	Content       contentMatch // which the service need not report
 	KeyTaken      bool         // another asset stands for what its object was called before
 	FolderMissing bool         // where it was before is not there any more
 	ContentLost   bool         // its former content is
@@ -62,7 +62,7 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	return inverse(r.Was)
 }
 
-// inverse is what takes back an action.
+// inverse is what undoes an action.
 func inverse(of state.Action) (state.Action, migrate.Reason) {
 	switch of {
 	case state.Trash:
@@ -81,7 +81,7 @@ func inverse(of state.Action) (state.Action, migrate.Reason) {
 // said then. Whoever edits an asset changes its
 // metadata, its place, its size, or at least the time of its last change; a service that
 // does not keep that time hides an edit that keeps all others, and so does one that is
-// processing an image. Its content tells.
+// processing an image. Its content reports.
 func changedParts(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string

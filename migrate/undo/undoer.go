@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// A Reverter is the part of the destination that taking back needs.
+// A Reverter is the part of the destination that undoing needs.
 type Reverter interface {
 	migrate.Trasher
 	Restore(ctx context.Context, restorations ...assets.Restoration) error
@@ -25,7 +25,7 @@ type Reverter interface {
 }
 
 // An Undoer carries out the plan of an undo. What the run created goes to the trash first,
-// so that it is not in the way of what comes back.
+// so that it is not in the way of what is restored.
 type Undoer struct {
 	collect.Collector
 	Write       Reverter
@@ -94,8 +94,8 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 	return u.State.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
 }
 
-// Settle finds out what became of the assets that a former process had in hand, so that
-// nothing of the undo is in flight any more. What is not taken back is planned again.
+// Resolve finds out what became of the assets that a former process had in hand, so that
+// nothing of the undo is in flight any more. What is not undone is planned again.
 func (u *Undoer) Resolve(ctx context.Context, undo state.Run) error {
 	items, err := u.State.Interrupted(ctx, undo.Num)
 	if err != nil {

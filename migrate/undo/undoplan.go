@@ -27,12 +27,12 @@ import (
 	"assetferry/state"
 )
 
-// A Planner plans what it takes to take back what a run did: to the assets that it
+// A Planner plans what it takes to undo what a run did: to the assets that it
 // created, replaced, described, moved and trashed, never to those that it only adopted, and
 // to no category or folder. It can read the destination and nothing more.
 type Planner struct {
 	collect.Collector
-	// Content has every asset read back whose content is to go, and left alone if that is
+	// Content has every asset downloaded whose content is to go, and kept if that is
 	// not what was sent.
 	Content     bool
 	Concurrency int // how much is asked of the destination at once
@@ -179,7 +179,7 @@ func (p *Planner) decided(ctx context.Context, page []state.Item) error {
 }
 
 // askForRest asks for each asset that was not listed: it was there before the run, it was
-// moved, or it is gone.
+// moved, or it was deleted.
 func (p *Planner) askForRest(ctx context.Context) error {
 	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, u *state.Undoing) (bool, error) {
 		if u.Was == state.Trash {
@@ -211,7 +211,7 @@ func (p *Planner) askForRest(ctx context.Context) error {
 	})
 }
 
-// decideTrashed decides about an asset that the run trashed. Nobody can have changed it
+// decideTrashed decides about an asset that the run trashed. No user can have changed it
 // there; whether it is still there only shows when it is restored.
 func (p *Planner) decideTrashed(ctx context.Context, u *state.Undoing) error {
 	t, err := collect.NewAssetHistory(p.undo.Pair.Source, *u, *u.Before)
@@ -267,7 +267,7 @@ func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 	return true, err
 }
 
-// readBack compares the content of what is to go with what was sent, if that is wanted.
+// verifyContent compares the content of what is to go with what was sent, if that is wanted.
 func (p *Planner) verifyContent(ctx context.Context) error {
 	if !p.Content {
 		return nil

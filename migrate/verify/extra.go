@@ -11,7 +11,7 @@ import (
 	"assetferry/state"
 )
 
-// further finds the assets that are further ones beside those of some receipts, by the ids
+// extraAssets finds the assets that are further ones beside those of some receipts, by the ids
 // of the latter. An asset counts beside one of ours at most.
 func (v *Verifier) extraAssets(ctx context.Context, page []state.Sighting) (map[string][]state.Entry, error) {
 	if !v.others.Load() {
@@ -41,7 +41,7 @@ func (v *Verifier) extraAssets(ctx context.Context, page []state.Sighting) (map[
 	return beside, nil
 }
 
-// reportExtra tells of further assets beside those of receipts: as a note where they were
+// reportExtra reports further assets beside those of receipts: as a note where they were
 // known to be there, as a difference where not.
 func (v *Verifier) reportExtra(ctx context.Context, page []state.Sighting, found func(migrate.Difference)) error {
 	beside, err := v.extraAssets(ctx, page)
@@ -68,7 +68,7 @@ func (v *Verifier) reportExtra(ctx context.Context, page []state.Sighting, found
 	return nil
 }
 
-// reportOn tells of assets beside that of a receipt, if there are any.
+// reportOn reports assets beside that of a receipt, if there are any.
 func reportOn(r state.Receipt, further []state.Entry, before bool, found func(migrate.Difference)) {
 	if len(further) == 0 {
 		return
@@ -81,7 +81,7 @@ func reportOn(r state.Receipt, further []state.Entry, before bool, found func(mi
 	found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: migrate.FieldFurther, Got: got, What: extraText(len(ids), before) + ": " + got, Note: before})
 }
 
-// furtherText says how many assets are beside one of ours, and if so that they were before.
+// extraText says how many assets are beside one of ours, and if so that they were before.
 func extraText(n int, before bool) string {
 	text, was := "has 1 extra asset with its name and size in the same place", "was"
 	if n > 1 {

@@ -53,7 +53,7 @@ func (v *Verifier) misplaced(ctx context.Context, destination string, containers
 		}
 		if got, err := check.path(ctx, c.Folder); err == nil && got != want {
 			found[c.Folder] = misplacement{want, got}
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) { // what is gone is told of each asset
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) { // what was deleted is reported each asset
 			return nil, err
 		}
 	}
@@ -109,7 +109,7 @@ func (c *folderCheck) isInPlace(ctx context.Context, at string) (bool, error) {
 	return ok, nil
 }
 
-// foldersIn gives the IDs of the folders directly in one; of one that is gone there are none.
+// foldersIn gives the IDs of the folders directly in one; of one that was deleted there are none.
 func (c *folderCheck) foldersIn(ctx context.Context, folder string) (map[string]bool, error) {
 	if ids := c.inside[folder]; ids != nil {
 		return ids, nil

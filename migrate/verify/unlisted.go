@@ -16,7 +16,7 @@ import (
 const enoughMissing = 100
 
 // askForUnlisted asks for each asset of a page that no list had: the service may not list yet
-// what it has just got, and what was moved elsewhere is told as such.
+// what it has just got, and what was moved elsewhere is reported as such.
 func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)

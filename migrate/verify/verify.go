@@ -1,5 +1,5 @@
 // Package verify compares the destination with the receipts in the state database, as closely as it
-// is told to, and says what differs.
+// is reported to, and says what differs.
 package verify
 
 import (
@@ -28,11 +28,11 @@ import (
 	"assetferry/state"
 )
 
-// The levels of proof.
+// The levels of verification.
 const (
 	LevelListing = "listing" // every asset is listed with the name and size that we know
-	LevelSample  = "sample"  // and the content of some was read back
-	LevelContent = "content" // and the content of all was read back
+	LevelSample  = "sample"  // and the content of some was downloaded
+	LevelContent = "content" // and the content of all was downloaded
 )
 
 // A Verifier compares a destination with the state database.
@@ -46,18 +46,18 @@ type Verifier struct {
 	pair      state.Pair
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
-	missing   atomic.Int64            // assets in a row that are nowhere
-	reported  map[string]bool         // of these, those that were told of
+	missing   atomic.Int64            // assets in a row that are not used
+	reported  map[string]bool         // of these, those that were reported
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
 }
 
-// New makes a verifier. sample, how many contents are read back, counts only at LevelSample.
+// New makes a verifier. sample, how many contents are downloaded, counts only at LevelSample.
 func New(d migrate.Deps, level string, sample int) *Verifier {
 	return &Verifier{Deps: d.WithDefaults(), Level: level, Sample: sample, Concurrency: migrate.DefaultConcurrency, Unlisted: DefaultUnlisted}
 }
 
-// Verify looks at every asset that the state database has a receipt of, tells the observer what
+// Verify looks at every asset that the state database has a receipt of, shows the observer what
 // differs, and stores the result. A difference is no error; that some contents could not be read
 // because their URLs were refused is a [RefusedURLError].
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
@@ -147,8 +147,8 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 	return v.State.StageInventory(ctx, scope, others)
 }
 
-// isAsReceived reports whether there is nothing to tell of an asset but that it is there.
-// Its address matters only where it is read back.
+// isAsReceived reports whether there is nothing to report an asset but that it is there.
+// Its URL matters only where it is downloaded.
 func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
 	return a.CategoryID == r.Category && a.FolderID == r.Folder && a.Name == r.Name && a.Extension == r.Extension && a.Size == r.Size &&
 		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
@@ -175,7 +175,7 @@ func (v *Verifier) sighting(s state.Sighting) state.Sighting {
 }
 
 // A met notes assets that a listing has met, in eight bytes each of those that are as
-// their receipts say. They are told apart by a hash with a random seed: that one of a
+// their receipts say. They are distinguished by a hash with a random seed: that one of a
 // million which is missing passes for another one happens once in 10^13 times.
 type met struct {
 	seed maphash.Seed
@@ -213,8 +213,8 @@ func (m *met) has(asset string) bool {
 // A comparison collects what comparing receipts with the destination comes to.
 type comparison struct {
 	*Verifier
-	wanted func(int64) bool // which receipts, by their position, have their content read back
-	group  *errgroup.Group  // of the contents that are being read back
+	wanted func(int64) bool // which receipts, by their position, have their content downloaded
+	group  *errgroup.Group  // of the contents that are being downloaded
 
 	mu          sync.Mutex
 	result      *state.Verification
@@ -232,7 +232,7 @@ func (c *comparison) found(d migrate.Difference) {
 	c.Watch.Found(d)
 }
 
-// compare walks the receipts beside the inventory and reads back contents. It gives
+// compare walks the receipts beside the inventory and downloads contents. It gives
 // the differences in no particular order.
 func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) ([]state.Difference, error) {
 	total, err := v.State.SumReceipts(ctx, pair)
@@ -258,7 +258,7 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	return c.differences, err
 }
 
-// page compares a page of receipts, and has the contents that are wanted read back.
+// page compares a page of receipts, and has the contents that are wanted downloaded.
 func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 	if err := c.askForUnlisted(ctx, page); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 	return nil
 }
 
-// content reads back one content, and notes which were intact if only a sample is read.
+// content downloads one content, and notes which were intact if only a sample is read.
 func (c *comparison) content(ctx context.Context, s state.Sighting) error {
 	intact, err := c.verifyContent(ctx, s, c.found)
 	if err == nil {
@@ -309,7 +309,7 @@ func endGroup(g *errgroup.Group, err error) error {
 	return errors.Join(err, rest)
 }
 
-// choose tells which receipts, by their position, have their content read back.
+// choose shows which receipts, by their position, have their content downloaded.
 func (v *Verifier) choose(total int64) func(int64) bool {
 	switch v.Level {
 	case LevelContent:
@@ -360,7 +360,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 	return e.Size == r.Size
 }
 
-// readBack compares the content of an asset with what was sent, and reports whether it is
+// verifyContent compares the content of an asset with what was sent, and reports whether it is
 // that. An error that concerns more than this asset, such as bad credentials, ends the
 // verification.
 func (v *Verifier) verifyContent(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {

@@ -49,7 +49,7 @@ func Resolve(path string) (string, error) {
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what else is wrong is for the first who needs it to tell
+		return path, nil // what else is wrong is for the first who needs it to report
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func Resolve(path string) (string, error) {
 }
 
 // MakeFile makes an empty file for the database, if there is none: names of files
-// are nobody else's business, and SQLite itself would let others read them.
+// are no other process's business, and SQLite itself would let others read them.
 func MakeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -26,12 +26,12 @@ type Owner struct {
 	Since time.Time
 }
 
-// String tells which process it is, and since when.
+// String shows which process it is, and since when.
 func (o Owner) String() string {
 	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
 }
 
-// A Held is what a state database says of itself and of who held it last.
+// A StoredOwner is what a state database says of itself and of who held it last.
 type StoredOwner struct {
 	Owner
 	StateID string
@@ -39,7 +39,7 @@ type StoredOwner struct {
 	Open    bool  // whoever held it did not close it
 }
 
-// Read gives what a state database says; sql.ErrNoRows if nobody has had it.
+// Read gives what a state database says; sql.ErrNoRows if no user has had it.
 func Read(ctx context.Context, db *sql.DB) (h StoredOwner, err error) {
 	var since int64
 	err = db.QueryRowContext(ctx, `SELECT state_id, seq, epoch <> '', pid, host, since FROM owner`).
@@ -63,7 +63,7 @@ func (h StoredOwner) Trust(path, host string, left Trace, m *Mark) error {
 	return nil
 }
 
-// Wrong says in which way a state database is not the one that its mark tells of, or not as
+// Wrong says in which way a state database is not the one that its mark reports, or not as
 // far; "" if it is.
 func (h StoredOwner) Wrong(left Trace, m *Mark) string {
 	switch {
@@ -100,7 +100,7 @@ func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error)
 	return seq, err
 }
 
-// Leave writes that nobody owns the state database any more.
+// Leave writes that no process owns the state database any more.
 func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
 	return err
@@ -110,7 +110,7 @@ func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 type InUseError struct {
 	Path      string
 	Owner     Owner // zero if it could not be found out
-	Elsewhere bool  // on another machine, so that nobody here knows whether it lives
+	Elsewhere bool  // on another machine, so that no user here knows whether it lives
 }
 
 func (e *InUseError) Error() string {

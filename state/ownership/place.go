@@ -32,7 +32,7 @@ func Secure(path string) (repaired []string, err error) {
 	return repaired, nil
 }
 
-// instead names a state database in a folder of its own.
+// alternativePath names a state database in a folder of its own.
 func alternativePath(path string) string {
 	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
 }
@@ -106,7 +106,7 @@ func (e *NetworkError) Hint() string {
 	return "name a file on a local disk: --state FILE; commands that only read work on network file systems"
 }
 
-// CheckLocal refuses a place on a network file system, given what tells of its kind. One that cannot
+// CheckLocal refuses a place on a network file system, given what reports its kind. One that cannot
 // be asked is for the first who uses it to complain about.
 func CheckLocal(path string, network func(path string) (kind string, err error)) error {
 	if kind, err := network(path); err == nil && kind != "" {

@@ -58,7 +58,7 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 }
 
 // Compare compares the pages of the state database at path with their sums. It gives
-// ErrDamaged if one differs. Nobody may write to the state database meanwhile.
+// ErrDamaged if one differs. No process may write to the state database meanwhile.
 func Compare(path string) error {
 	wrong, first, err := wrongPages(path)
 	switch {
@@ -74,7 +74,7 @@ func Compare(path string) error {
 	return nil
 }
 
-// otherPages says how many pages are not as they were written, and the first of them.
+// changedPages says how many pages are not as they were written, and the first of them.
 func changedPages(wrong int, first uint32) error {
 	if wrong == 1 {
 		return fmt.Errorf("page %d was changed: %w", first, disk.ErrChangedPages)
@@ -89,7 +89,7 @@ func OnlyFirstDiffers(path string) bool {
 	return err == nil && wrong == 1 && first == 1
 }
 
-// wrongPages counts the pages that differ from their sums, or are not there, and tells
+// wrongPages counts the pages that differ from their sums, or are not there, and reports
 // the first.
 func wrongPages(path string) (wrong int, first uint32, err error) {
 	f, pageSize, err := openSums(path, os.O_RDONLY)
@@ -236,5 +236,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// Drop removes the page sums, where they do not tell of the state database at path.
+// Drop removes the page sums, where they do not report the state database at path.
 func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

@@ -1,5 +1,5 @@
 // Package placement finds where each object goes at the destination: the category, the folder and the
-// name, by the rules of the user and the categories that are there or are to be made.
+// name, by the rules of the user and the categories that are there or will be made.
 package placement
 
 import (
@@ -73,7 +73,7 @@ func New(o Options) *Placer {
 }
 
 // Place finds where an object goes of which something was found, or the reason why it
-// cannot. That has no effect unless [Placer.Use] follows, so that objects which go nowhere leave no
+// cannot. That has no effect unless [Placer.Use] follows, so that objects which go not used leave no
 // category behind.
 func (p *Placer) Place(o sources.Object, found metadata.Found) (Spot, migrate.Reason) {
 	if o.Key.Check() != nil {
@@ -138,7 +138,7 @@ func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, fo
 	return category, folder, ok
 }
 
-// unmatched is the reason for an object without a category. A user who wanted one
+// unsupportedReason is the reason for an object without a category. A user who wanted one
 // made must hear of it where that is not possible.
 func (p *Placer) unsupportedReason() migrate.Reason {
 	if p.rules.Unsupported == "create" {
@@ -170,7 +170,7 @@ func (p *Placer) category(dir, extension string) (category, folder string, ok bo
 }
 
 // byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it, else one that is to be made.
+// the service's order that allows it, else one that will be made.
 func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	category, ok = p.found[extension]
 	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
@@ -216,7 +216,7 @@ func (p *Placer) Use(place Spot) {
 }
 
 // named chooses the category of that name; of several the first that allows the
-// extension, and before those the first that is private if it is to be, or is at the
+// extension, and before those the first that is private if it will be, or is at the
 // source. One that is not there is wanted.
 func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	found, chosen := false, ""
@@ -243,7 +243,7 @@ func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	return migrate.NewPrefix + name, p.fits(name, extension)
 }
 
-// other puts an extension that fits nowhere into a category of its own kind, if
+// other puts an extension that fits not used into a category of its own kind, if
 // the user wants that. One that is there and does not allow the extension is not changed,
 // but followed by one with a number.
 func (p *Placer) other(extension string) (string, bool) {
@@ -268,12 +268,12 @@ func (p *Placer) other(extension string) (string, bool) {
 	}
 }
 
-// wants reports whether a category of that name is to be made.
+// wants reports whether a category of that name will be made.
 func (p *Placer) wants(name string) bool {
 	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
-// fits reports whether an extension may be in a category that is to be made.
+// fits reports whether an extension may be in a category that will be made.
 func (p *Placer) fits(name, extension string) bool {
 	if !migrate.ValidExtension(extension) {
 		return false
@@ -287,7 +287,7 @@ func (p *Placer) fits(name, extension string) bool {
 	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
 
-// want adds an extension to a category that is to be made.
+// want adds an extension to a category that will be made.
 func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
@@ -317,21 +317,21 @@ func (p *Placer) IsNamed(category, name string) bool {
 // [migrate.NewPrefix] and a name.
 func (p *Placer) Chosen() map[string]string { return p.chosen }
 
-// Wanted returns the categories that are to be made.
+// Wanted returns the categories that will be made.
 func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
 
-// WantNone forgets what was to be made.
+// WantNone forgets what should be made.
 func (p *Placer) WantNone() { p.wanted = nil }
 
-// exposes reports whether an object would be seen by everybody who has its address, and is
+// makesPublic reports whether an object would be seen by all users who has its URL, and is
 // not at the source.
 func (p *Placer) makesPublic(dir, category string) bool {
 	from, ok := p.sourceCategories.of(dir)
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
-// isPrivate reports whether a category is private that is there, or is to be made; one that
-// is to be made is where that is wished.
+// isPrivate reports whether a category is private that is there, or will be made; one that
+// will be made is where that is wished.
 func (p *Placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := migrate.WantedCategory(category); isNew {
 		if wished && !p.fixed {

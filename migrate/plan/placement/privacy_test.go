@@ -10,7 +10,7 @@ import (
 	"assetferry/sources"
 )
 
-// What is private at the source never goes where everybody can see it, by whatever rule it
+// What is private at the source never goes where all users can see it, by whatever rule it
 // gets there, and categories that are made for it are private, too.
 func TestPrivacy(t *testing.T) {
 	sourceCategories := sourceCategories{

@@ -12,7 +12,7 @@ import (
 
 const maxExtensions = 100 // of a category
 
-// kept are the categories of the source, where it tells of them.
+// sourceCategories are the categories of the source, where it reports them.
 type sourceCategories []sources.Category
 
 // of gives the category that a key is in.

@@ -15,7 +15,7 @@ import (
 )
 
 // SafetyChecks are limits to what a sync may do to assets that are there already, and what the
-// user consents to beyond them. A source in trouble looks like one in which a lot was done,
+// user accepts beyond them. A source in trouble looks like one in which a lot was done,
 // so nothing here is waived by answering yes to everything.
 type SafetyChecks struct {
 	Sentinel          sources.Key // must be listed; empty: none
@@ -49,9 +49,9 @@ func (g SafetyChecks) MissingSentinel() *migrate.SafetyCheckError {
 	}
 }
 
-// CheckRules fails if the rules differ from those of the last sync and nobody said that they are
-// meant: what a rule leaves out, or puts elsewhere, is a change to all of the library. Who
-// had a run carried out has said so, and need not again when it is gone on with.
+// CheckRules fails if the rules differ from those of the last sync and no user said that they are
+// meant: what a rule skips, or puts elsewhere, is a change to all of the library. Who
+// had a run carried out has said so, and need not again when it is resumed.
 func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
