@@ -7,9 +7,8 @@ import (
 // Memory is what the state database knows of an object.
 type Memory int
 
-// What the state database may know: nothing, an object with the same fingerprint, one with
-// another, one of which only the content can report, or one whose content reported that it is
-// the same.
+// The states of knowledge: no receipt, the same fingerprint, another fingerprint, a fingerprint
+// that requires a comparison of contents, and another fingerprint with identical content.
 const (
 	MemoryNone Memory = iota
 	MemorySame
@@ -24,9 +23,8 @@ func (m Memory) isSame() bool { return m == MemorySame || m == MemoryTouched }
 // Condition is what became at the destination of an asset that is ours.
 type Condition int
 
-// What may have become of it: no user has looked, it is as we left it, a user deleted it,
-// moved or renamed it, changed its content, or described it otherwise than the source does
-// now.
+// The conditions of an asset: not checked, unchanged, deleted by a user, moved or renamed, edited,
+// and with other metadata than the source has now.
 const (
 	ConditionUnknown Condition = iota
 	ConditionUnchanged
@@ -40,8 +38,8 @@ const (
 // beside the assets that the state database knows.
 type Existing int
 
-// What may be there: nothing, an asset with the object's content (with its size,
-// where the user wants no more to be asked), or another one.
+// The results: no asset, an asset with identical content (or the same size, if the rules accept
+// that), or another asset.
 const (
 	ExistingNothing Existing = iota
 	ExistingEqual
@@ -50,7 +48,7 @@ const (
 
 // A Situation is everything that a decision depends on.
 type Situation struct {
-	Skipped          Reason   // a rule of the user or the object's nature leaves it out
+	Skipped          Reason   // a rule, or the kind of object, skips it
 	Failed           Reason   // it cannot be read
 	Problem          Reason   // it cannot go where it should
 	Memory           Memory   // of the state database
@@ -75,7 +73,7 @@ type Situation struct {
 // the same situation under the same rules always gives the same action.
 func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.Skipped != "": // first, so that leaving out is the remedy for what cannot be read
+	case s.Skipped != "": // first, so that a rule can exclude objects that cannot be read
 		return state.Skip, s.Skipped
 	case s.Failed != "":
 		return state.Skip, s.Failed

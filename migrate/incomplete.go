@@ -8,8 +8,8 @@ import (
 	"assetferry/state"
 )
 
-// IsNarrow reports whether the rules ask for a part of the source only, so that what a
-// run does not mention may be missing all the same. Leaving out by name is a decision.
+// IsNarrow reports whether the rules select only a part of the source, so that objects outside of
+// it may be missing. Rules that exclude objects by name are a decision and do not count.
 func (r Rules) IsNarrow() bool {
 	return r.takesPart() || r.Sync != nil && r.Sync.Failed != nil
 }

@@ -1,11 +1,11 @@
-// Package migrate is the contract of the engine, which lists a source, decides for every object what
-// has to happen and why, writes that plan down, carries it out, and confirms the result. It knows no
-// SQL, no HTTP and no terminal.
+// Package migrate is the core of the engine. It lists a source, decides for every object which
+// action is necessary and why, stores the plan, applies it, and verifies the result. It contains no
+// SQL, no HTTP and no terminal output.
 //
 // Eight types and six files lead from a listed object to its receipt:
 //
 //  1. A Planner of package plan lists the source and gets each [sources.Object] (migrate/plan/scan.go).
-//  2. What is known of it is a [Situation], of which [Decide] makes an action and a [Reason]
+//  2. The facts about an object are a [Situation]; [Decide] returns an action and a [Reason] for it
 //     (migrate/decide.go, migrate/reasons.go).
 //  3. Object and decision are a [state.Item] of the plan in the state database (state/items.go).
 //  4. An Applier of package apply takes the item, whose intent is stored by then, uploads the content
@@ -13,9 +13,9 @@
 //  5. The result is a [state.Outcome] with the [state.Receipt] of the asset; both are stored in one
 //     transaction (state/receipts.go).
 //
-// The packages below split the work by what a step may touch: packages plan and verify only read
-// the destination, packages apply and undo write there. Package inventory reads the destination for
-// all of them; package collect reads the metadata of an object, for all but verify.
+// The packages below are split by access: packages plan and verify only read the destination;
+// packages apply and undo write to it. Package inventory reads the destination for all of them.
+// Package collect reads the metadata of objects for all but verify.
 package migrate
 
 import (

@@ -52,7 +52,7 @@ type Rules struct {
 	Mapping string `json:"mapping,omitempty"` // what identifies that which decides how assets are described
 	Places  string `json:"places,omitempty"`  // the same, of where objects go
 
-	AdoptOnly bool `json:"adopt_only,omitempty"` // take over what is there, send nothing
+	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 
 	Sync *SyncRules `json:"sync,omitempty"` // nil: only what is new is brought
 }

@@ -62,7 +62,7 @@ func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
 	return all
 }
 
-// What the texts of the other safety checks contain, which distinguishes them.
+// Fragments of the other safety check messages, which identify them.
 const (
 	CheckRulesChanged   = "the rules differ from those of the last sync"
 	CheckManyChanges    = "would be replaced, moved or get new metadata"

@@ -39,7 +39,7 @@ var aliasTable = Columns[aliasRow]{
 	{Name: "run", Read: "a.run", Into: func(r *aliasRow) any { return &r.Run }},
 }
 
-// What statements write and read of aliases.
+// The columns and statements of aliases.
 var (
 	// aliasFromItem is what an alias has of the item i of its object, and of the receipt r of its owner.
 	aliasFromItem = aliasTable.From(map[string]string{
@@ -105,10 +105,10 @@ type Sharer struct {
 	Owns bool
 }
 
-// Sharers lists the objects that a run would create, and those with assets that they could
-// share, as far as there are several of a size, ordered by size and key. Of those with a
-// receipt there is only what reports their content. Who was deleted, or is to get another content,
-// is not among them; who got it before the run was listed again is. All are as they are when the list begins.
+// Sharers lists the objects that a run would create, and the objects whose assets they could share.
+// It lists only sizes that occur more than once, ordered by size and key. Of objects with a receipt
+// it reads only what identifies the content. Deleted objects and objects that get other content are
+// not listed, unless they got it before the run was listed again. The list is a snapshot.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND previous_key = '' AND state = 'planned' AND size > 0`
 	scan := func(rows *sql.Rows) (c Sharer, err error) {
@@ -156,7 +156,7 @@ func (r *recorder) joinAlias(ctx context.Context, o *Outcome) (asset string, err
 			Error: fmt.Sprintf("its content is identical to %s, which was not uploaded as planned; the next run tries again", o.Joins)}
 		return "", nil
 	}
-	// What led elsewhere from here leads to this asset now.
+	// Former keys of other objects end here: this key has its own asset now.
 	_, err = r.tx.ExecContext(ctx, `DELETE FROM former_keys WHERE pair = ? AND key = ?`, r.pair, o.Key)
 	return found[0], err
 }

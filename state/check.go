@@ -30,7 +30,7 @@ var invariants = []struct{ broken, query string }{
 		AND i.key NOT IN (SELECT m.previous_key FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
 			AND m.action IN ('move', 'create', 'replace') AND m.previous_key NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM former_keys k WHERE k.pair = r.pair AND k.key = i.key)
-		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
+		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // its undo may be among the pruned items
 	{"shares an asset and has its own asset", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
 	{"has an upload record of a run with another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
 	{"is in progress in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run

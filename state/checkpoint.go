@@ -16,12 +16,10 @@ const checkpointFrames = 4000
 // transaction that makes it due. It is more only where one reader stays for seconds.
 const LogRoom = 20_000_000
 
-// checkpointIfLarge moves the write-ahead log into the database when it is large. What
-// fails is left to the next attempt, and to the next write: this one is done. The log is
-// begun again if no reader uses it at that instant. Where readers do, the next attempt waits
-// for those that are there, for which there are five seconds: many that overlap would
-// otherwise never let go of it. One that stays longer makes attempts rarer, because each
-// reads all of the log.
+// checkpointIfLarge moves the write-ahead log into the database when it is large. A failure is left
+// to the next write: this one is done. The log restarts if no reader uses it. Otherwise the next
+// attempt waits up to five seconds for the current readers: overlapping readers would never release
+// the log. A reader that stays longer makes attempts rarer, because each reads the whole log.
 func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
 	var busy, frames, moved int
 	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {

@@ -76,9 +76,8 @@ func (s *Store) LongFailure(ctx context.Context, run Run, limit int) ([]LongFail
 		run.Num, run.Pair.ID, run.StartedAt.UnixMilli(), limit)
 }
 
-// Recovered lists the objects that failed in an earlier run and have in a later
-// one, or were there as they should be by then, in key order. What was moved is read once: no
-// index shows where it was.
+// Recovered lists the objects that failed in an earlier run and succeeded, or were unchanged, in a
+// later one, in key order. Moves are read once: no index has the previous keys.
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[ItemStatus, error] {
 	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
 		return query(ctx, s.r, "list recovered objects", func(rows *sql.Rows) (f ItemStatus, err error) {

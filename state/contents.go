@@ -33,8 +33,8 @@ type IdenticalSum struct {
 // plannedUploads are the items of a run whose content would be sent.
 const plannedUploads = `run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
 
-// StageContents notes the items of a run that would be sent and that share their size
-// with others, and counts them. What was noted before is forgotten.
+// StageContents stages the planned uploads of a run that share their size with others, and counts
+// them. It replaces earlier contents.
 func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err error) {
 	err = s.Write(ctx, "stage contents", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM contents`); err != nil {

@@ -305,8 +305,8 @@ func TestKilledInACheckpoint(t *testing.T) {
 func TestCutToNothing(t *testing.T) {
 	closed, unclosed := closedState(t), killedAlone(t)
 	for name, tc := range map[string]struct {
-		path string
-		gone []string
+		path    string
+		removed []string
 	}{
 		"closed":              {closed, nil},
 		"killed":              {unclosed, nil},
@@ -316,7 +316,7 @@ func TestCutToNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := frozen(t, tc.path)
-			for _, f := range tc.gone {
+			for _, f := range tc.removed {
 				must(t, os.RemoveAll(path+f))
 			}
 			must(t, os.Truncate(path, 0))

@@ -32,9 +32,9 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'found', (SELECT m.found FROM described m WHERE m.pair = r.pair AND m.key = r.key),
 	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
-// SaveFormer keeps what items of a plan are about to change. What is kept of an item
-// already stays: the run may have changed the asset before it was planned again. Relist forgets
-// what is kept of items that the run never began.
+// SaveFormer stores the previous state of assets that a plan will change. A stored state stays: the
+// run may have changed the asset before it was planned again. Relist deletes the states of items
+// that the run never began.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
 	return s.Write(ctx, "save previous state of assets", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
@@ -114,8 +114,8 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 // ofUndone chooses what the run found that an undo undoes, which is the parameter ?3.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
-// stillDeleted holds for what is kept of an object that the run did not find under its key. One
-// that it found was never gone, although the run before may have missed it.
+// stillDeleted holds for a stored state whose object the run did not find under its key. An object
+// that it found was not deleted, although the run before may have missed it.
 const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
 // restoredContentAt is when the content of what is restored came to be there: with ?4, now, if the

@@ -43,8 +43,8 @@ const formerNames = `json_object(
 	'aliases', json((SELECT json_group_array(a.key) FROM aliases a WHERE a.pair = r.pair AND a.owner = r.key)),
 	'given', json((SELECT json_group_array(g.url) FROM old_urls g WHERE g.pair = r.pair AND g.key = r.key)))`
 
-// undoRename undoes what rename did for items of a run that is undone: a query with one
-// parameter, ?2, gives their keys. What later runs made of the same keys stays.
+// undoRename reverts rename for items of a run that is undone: a query with one parameter, ?2,
+// gives their keys. Changes of the same keys by later runs stay.
 func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) error {
 	type names struct {
 		Keys, Aliases []sources.Key
@@ -106,8 +106,7 @@ func restoreEach[T ~string](ctx context.Context, r renaming, statement string, e
 	return nil
 }
 
-// saveOldURLs notes the URLs that an object had. What is no URL of the web is left to
-// where it was found.
+// saveOldURLs stores the old URLs of an object, without texts that are no web URLs.
 func (r *recorder) saveOldURLs(ctx context.Context, o Outcome) error {
 	if o.State != ItemDone {
 		return nil

@@ -164,9 +164,9 @@ func (t *textOrNull) Scan(value any) error {
 	return nil
 }
 
-// Decided stores the decisions of a plan on items that nothing has been done
-// about. It may be repeated until the plan is finished. What is moved has one item, under
-// its new key: that of its previous_key goes.
+// Decided stores the decisions of a plan on items that were not begun. It may be repeated until the
+// plan is finished. A moved object has one item, under its new key; the item of its previous key is
+// deleted.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, run); err != nil {
@@ -241,7 +241,7 @@ var itemTable = Columns[itemRow]{
 	{Name: "content_type", Value: func(r *itemRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *itemRow) any { return (*textOrNull)(&r.ContentType) }},
 }
 
-// What statements write and read of items.
+// The columns and statements of items.
 var (
 	stagedColumns = itemTable.Only("key", "size", "time", "version_tag", "obstacle", "action", "reason", "state",
 		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "previous_key")

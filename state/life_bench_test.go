@@ -21,7 +21,7 @@ const lifeItems = 20_000
 const (
 	lifeSource      = "s3://bucket/prefix"
 	lifeDestination = "0123456789abcdef0123"
-	lifeURL     = "https://assets.example.com"
+	lifeURL         = "https://assets.example.com"
 )
 
 // lifeBatch is how many items a run takes, and records, at a time when it is fast.

@@ -126,8 +126,8 @@ type Described struct {
 	OldURLs  string // of Found, the old URLs that a sidecar or the source gives; empty if there are none
 }
 
-// Described lists what was said of the objects of a pair in key order, those with keys
-// after the given one. Of what was found it has what is from the table, and old URLs.
+// Described lists the metadata of the objects of a pair in key order, those with keys after the
+// given one. It reads only the found metadata of the table, and old URLs.
 func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Described, error] {
 	return paged(s.r, after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list metadata", func(rows *sql.Rows) (d Described, err error) {
@@ -207,12 +207,12 @@ func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Ke
 // A FoundField is a field that was found of an object.
 type FoundField struct {
 	Source, Name string
-	Unmapped          bool // it went not used
+	Unmapped     bool // it went not used
 }
 
 // A FieldCount says of how many objects of a run a field was found.
 type FieldCount struct {
-	Source, Name string
+	Source, Name      string
 	Objects, Unmapped int64
 }
 

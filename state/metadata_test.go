@@ -221,11 +221,11 @@ func TestDescribedBy(t *testing.T) {
 // What is undone leaves nothing of what was said of it.
 func TestDescribedIsForgotten(t *testing.T) {
 	j := begin(t)
-	j.apply("gone", "made")
+	j.apply("deleted", "made")
 	j.take(2)
-	gone, made := done("gone"), done("made")
-	gone.Described, made.Described = aQuay, aQuay
-	must(t, j.record(gone, made))
+	deleted, made := done("deleted"), done("made")
+	deleted.Described, made.Described = aQuay, aQuay
+	must(t, j.record(deleted, made))
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	u, err := j.BeginUndo(t.Context(), j.run)
 	must(t, err)
@@ -239,7 +239,7 @@ func TestDescribedIsForgotten(t *testing.T) {
 	j.run = u
 	j.take(1)
 	must(t, j.record(Outcome{Key: "made", State: ItemDone, Undone: true}))
-	j.wantDescribed(map[string]string{"gone": aQuay})
+	j.wantDescribed(map[string]string{"deleted": aQuay})
 	must(t, j.FinishUndo(t.Context(), u))
 	j.wantDescribed(map[string]string{})
 	j.wantSound()

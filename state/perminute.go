@@ -53,7 +53,7 @@ type Rate struct {
 	Span         time.Duration
 }
 
-// Rates gives the paces of runs to a destination, the newest first and at most so many.
+// Rates returns the rates of runs to a destination, the newest first, at most limit of them.
 func (s *Store) Rates(ctx context.Context, destination string, limit int) ([]Rate, error) {
 	return query(ctx, s.r, "list rates", func(rows *sql.Rows) (p Rate, err error) {
 		var span int64

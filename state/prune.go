@@ -58,10 +58,10 @@ func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err e
 	return p, err
 }
 
-// Prune deletes the items of runs that ended before a time, what was attempted and kept for
-// an undo with them, plans that gave way to others, and verifications. What the state database
-// needs for its work stays, such as receipts, and so do the sums of runs. It deletes a few
-// rows at a time, so that it may be interrupted; a run counts as pruned from its first one on.
+// Prune deletes the items of runs that ended before a time, with their attempts and previous
+// states, superseded plans, and old verifications. Receipts and the totals of runs stay. It deletes
+// a few rows at a time, so that it may be interrupted; a run counts as pruned from its first one
+// on.
 func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
 	if p.Verifications, err = s.pruneVerifications(ctx, before); err != nil {
 		return p, err
@@ -168,8 +168,8 @@ func isPruned(ctx context.Context, tx *sql.Tx, run int64) (pruned bool, err erro
 	return pruned, err
 }
 
-// Unused is how many bytes of the state database's file hold nothing. They are used again, and
-// Compact gives them back.
+// Unused returns the number of unused bytes in the file of the state database. SQLite uses them
+// again, and Compact returns them to the file system.
 func (s *Store) Unused(ctx context.Context) (n int64, err error) {
 	err = s.r.row(ctx, "measure", `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)
 	return n, err

@@ -78,7 +78,7 @@ func TestPrune(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
 	c.runOnce("migrate", []string{"a", "b"}, []string{"c"}) // there is a newer one
-	c.begin("plan")                                       // gives way
+	c.begin("plan")                                         // gives way
 	c.stage("a", "b")
 	c.runOnce("migrate", []string{"d"}, nil) // the newest of its command
 	c.runOnce("sync", []string{"e"}, []string{"f"})

@@ -11,11 +11,12 @@ import (
 	"assetferry/sources"
 )
 
-// What is exported here, [Store.Write] with [One], and [Columns] are for the packages below this one, which keep tables of
-// their own in the same file. No others can use it: internal/test/layers leaves SQL to these.
+// The exported functions here, [Store.Write] with [One], and [Columns] are for the packages below
+// this one, which have tables of their own in the same file. No others can use it:
+// internal/test/layers leaves SQL to these.
 
-// Query collects the rows of a statement that reads; it is for results of bounded size. What it is
-// for is named in errors.
+// Query collects the rows of a statement that reads; it is for results of bounded size. Errors name
+// what, the purpose of the query.
 func Query[T any](ctx context.Context, s *Store, what string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
 	return query(ctx, s.r, what, scan, stmt, args...)
 }

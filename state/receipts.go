@@ -27,8 +27,7 @@ type Receipt struct {
 	// Modified is when the service says that the asset was changed last, as we left it;
 	// zero if that is not known.
 	Modified time.Time
-	// MetadataPending says that what belongs to the asset besides its content is not
-	// all there; only read.
+	// MetadataPending says that the metadata of the asset is not written completely; only read.
 	MetadataPending bool
 	Run             int64 // that made or adopted it; only read
 	// Description is what is kept with the object at its source, nil if that is
@@ -123,7 +122,7 @@ var receiptTable = Columns[receiptRow]{
 	{Name: "content_at", Value: func(r *receiptRow) any { return r.contentAt }},
 }
 
-// What statements write and read of receipts.
+// The columns and statements of receipts.
 var (
 	insertReceipt = `INSERT INTO receipts (` + receiptTable.Names() + `) VALUES (` + receiptTable.Marks() + `)`
 	receiptRead   = receiptTable.Only("key", "size", "time", "version_tag", "checksum", "asset", "name", "extension", "category", "folder",

@@ -264,9 +264,9 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	return cmp.Or(err, released)
 }
 
-// removePrevious forgets the receipt whose place another one takes, and gives what that inherits:
-// the URLs that its image has in other sizes, and, of a move, where its content came
-// from. What is kept with the object of a move goes with it.
+// removePrevious deletes the receipt that another one replaces, and returns the inherited values:
+// the URLs of the image in other sizes, and the time and run of the content for a move. The source
+// metadata of a moved object moves with it.
 func (r *recorder) removePrevious(ctx context.Context, o *Outcome) (known inherited, err error) {
 	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
 		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR checksum = ?4)

@@ -62,7 +62,7 @@ type ObjectReport struct {
 	PreviousKey sources.Key // the key under which it had arrived, if it is moved
 }
 
-// What a receipt says, and otherwise an item.
+// Columns of a receipt if there is one, otherwise of the item.
 const (
 	ofReceipt  = `r.base, r.category, r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, r.asset, r.url`
 	ofItemElse = `CASE WHEN r.key IS NULL THEN i.base ELSE r.base END, coalesce(r.category, i.category),
@@ -96,9 +96,8 @@ func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState)
 	})
 }
 
-// unlisted chooses the receipts of objects that a run has no item of and that it did not
-// bring: they were as the state database remembered them when it listed them, or were gone from
-// the source by then.
+// unlisted chooses the receipts of objects that have no item in a run and were not created by it:
+// they were unchanged, or deleted at the source before.
 const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
 
 // Unlisted lists the receipts from before a run of objects that it has no item of, in key

@@ -90,8 +90,8 @@ func NewRunID(now time.Time) string {
 	return now.Format("20060102-1504") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
-// supersedePlans ends the runs of a pair that have not begun to apply. What was
-// never sent can be planned again at no risk.
+// supersedePlans ends the runs of a pair that have not begun to apply. Planning them again is safe,
+// because nothing was uploaded.
 func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
 	rows, err := tx.QueryContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned') RETURNING num`, now.UnixMilli(), pair)
@@ -134,8 +134,8 @@ func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 // hasBegun holds for planned runs with completed items, even if they were listed again since.
 const hasBegun = `EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND state = 'done' AND objects > 0)`
 
-// dropPlan drops all items but those with an outcome, which a run that was listed again has. What
-// the run listed is not known after that, so it must not count as a complete listing.
+// dropPlan drops all items without an outcome; a run that was listed again has items with one. The
+// listing is incomplete then, so it must not count as complete.
 func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onBegin.condition(), run); err != nil {
 		return err
@@ -144,10 +144,9 @@ func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// Relist makes a run forget its listing and everything planned that was not
-// sent, so that it can be listed again under its old name. Outcomes stay, and so do the records
-// of what assets were before, where the run may have begun to change them. Items that wait have
-// failed once more.
+// Relist makes a run forget its listing and all planned items, so that it can be listed again under
+// its ID. Outcomes stay, and so do the previous states of assets that the run may have changed.
+// Items scheduled for retry count as failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
@@ -181,11 +180,10 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 	})
 }
 
-// Supersede ends a run that must not be continued. What it waited for has failed, and what it
-// was to bring, change or move and had not come to stays planned, for CountIncomplete. Nothing stays
-// planned of an undo. A run that is not being applied keeps outcomes only, as when a new run
-// replaces it, unless it was applied in part before it was planned again. It fails with ErrConflict
-// while the outcome of an item is unknown.
+// Supersede ends a run that must not be continued. Items scheduled for retry fail, and planned
+// uploads, changes and moves stay planned for CountIncomplete. Nothing of an undo stays planned. A
+// run that is not being applied keeps outcomes only, unless it was applied in part before it was
+// planned again. It fails with ErrConflict while an item is unconfirmed.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
@@ -244,8 +242,8 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 		if err := noteNamesakes(ctx, tx, run); err != nil {
 			return err
 		}
-		// What is in the place of an object that is created next to it shows the two apart, should the
-		// answer get lost.
+		// An asset in the place of an object that is created next to it distinguishes the two if
+		// the answer is lost.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?1 AND slot NOT IN
 			(SELECT slot FROM items WHERE run = ?1 AND state = 'planned' AND action = 'create')`, run); err != nil {
 			return err
@@ -317,7 +315,7 @@ var runTable = Columns[runRow]{
 	{Name: "pruned_at", Read: "coalesce(r.pruned_at, 0)", Into: func(r *runRow) any { return &r.pruned }},
 }
 
-// What statements write and read of runs.
+// The columns and statements of runs.
 var (
 	begunColumns = runTable.Only("id", "pair", "command", "state", "rules", "undoes", "started_at", "listed_at", "started_by")
 	runColumns   = runTable.Reads() + ` FROM runs r JOIN pairs p ON p.id = r.pair`

@@ -23,8 +23,8 @@ type Sidecar struct {
 	Missed int64
 }
 
-// What a sidecar has as pending is the number of the run that takes care of it, 0 if nothing is
-// left to do, or one of these. Below them, it shows the run that missed it.
+// The column pending of a sidecar holds the number of the run that processes it, 0 if nothing is
+// left to do, or one of these. Lower values encode the run that missed it.
 const (
 	unclaimed = -1
 	unread    = -2
@@ -90,7 +90,7 @@ var sidecarTable = Columns[sidecarRow]{
 	{Name: "pending", Value: func(r *sidecarRow) any { return r.standing() }, Into: func(r *sidecarRow) any { return &r.pending }},
 }
 
-// What statements write and read of sidecars.
+// The columns and statements of sidecars.
 var (
 	insertSidecar = `INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES ((SELECT pair FROM runs WHERE num = ?), ` + sidecarTable.Marks() + `)
 		ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()

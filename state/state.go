@@ -1,54 +1,53 @@
-// Package state is the state database, here called the state database: the durable record of what was listed,
-// planned, attempted and confirmed, in one SQLite file. It and the packages below it are the only ones that
-// know SQL. Its methods are transitions, each one short transaction; a transition that finds the state database in
-// another state than it expects fails and changes nothing.
+// Package state is the state database: the durable record of what was listed, planned, attempted
+// and confirmed, in one SQLite file. Only it and the packages below it contain SQL. Its methods are
+// transitions, each one short transaction. A transition that finds another state than it expects
+// fails and changes nothing.
 //
-// One process owns a state database at a time, others may read it meanwhile. The owner writes through a single
-// connection with synchronous=FULL: a lost outcome can be found out by asking the destination, a lost
-// intent would be sent twice.
+// One process owns a state database at a time; others may read it meanwhile. The owner writes
+// through a single connection with synchronous=FULL: a lost outcome can be recovered from the
+// destination, but a lost intent would cause a second upload.
 //
 // # Why it is one package
 //
-// It is large because its subject is one: objects on their way, in one schema. To record one outcome is one
-// transaction over the tables of items, receipts, aliases, failures, former keys, metadata, tallies and
-// throughput, and to plan, to undo or to finish a run joins them. What reports read are the same rows, some
-// of which are only half of what they say: see bases.go. What shares none of that is apart: the proposals of
-// the AI content service (enrichment), whose state database it is (ownership), the files (disk), and the
-// checksums of their pages (pagesums). Packages with tables of their own write through [Store.Write], so
-// that the check of the owner's epoch stands in one place.
+// The package is large because it has one subject, the life of an object, in one schema. Recording
+// one outcome is one transaction over the tables of items, receipts, aliases, failures, former
+// keys, metadata, tallies and throughput; planning, undoing and finishing a run join them. Reports
+// read the same rows, some of which are complete only with their base: see bases.go. Parts that
+// share none of that are separate: the proposals of the AI content service (enrichment), ownership
+// of the file (ownership), files (disk), and page checksums (pagesums). Packages with tables of
+// their own write through [Store.Write], so that the owner's epoch is checked in one place.
 //
-// # Where what is
+// # Files
 //
 // The file and its owner:
-//   - state.go opens and closes it, owner.go takes it and gives it up, schema.go and schema.sql make and
-//     recognize it
+//   - state.go opens and closes it, owner.go takes and releases ownership, schema.go and schema.sql
+//     create and recognize it
 //   - check.go looks for damage, checkpoint.go moves the write-ahead log, backup.go copies and compacts,
-//     prune.go deletes what is too old
+//     prune.go deletes old rows
 //
-// How SQL is used:
-//   - write.go has the one transaction, query.go all ways of reading, columns.go lists of columns, hook.go
-//     what tests make fail
+// Access to SQL:
+//   - write.go has the one transaction, query.go all kinds of queries, columns.go lists of columns,
+//     hook.go the failures of tests
 //
-// What a run does, in its order:
+// A run, in its order:
 //   - pairs.go and runs.go: sources with their destinations, and runs from begin to end
-//   - items.go: a page of the listing, and decisions; transitions.go: the states of items on one page
-//   - contents.go: objects compared by content before they are sent
-//   - take.go: which items are sent next; record.go: what came of it, and all that this changes
-//   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: what an undo needs
-//     and does
+//   - items.go: a page of the listing, and decisions; transitions.go: all state changes of items
+//   - contents.go: objects compared by content before they are uploaded
+//   - take.go: the next items to upload; record.go: outcomes, and everything that they change
+//   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: undo
 //
-// What is known of objects that have arrived:
-//   - receipts.go, and with them bases.go and images.go, which keep them small
-//   - aliases.go, former_keys.go and urls.go: who shares an asset, and what objects are known by
-//   - metadata.go and sidecars.go: what described them; failures.go: those that fail run after run
-//   - verifications.go: what verify found
+// Uploaded objects:
+//   - receipts.go, with bases.go and images.go, which keep them small
+//   - aliases.go, former_keys.go and urls.go: shared assets, previous keys and old URLs
+//   - metadata.go and sidecars.go: metadata and its files; failures.go: objects that fail in many runs
+//   - verifications.go: results of verify
 //
-// What is known of the destination:
-//   - structure.go: its categories and folders; inventory.go: its assets; names.go: who has which place
+// The destination:
+//   - structure.go: its categories and folders; inventory.go: its assets; names.go: taken places
 //
-// What reports and status read:
-//   - tallies.go and perminute.go: sums that are kept; reports.go: a run as a whole; compared.go: a run
-//     beside the ones before it; explain.go: one object
+// Reports and status:
+//   - tallies.go and perminute.go: stored sums; reports.go: a run as a whole; compared.go: a run
+//     compared with earlier ones; explain.go: one object
 package state
 
 import (
@@ -120,12 +119,11 @@ type opener struct {
 // defaultOpener asks the file systems of this machine.
 var defaultOpener = opener{mount.Network}
 
-// Takeover makes the caller's machine the owner of a state database that Open refuses,
-// because another machine may own it or because it is not as it was left here.
-// From then on the state database's memory of what a destination holds is not relied on:
-// all that would be sent is looked for there first, and unfinished runs are planned
-// again. What was in flight stays unconfirmed. A state database that another process on this
-// machine owns is an ErrInUse; it is never taken away.
+// Takeover makes this machine the owner of a state database that Open refuses, because another
+// machine may own it or because it was changed outside of assetferry. Afterwards its records about
+// destinations are not relied on: the destination is checked before each upload, and unfinished
+// runs are planned again. Items in flight stay unconfirmed. It fails with ErrInUse if another
+// process on this machine owns the state database.
 func Takeover(ctx context.Context, path string) error {
 	s, err := defaultOpener.open(ctx, path, true)
 	if err != nil {
@@ -186,8 +184,8 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	return s, err
 }
 
-// prepareFile makes the file of a state database that is not there yet, and reports whether it
-// did. What lies beside it then reports a state database that is no more.
+// prepareFile creates the file of a state database that does not exist, and reports whether it did.
+// Files next to it then belong to a deleted state database.
 func (s *Store) prepareFile() (fresh bool, err error) {
 	fresh, err = isFresh(s.path)
 	if err != nil || !fresh {

@@ -13,8 +13,8 @@ type Category struct {
 	Private bool // its assets are not for all users
 }
 
-// SaveCategories notes categories of a destination as they are now. What is known of
-// others stays, so that reports have the names of those that were deleted.
+// SaveCategories stores the current categories of a destination. Other known categories stay, so
+// that reports have the names of deleted ones.
 func (s *Store) SaveCategories(ctx context.Context, destination string, all []Category) error {
 	return s.Write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
@@ -72,8 +72,7 @@ func (s *Store) PathOfFolder(ctx context.Context, destination, category, id stri
 	return First(all, err, "folder "+id)
 }
 
-// SaveFolder remembers a folder that is at the destination. What it holds may be
-// anyone's.
+// SaveFolder stores a folder of the destination. It may hold assets of others.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
 	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, destination, category, path, id); err != nil {
@@ -210,7 +209,7 @@ func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]t
 // state database does not know, with those around them, and the folders it knows, or
 // categories, in which a user has to look for them first.
 func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
-	// What is left of a path without the characters after its last slash is its parent.
+	// Trimming the characters after the last slash of a path leaves its parent.
 	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE
 		wanted (category, path) AS (
 			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''

@@ -29,10 +29,10 @@ func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent stri
 		}
 		return c, err
 	}
-	return spooled(ctx, s.r, "find move candidates", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
+	return spooled(ctx, s.r, "find move candidates", scan, `WITH absent AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
 		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.checksum FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
 			coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
-		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
+		FROM items WHERE run = ?1 AND size IN absent AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
 		ORDER BY size, key`, run, pair, absent)
 }
 
@@ -45,9 +45,9 @@ func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]
 		i, err = scanItemAnd(rows, &former, &asset)
 		i.PreviousKey, i.Asset = sources.Key(former), asset
 		return i, err
-	}, `WITH gone AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
+	}, `WITH absent AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
 			WHERE g.run = ?1 AND g.obstacle = ?3 AND g.state <> 'done')
-		SELECT `+itemColumns+`, former, held FROM items JOIN gone ON slot = place
+		SELECT `+itemColumns+`, former, held FROM items JOIN absent ON slot = place
 		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND previous_key = '' ORDER BY slot, key, former`, run, pair, absent)
 }
 
@@ -92,9 +92,8 @@ type Ending struct {
 	Remapped bool
 }
 
-// FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
-// what only seemed to have changed, or was only described otherwise, is known by what it looks
-// like now.
+// FinishSync ends a sync in which nothing is left to do. Missing objects become orphans. Objects
+// with only another time or version, or only other metadata, are stored with their new fingerprint.
 func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	return s.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		if e.Absent != "" {

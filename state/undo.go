@@ -13,8 +13,8 @@ import (
 // assets that run created, changed or trashed, each with the asset and the place that it has;
 // adopted ones are not among them, unless the run changed them.
 
-// changedBy chooses the receipts that a run wrote last, of what it created and of what it
-// changed. Of the latter it is known what was before.
+// changedBy chooses the receipts that a run wrote last, of assets that it created or changed. A
+// changed one has a previous state.
 const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)
 	OR ` + createdBy + `)`
 
@@ -105,10 +105,10 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 	return r, err
 }
 
-// StageUndo makes an undo's items of what the run did that it undoes, all at once. Folders
-// are paths, as the items of that run have them. Where a receipt names a base, so does its
-// item. What a later run changed again, or has other objects share, is a conflict from the
-// beginning, for one of two reasons.
+// StageUndo creates the items of an undo from the changes of the run, all at once. Folders are
+// paths, as in the items of that run. An item names a base if its receipt does. Changes that a
+// later run overwrote, and assets that it shared with other objects, are conflicts for one of the
+// two given reasons.
 func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) error {
 	return s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
@@ -220,14 +220,13 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 	return set, err
 }
 
-// FinishUndo ends an undo in which nothing is left to do. What was deleted already is
-// remembered with that as it was before the run: not at all, if that created it, or if
-// another object has its key by now.
+// FinishUndo ends an undo in which nothing is left to do. Assets that were deleted already get the
+// records of before the run: none, if the run created them or if another object has their key.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	return s.Write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
-		const gone = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
+		const skipped = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
 		for _, table := range []string{"descriptions", "described", "failures", "receipts"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+gone+`)`, undo.Pair.ID, undo.Num); err != nil {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+skipped+`)`, undo.Pair.ID, undo.Num); err != nil {
 				return err
 			}
 		}
@@ -235,7 +234,7 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 		if err != nil {
 			return err
 		}
-		const free = gone + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
+		const free = skipped + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
 			WHERE f.run = (SELECT undoes FROM runs WHERE num = ?2) AND f.key = items.key AND r.asset <> f.receipt ->> '$.asset')`
 		if _, err := restoreFormer(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
 			return err

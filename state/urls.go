@@ -12,8 +12,7 @@ import (
 	"assetferry/sources"
 )
 
-// An Address is where an object is found at the destination, and something that it is known
-// by.
+// An AssetURL is the URL of an object's asset, with one key or old URL of the object.
 type AssetURL struct {
 	Known    KnownBy
 	As       string      // the key that it goes or went by, or the URL that it had
@@ -34,8 +33,8 @@ type AssetURL struct {
 // KnownBy says what an object is known by.
 type KnownBy int
 
-// The things that an object is known by. Of two objects, the one that is known in the way that comes
-// first here has it.
+// The kinds, in the order of precedence: if two objects claim the same key or URL, the first kind
+// here wins.
 const (
 	ByKey       KnownBy = iota // of the receipt
 	ByFormerKey                // as a key that it went by
@@ -135,8 +134,8 @@ func (l urlList) aliases(ctx context.Context) iter.Seq2[AssetURL, error] {
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
-// oldURLs lists URLs that objects had. Who else had one is for the reader to find out: it
-// may also have been built from a key.
+// oldURLs lists old URLs of objects. Callers have to check for duplicates: an old URL may also be
+// derived from a key.
 func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
 	return func(yield func(AssetURL, error) bool) {
 		var last AssetURL
@@ -171,9 +170,9 @@ func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) 
 	return First(all, err, "URL of "+string(key))
 }
 
-// AssetURLByOldURL finds the object that had one of some URLs, as its source says;
-// ErrNotFound if none had. They are in the form in which URLs are compared. Of several
-// objects it is the first one, by key.
+// AssetURLByOldURL finds the object that had one of some URLs, by its source; ErrNotFound if there
+// is none. The URLs must be in comparable form. If there are several objects, it returns the first
+// by key.
 func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...string) (AssetURL, error) {
 	these, err := json.Marshal(comparable)
 	if err != nil {
@@ -186,9 +185,8 @@ func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...
 	return First(all, err, "URL "+strings.Join(comparable, ", "))
 }
 
-// OldURLPrefixes lists what the old URLs of a pair begin with: "//host/", or "/".
-// Each costs one look into an index, however many URLs there are. What comes right
-// after a slash in the order of bytes is a zero.
+// OldURLPrefixes lists the prefixes of the old URLs of a pair: "//host/", or "/". Each takes one
+// index lookup, whatever the number of URLs. The byte after a slash in order is a zero.
 func (s *Store) OldURLPrefixes(ctx context.Context, pair int64) ([]string, error) {
 	return query(ctx, s.r, "list old URLs", scanText, `WITH RECURSIVE hosts (c) AS (
 			SELECT min(comparable) FROM old_urls WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'

@@ -130,10 +130,10 @@ func scanDifference(rows *sql.Rows) (d Difference, err error) {
 	return d, rows.Scan((*string)(&d.Key), &d.Asset, &d.Field, &d.What)
 }
 
-// Whether an asset is verified belongs to the asset, and not to a run: it is, if the last
-// verification of its pair came after its content and found no difference. New content
-// makes it unverified; to move or to describe it does not. Whether its content was read
-// back lasts longer: later verifications that only list confirm it, see content_checks.
+// Verification belongs to an asset, not to a run: an asset is verified if the last verification of
+// its pair came after its content and found no difference. New content makes it unverified; moves
+// and metadata updates do not. A verified content lasts longer: later verifications by listing
+// confirm it, see content_checks.
 
 // arrivedAt is when the content of a receipt r came to be at the destination.
 const arrivedAt = `coalesce(r.content_at, r.done_at)`

@@ -117,8 +117,8 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	return a.end(ctx)
 }
 
-// ConfirmUploads finds out about the items of a run that are unconfirmed, and sends no
-// object. What did not arrive is planned again.
+// ConfirmUploads checks which unconfirmed items of a run arrived, and uploads nothing. Items that
+// did not arrive are planned again.
 func (a *Applier) ConfirmUploads(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
 		return err
@@ -150,9 +150,9 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	return nil
 }
 
-// recall gives the items that a former process left unconfirmed. What goes many with a request
-// is not among them: it is looked at here, as the run may yet be given up, and planned again
-// where it was not done. Nothing speaks against doing it twice.
+// loadInterrupted returns the items that a former process left unconfirmed. Items that are changed
+// many per request are not among them: they are checked here, because the run may still be
+// superseded, and planned again if they were not carried out. Repeating them is safe.
 func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirmed []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {

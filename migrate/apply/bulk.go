@@ -248,8 +248,8 @@ func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error 
 	return b.record(ctx, one, done)
 }
 
-// Failure is the outcome of an item that is not tried again. What is fatal is so for this
-// asset, or there would have been no answer about others.
+// Failure returns the outcome of an item that is not tried again. A fatal error concerns only this
+// asset, because the service answered about others.
 func Failure(i state.Item, why error) state.Outcome {
 	class, _ := retry.Classify(why)
 	if class == retry.Fatal {

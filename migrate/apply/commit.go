@@ -158,7 +158,7 @@ func (d *dispatcher) writeReleased(ctx context.Context, c *commit) error {
 	return err
 }
 
-// advanced takes note of what was written. What was not is tried again later.
+// advanced records what was written. The rest is written by a later commit.
 func (d *dispatcher) advanced(c commit) error {
 	d.committing = false
 	d.gathered.release = append(c.release, d.gathered.release...)

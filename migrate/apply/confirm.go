@@ -125,13 +125,12 @@ func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group [
 	}
 }
 
-// lookThroughAll looks for items that would be sent again, among all that is in a container:
-// the service's clock may have been set back since they were sent, or another of its nodes may
-// have made the asset, so that this is older than the intent by all that can be known. No
-// clock has a part in whether something is there twice.
+// lookThroughAll looks in a whole container for items that would be uploaded again. It compares no
+// times: the service's clock may have been set back since the upload, or another of its nodes with
+// another clock may have created the asset.
 //
-// All of a large container is listed once as many items wait for it as that takes requests, or
-// once there is nothing else to do.
+// A large container is listed completely when as many items wait for it as the listing takes
+// requests, or when there is nothing else to do.
 func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool, atRest bool) {
 	var wanted []*finding
 	for n := range group {
@@ -186,8 +185,8 @@ func (a *Applier) namesakesIn(ctx context.Context, c migrate.Container, wanted [
 	return found, listed, nil
 }
 
-// withoutPlanned skips what the plan knew to be in the places of items: some are sent
-// beside it by order.
+// withoutPlanned drops the assets that the plan knew in the places of items: the rules let some
+// items be created next to them.
 func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
 	if len(candidates) == 0 {
 		return nil, nil
@@ -260,8 +259,8 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
 }
 
-// match finds the asset that an unconfirmed item became. Of several equal ones the first is
-// taken and the others are reported.
+// match finds the asset that an unconfirmed item became. If several are identical, the first is
+// used and the others are reported.
 func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
 	checksum := i.Checksum // if it was sent by this process
@@ -283,7 +282,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 		case f.receipt != nil:
 			f.extra = append(f.extra, asset.ID)
 		default:
-			// The same library under another path may have taken it over.
+			// A run of the same library under another path may have adopted it.
 			owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 			if err != nil {
 				f.err = migrate.NewStateError(err)

@@ -147,8 +147,8 @@ func (d *dispatcher) shouldStop(ctx context.Context) error {
 	}
 }
 
-// stop takes no more work. What the workers have is waited for. A run that stops already
-// keeps its reason, and the first fatal error beside it.
+// stop takes no more items and waits for those that workers have. A run that stops already keeps
+// its reason, and the first fatal error with it.
 func (d *dispatcher) stop(why error) {
 	if d.stopping {
 		if migrate.HasClass(why, retry.Fatal) && !migrate.HasClass(d.why, retry.Fatal) {

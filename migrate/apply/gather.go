@@ -12,9 +12,9 @@ import (
 	"assetferry/state"
 )
 
-// What people did to an asset shows by its having been changed after we left it. Where we
-// change it in turn without giving it other content, it counts as left when it was before:
-// else our change would hide theirs from whatever is done to it later.
+// An asset whose modification time is later than our last change was changed by users. When we
+// change such an asset without giving it new content, its recorded time stays the former one.
+// Otherwise our change would hide theirs from later runs.
 
 // leftBefore is when we left an asset that a user has changed since; zero if no user has.
 func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
@@ -52,8 +52,9 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerA
 	return was, nil
 }
 
-// gather collects the metadata of an object. What its content says went by if it was sent
-// just now; else it is as it was, unless no user has looked so far.
+// gather collects the metadata of an object. If the object was just uploaded, its content was
+// captured on the way. Otherwise earlier findings are reused, and the content is read only if there
+// are none.
 func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.LastDescription) (g collect.Findings, err error) {
 	switch {
 	case sent != nil:

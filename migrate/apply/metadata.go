@@ -23,14 +23,14 @@ import (
 // sent.
 func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
-// A description is what came of describing an asset.
+// A description is the result of writing metadata into an asset.
 type description struct {
-	modified  time.Time // when the service says that it was changed last; when we left it, if a user has changed it since
-	said      string    // by the source, as it is kept; see state.Outcome
-	found     string    // the same
-	fields    []state.FoundField
-	oldURLs []string
-	remark    string // for people
+	modified time.Time // when the service says that it was changed last; when we left it, if a user has changed it since
+	said     string    // by the source, as it is kept; see state.Outcome
+	found    string    // the same
+	fields   []state.FoundField
+	oldURLs  []string
+	remark   string // for people
 }
 
 // into has an outcome show what the state database keeps of a description.
@@ -38,9 +38,8 @@ func (d description) into(o *state.Outcome) {
 	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.oldURLs
 }
 
-// finish does what belongs to an item whose asset is there. The asset is nil if it
-// was sent before; then the state database has its receipt. The content is nil if it was not sent
-// just now.
+// finish completes an item whose asset exists. The asset is nil if it was uploaded before; then the
+// state database has its receipt. The content is nil unless it was uploaded just now.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
 	if i.Action == state.Adopt || !a.updatesMetadata() {

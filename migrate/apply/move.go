@@ -74,8 +74,8 @@ func groupMoves(all []*pendingMove) (bound []*moveGroup) {
 	return bound
 }
 
-// Ask moves a batch to its places. What has begun is finished, even if the run is reported to
-// stop: an asset that has its new place and still its former name belongs not used.
+// Ask moves a batch to its places. A move that has begun is finished even if the run is asked to
+// stop. Otherwise an asset would be in its new place under its former name.
 func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all := make([]*pendingMove, len(batch))
 	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {

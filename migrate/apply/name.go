@@ -12,9 +12,9 @@ import (
 	"assetferry/state"
 )
 
-// rename gives the asset of an item that takes it over its new name, unless it has that, and
-// says why it does not if the service refuses. It gets the name of a collision then, from which
-// a later run gives it its own once that is free. What was uploaded as a new asset has its name.
+// rename gives the asset of an item its new name and returns why it could not, if the service
+// refuses. The asset then gets a distinct name, and a later run renames it when the name is
+// available. A newly uploaded asset has its name already.
 func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset) (refusal string, err error) {
 	if !migrate.ReusesAsset(i) || asset.ID != i.Asset {
 		return "", nil

@@ -127,9 +127,9 @@ func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) e
 	return &RefusedError{i.Asset, err}
 }
 
-// isRefusal reports whether an answer may mean that the service replaces no content at
-// all, or not this one. What is too large would be so for a new asset, too. That something
-// is not implemented leaves certainty, other than what else a server says of itself.
+// isRefusal reports whether an answer may mean that the service cannot replace any content, or not
+// this one. An object that is too large would be too large for a new asset, too. Of the 5xx answers
+// only 501 is a refusal.
 func isRefusal(e *assets.Error) bool {
 	_, size := e.SizeLimit()
 	_, pixels := e.MegapixelsLimit()
@@ -193,8 +193,8 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 	return remark + "is in the trash"
 }
 
-// confirmEachReplaced finds out about the unconfirmed items that replace content, and gives
-// the others. Whatever may have been uploaded as a new asset is among those.
+// confirmEachReplaced checks the unconfirmed items that replace content, and returns the others.
+// Items that may have been uploaded as a new asset are among the others.
 func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending, now time.Time) (reported []finding, others []pending) {
 	findings := make([]finding, len(unconfirmed))
 	g := errgroup.Group{}

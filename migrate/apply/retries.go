@@ -39,8 +39,8 @@ func (d *dispatcher) findDue(ctx context.Context) (err error) {
 	return err
 }
 
-// dueIn is how long the next item waits from a time on; not at all if that is longer than
-// any is put off: then our clock was set back since.
+// dueIn returns how long after now the next retry is due. It returns 0 if that is longer than the
+// longest pause: then this machine's clock was set back.
 func (d *dispatcher) dueIn(now time.Time) time.Duration {
 	in, longest := d.nextDue.Sub(now), retry.MaxRetryAfter
 	for _, pause := range d.RetryPauses {

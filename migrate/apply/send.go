@@ -135,8 +135,8 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 	return asset, err
 }
 
-// upload sends an item's content, hashing it on its way, and checks the receipt.
-// What the source has with the object is asked for before anything is sent.
+// upload uploads an item's content, hashing it on its way, and checks the answer. It reads the
+// metadata that the source keeps with the object first.
 func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item, content *content) (assets.Asset, sending, error) {
 	u := assets.Upload{CategoryID: c.Category, FolderID: c.Folder, Filename: i.Name, Size: i.Size, Open: content.open}
 	if c.Folder != "" {
@@ -153,9 +153,8 @@ func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item,
 	return asset, sent, nil
 }
 
-// A ReceiptError says that the service made another asset than we sent, or gave one other
-// content. What it made has been trashed, and what was before put back, unless Err says
-// why it could not be.
+// A ReceiptError says that the service created another asset than was uploaded, or stored other
+// content. A wrong asset was trashed and replaced content was restored, unless Err says why not.
 type ReceiptError struct {
 	Asset, What string
 	Replaced    bool // it was there before, with other content
@@ -203,8 +202,8 @@ func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	return e
 }
 
-// gone is what is reported an object that vanished. Many of them in a row rather
-// mean that the source did.
+// deletedSinceListing is the error of an object that was deleted after the listing. Many of them in
+// a row mean that the source itself is missing.
 const deletedSinceListing = "deleted at the source after it was listed"
 
 // judge says what an error means for an item and for the run.

@@ -22,10 +22,10 @@ import (
 	"assetferry/state"
 )
 
-// structure gives the categories and folders that items go to. What is there is
-// adopted by name, what is missing is made once, however many workers want it at
-// once. The state database has an intent of each while it is being made, so that another
-// process looks long enough for one whose answer was lost.
+// structure finds and creates the categories and folders that items go to. Existing ones are
+// adopted by name. A missing one is created once, however many workers want it. The state database
+// holds an intent for each creation, so that another process waits long enough for one whose answer
+// was lost.
 type structure struct {
 	*Applier
 	tree   *inventory.Tree

@@ -63,10 +63,9 @@ func (n namesakes) add(i state.Item, count int) {
 // has reports whether there is one that goes where an item does, under the same name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
-// look starts to resolve unconfirmed items, aside from the uploads. What has come of those
-// is written before: an asset that is not in the state database is no user's, and might be taken
-// for that of an unconfirmed item which has the same name and content. So no worker has an item
-// of that name meanwhile.
+// look starts to check unconfirmed items while uploads go on. The outcomes of earlier items are
+// written first: an asset without a receipt could be matched to an unconfirmed item with the same
+// name and content. For the same reason no worker has an item of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
 	if d.resolving || d.stopping {
 		return nil
@@ -92,8 +91,8 @@ func (d *dispatcher) look(ctx context.Context) error {
 	return nil
 }
 
-// isAtRest reports whether there is nothing to do any more before whole containers are
-// looked at for what was lost. What is next may have to wait for that.
+// isAtRest reports whether nothing is left to do before whole containers are listed for lost
+// uploads. Later items may depend on the result.
 func (d *dispatcher) isAtRest() bool {
 	if len(d.unconfirmed) == 0 || d.inHand > 0 || slices.ContainsFunc(d.unconfirmed, func(q pending) bool { return !q.unseen }) {
 		return false
@@ -132,8 +131,8 @@ func (d *dispatcher) reportUnconfirmed() {
 // reportEvery is how often that is reported.
 const reportEvery = 10 * time.Second
 
-// learn takes note of what was found out about unconfirmed items. What did not
-// arrive is sent again, with a new intent, unless that has failed too often.
+// learn records the findings about unconfirmed items. Items that did not arrive are uploaded again,
+// with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	faultpoint.Hit(faultpoint.Looked)
 	if ctx.Err() != nil { // which is why less was found out than could be
@@ -177,7 +176,7 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	return d.resend(ctx, again)
 }
 
-// unseen has the rest of a run go on while an item waits for a look at all of its container.
+// unseen lets the rest of the run go on while an item has to be looked for in all of its container.
 func (d *dispatcher) unseen(f *finding) {
 	if !f.later || f.unseen {
 		return
@@ -209,8 +208,8 @@ func (d *dispatcher) stopLooking(f finding) error {
 	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
-// leaveUnconfirmed leaves an unconfirmed item for another process: whoever could show what became
-// of it cannot be asked.
+// leaveUnconfirmed leaves an item unconfirmed for another process, because the source or the
+// service does not answer.
 func (d *dispatcher) leaveUnconfirmed(f finding) error {
 	o := f.outcome()
 	d.unknown++
@@ -237,8 +236,8 @@ func (d *dispatcher) found(f finding) {
 	d.add(f.item, o)
 }
 
-// mayResend counts that an item was sent in vain. What a former process did does
-// not count: it was interrupted.
+// mayResend counts an upload of this process that did not arrive, and reports whether another one
+// is allowed. Uploads of former processes do not count: they were interrupted.
 func (d *dispatcher) mayResend(f finding) bool {
 	if f.fresh {
 		d.sends[f.item.Key]++

@@ -73,7 +73,7 @@ func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, 
 	return a.withoutPlanned(ctx, []*finding{f}, since)
 }
 
-// isUntouched reports whether no user has changed or described an asset since its upload.
+// isUntouched reports whether an asset was not changed since its upload.
 func isUntouched(a assets.Asset) bool {
 	described := a.Metadata.Description != "" || len(a.Tags)+len(a.Metadata.CustomAttributes) > 0
 	return !described && !a.LastModifiedAt.After(a.UploadedAt.Add(collect.TimeTolerance))
@@ -127,9 +127,9 @@ var unverifiableTime = time.Unix(1, 0)
 
 const unverifiableTag = "unproven"
 
-// takeReplaced is matchUnverifiable for an item that replaces the content of its asset: that has
-// arrived if the asset has another content than before, of the item's size, and since the
-// intent. Whatever was there before is among the asset's revisions.
+// takeReplaced is matchUnverifiable for an item that replaces the content of its asset. The upload
+// arrived if the asset got other content of the item's size since the intent. The previous content
+// is among the asset's revisions.
 func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) error {
 	revisions, err := a.Dest.Revisions(ctx, f.item.Asset)
 	if errors.Is(err, fs.ErrNotExist) {

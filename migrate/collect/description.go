@@ -56,9 +56,9 @@ func MetadataOf(a assets.Asset) metadata.Metadata {
 	return m
 }
 
-// LastMetadata is what the source said of an object when its asset was described last. It is not
-// asked for where nothing describes the asset: that is so for most libraries as a whole,
-// and what people took away shows by the time of the change.
+// LastMetadata returns the metadata that the source had when the asset was last updated. It is not
+// read if the asset has no metadata, as in most libraries; removals by users show in the
+// modification time.
 func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
 	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
 		return m, nil

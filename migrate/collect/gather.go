@@ -107,7 +107,7 @@ func IsUnreadableForGood(err error) bool {
 	return IsChangedOrDeleted(err) || migrate.HasClass(err, retry.Permanent)
 }
 
-// IsChangedOrDeleted reports whether an object is another one by now, or gone.
+// IsChangedOrDeleted reports whether an object was changed or deleted at the source.
 func IsChangedOrDeleted(err error) bool {
 	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }

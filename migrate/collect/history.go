@@ -47,7 +47,7 @@ type AssetHistory struct {
 	BeforeRun state.Receipt
 	Now       state.Receipt     // as the run wrote it
 	Previous  FormerAsset       // as the asset was before
-	said      metadata.Metadata // by the source when the run described the asset
+	said      metadata.Metadata // of the source, when the run updated the metadata of the asset
 }
 
 // NewAssetHistory reads what is known of the asset of an item of an undo. The asset was there
@@ -101,9 +101,8 @@ func (t AssetHistory) IsRenamed(a assets.Asset) bool {
 	return norm.NFC.String(a.Name) != norm.NFC.String(t.Previous.Name) || a.Extension != t.Previous.Extension
 }
 
-// RestoringChanges returns what has to be written into an asset so that its name and metadata are
-// as before, as far as they are as the run left them. What people changed since stays, and is
-// named.
+// RestoringChanges returns the changes that restore the name and metadata of an asset, as far as
+// they are as the run left them. stays names the fields that users changed since.
 func (t AssetHistory) RestoringChanges(a assets.Asset) (c assets.Changes, stays []string) {
 	if t.IsRenamed(a) {
 		c.Name, c.Extension = &t.Previous.Name, &t.Previous.Extension
@@ -188,8 +187,8 @@ func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []s
 	return back, stays
 }
 
-// wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
-// trashed the state database has no receipt any more, and it wrote nothing into that.
+// wrote reports whether an attribute of an asset is as the run left it. If the run trashed the
+// asset, there is no receipt, and the run wrote no attribute.
 func (t AssetHistory) wrote(name string, value any, text, asset string) bool {
 	if name != migrate.ProvenanceAttribute {
 		return sameText(text, t.said.Attributes[name])

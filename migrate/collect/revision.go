@@ -68,8 +68,8 @@ func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []a
 	return "", errNoRevision
 }
 
-// MayBeEdit reports whether a revision is what a user made of the content that we had sent.
-// Who only described the asset made none, whatever runs that were undone have left.
+// MayBeEdit reports whether a revision may be an edit that a user made of our content. A user who
+// only changed metadata made none, whatever revisions undone runs have left.
 func (t AssetHistory) MayBeEdit(r assets.Revision) bool {
 	if t.Previous.Size != t.BeforeRun.Size {
 		return true

@@ -133,9 +133,8 @@ func (t *Tree) now() int {
 	return t.generation
 }
 
-// set takes the answer about a level that was asked for at a turn. What is known by then is as
-// new or newer, as folders were added to it meanwhile; and who had the level forgotten meanwhile
-// wants an answer from after that.
+// set stores the answer about a level that was requested in a generation. Entries that are known
+// already stay: they are as new or newer. An answer from before the level was forgotten is dropped.
 func (t *Tree) set(l Level, names map[string]string, asked int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -65,8 +65,8 @@ func (p *detachment) all(ctx context.Context, owner sources.Key) error {
 	return nil
 }
 
-// succeed finds the alias that gets the asset of an owner which was deleted: the first that is
-// to be taken, and is what it was when it was joined.
+// succeed finds the alias that gets the asset of a deleted owner: the first selected one whose
+// content is unchanged since it was joined.
 func (p *aliasDetachments) succeed(ctx context.Context, deleted state.Item) error {
 	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, deleted.Key) {
 		if err != nil {

@@ -166,8 +166,8 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// redecided says in which ways a decision is not the one that was approved. What has
-// arrived since needs no decision, at most a description.
+// redecided returns the differences between a decision and the approved one. An object that arrived
+// since the approval needs at most a metadata update.
 func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	switch {
 	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:

@@ -32,8 +32,8 @@ type assetCheck struct {
 	lost *changedOwners
 }
 
-// do looks at the assets that a plan is about to change or to trash. What people did
-// with them at the destination has its say, and how they were before is kept.
+// do checks the assets that a plan is about to change or trash. It decides again for assets that
+// users changed, and stores the previous state of each asset for an undo.
 func (s *assetCheck) do(ctx context.Context) error {
 	if s.Rules.Sync == nil {
 		return nil
@@ -230,8 +230,8 @@ func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	i.Error = migrate.Reason(i.Reason).Text() + ": " + where
 }
 
-// keepDeleted keeps the receipt of an asset that will be created again: to undo that, it has
-// to be known as deleted as before. Of the asset itself there is nothing to keep.
+// keepDeleted stores the receipt of an asset that will be created again, so that an undo restores
+// it as deleted. There is no previous state of the asset itself.
 func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.PreviousKey, Asset: json.RawMessage("{}")}})
 }

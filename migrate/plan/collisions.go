@@ -105,8 +105,8 @@ func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became 
 	return true, k.keepFormer(ctx, []state.Former{former}) // for an undo
 }
 
-// withReceiptPlace gives the asset of a receipt, if it still is what the receipt says. What people
-// deleted, moved or edited does not stand for the content of another object.
+// withReceiptPlace returns the asset of a receipt, if it still is as the receipt says. An asset
+// that users deleted, moved or edited is not used for the content of another object.
 func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
 	all, err := inventory.LookUp(ctx, k.Dest, []state.Receipt{r}, k.Concurrency)
 	found := all[r.Asset]

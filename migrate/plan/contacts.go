@@ -92,8 +92,8 @@ func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
-// inventories stages what is in places beside our assets, and counts it. Of several passes
-// the one counts that found the most names more than once: a later one looks at fewer places.
+// inventories stages the foreign assets in the given places, and counts them. Of several passes the
+// highest count of duplicate names is kept: later passes look at fewer places.
 func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
 	c.Watch.Phase(migrate.PhaseInventory, -1, -1)
 	var all atomic.Int64

@@ -111,8 +111,8 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 	return d.judge(ctx, i, d.situation(i.Object, migrate.MemoryNone, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }
 
-// metadataOf gives the metadata of an object that will be placed. What people deleted or moved
-// at the destination is not among what was looked at ahead.
+// metadataOf returns the metadata of an object that will be placed. It reads the metadata of
+// objects whose assets users deleted or moved, because findMetadata does not.
 func (d *decider) metadataOf(ctx context.Context, o sources.Object) (foundMetadata, error) {
 	a, looked := d.foundMetadata[o.Key]
 	if looked || !d.Mapping.PlaceNeedsMetadata() {

@@ -111,8 +111,8 @@ func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed ti
 	return errors.Join(e.flush(ctx), orphans.Err())
 }
 
-// mayBeMoved finds what is there and cannot be taken for now. What was missed first before a time
-// does not matter.
+// mayBeMoved finds the objects that this run cannot process. Objects first missed before the given
+// time do not matter.
 func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unconfirmed, error) {
 	unconfirmed := safety.NewUnconfirmed(e.State, e.run, oldest)
 	for size := range e.unread {

@@ -43,8 +43,8 @@ func (f *finishing) do(ctx context.Context) error {
 	return err
 }
 
-// hash hashes the plan as it is in the state database. What carries out an approved plan has
-// the hash of that.
+// hash returns the hash of the plan in the state database. A run of an approved plan has the hash
+// of that plan.
 func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (string, error) {
 	if f.Approval != nil {
 		return f.Approval.Hash, nil

@@ -40,8 +40,8 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	return f.history.unread()
 }
 
-// first decides an item by the rules, the state database and the categories. What is at
-// the destination, and other objects, come later.
+// first decides an item by the rules, the state database and the categories. Later passes consider
+// the destination and the other objects.
 func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error) {
 	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
 		return false, nil

@@ -15,9 +15,9 @@ type availableNames struct {
 	*decisions
 }
 
-// do decides to give assets the names that they could not get when they arrived, as
-// those were taken by others that were deleted by now. Whoever looks for one finds it by the name
-// that it has at the source. Where no name is free, nothing is asked of the destination.
+// do renames assets whose wanted names were taken when they were created and are available now.
+// Users find such an asset by the name that it has at the source. Without an available name, it
+// sends no request.
 func (n *availableNames) do(ctx context.Context) error {
 	if !n.Rules.FollowsDeletions() {
 		return nil

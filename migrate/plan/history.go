@@ -70,8 +70,8 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 	}
 }
 
-// memories are all that is remembered of what a listing may have. What is passed in it and not
-// listed is reported to unlisted.
+// memories are all rows of the state database about the objects of a listing. Rows whose objects
+// are not listed are passed to unlisted.
 type memories struct {
 	*history
 	sidecars   *merge.Cursor[state.Sidecar] // as they were listed last
@@ -155,8 +155,8 @@ func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] 
 	}
 }
 
-// doneBefore lists what a sync did before it was listed again. Whoever approved a plan wants no
-// other one, and all else but a sync brings only what is new.
+// doneBefore lists the items that a sync completed before it was listed again. A run of an approved
+// plan must not do more, and other commands only create new objects.
 func (p *planning) doneBefore(ctx context.Context, decided bool) iter.Seq2[state.Item, error] {
 	if decided || p.Rules.Sync == nil || p.Approval != nil {
 		return func(func(state.Item, error) bool) {}

@@ -73,9 +73,9 @@ type pass struct {
 
 type findings = []finding
 
-// passes are the steps of a plan in their order, with what each reads, changes and writes.
-// Of the handover a pass gets what it declares here, to which tests hold it. What it decides goes
-// into the items of the run, where others find it.
+// passes are the steps of a plan in their order, with what each reads, changes and writes. A pass
+// gets only those parts of the handover that it declares here; tests check that. Decisions go into
+// the items of the run, where later passes find them.
 func (p *planning) passes(h *handover) []pass {
 	var (
 		out         = &decisions{planning: p}
@@ -87,12 +87,12 @@ func (p *planning) passes(h *handover) []pass {
 	return []pass{
 		{name: "list the source", writes: findings{theListing, theDeleted, thePlaces, stagedItems, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
 			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, deleted: h.deleted}},
-		// What is an object, and the metadata of one.
+		// Objects and sidecars.
 		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
 			step: &possibleSidecars{p, out, h.listing}},
 		{name: "decide first", reads: findings{theListing, stagedItems}, updates: findings{thePlaces}, writes: findings{theFollowed, theClaimed, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
 			step: &firstDecisions{planning: p, decisions: out, decider: object, listing: h.listing, followed: h.followed, claimed: h.claimed}},
-		// What happened to objects.
+		// Changes at the source.
 		{name: "compare contents", updates: findings{possiblyChangedItems}, writes: findings{touchedItems, changeItems},
 			step: &contentCheck{p, out}},
 		{name: "compare metadata of touched objects", updates: findings{touchedItems}, writes: findings{changeItems},
@@ -109,7 +109,7 @@ func (p *planning) passes(h *handover) []pass {
 			step: &availableNames{p, out}},
 		{name: "expire", reads: findings{createItems, theUnread}, updates: findings{absentItems}, writes: findings{trashItems, theHeldDeletes},
 			step: &expiry{p, out, h.unread, h.held}},
-		// What people did at the destination.
+		// Changes by users at the destination.
 		{name: "check assets", updates: findings{changeItems, trashItems, thePlaces}, writes: findings{createItems, theMissingOwners},
 			step: &assetCheck{p, out, object, lost}},
 		{name: "find drift", reads: findings{theFollowed}, updates: findings{changeItems, thePlaces}, writes: findings{createItems, theMissingOwners, theCursor},
@@ -121,7 +121,7 @@ func (p *planning) passes(h *handover) []pass {
 				names:          &foreignNames{p, out},
 				joining:        &joining{p, out, object, lost, identical.NewComparer(p.Source, p.Watch, p.Concurrency)},
 			}},
-		// What of it must not be done.
+		// Limits to the plan.
 		{name: "only adopt", updates: findings{createItems, thePlaces},
 			step: &adoptOnly{p, out, h.places}},
 		{name: "compare with the approved plan", reads: findings{thePlaces}, updates: findings{createItems, changeItems, trashItems},
@@ -135,8 +135,8 @@ func (p *planning) passes(h *handover) []pass {
 	}
 }
 
-// placing has all that will be created find its place at the destination, and what it may share
-// instead. What cannot be shared after all takes a place like all else.
+// placing finds a place, or an asset to share, for each object that will be created. Objects that
+// cannot share an asset get a place of their own.
 type placing struct {
 	existingAssets *existingAssets
 	collisions     *collisions

@@ -77,13 +77,11 @@ func (p *Planner) isSkipped(o sources.Object) bool {
 	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
 }
 
-// An Approval is a plan that a user approved. A planner that has one looks at source
-// and destination as for any plan, and then holds each decision against the approved
-// one. What the approved plan keeps stays alone, for the reason it had then; so
-// does what is not in it. What it acts on must be in every way as it was approved, or
-// it has drifted and is kept as well. Filters and limits are not asked again,
-// nor which of several objects keeps its name: the approved plan has the answers, and
-// they stand even where an object that they were about was deleted.
+// An Approval is an approved plan. A planner with an approval reads source and destination as for
+// any plan, and then compares each decision with the approved one. Objects that the approved plan
+// skips, or does not contain, are skipped. An object that changed in any way since the approval is
+// skipped as drifted. Filters, limits and name collisions are not decided again: the approved
+// decisions hold, even if an object was deleted since.
 type Approval struct {
 	Hash       string
 	Categories []migrate.NewCategory        // to be made

@@ -169,9 +169,8 @@ func (w *walk) end(ctx context.Context) error {
 	return w.stage(ctx)
 }
 
-// notThere ends a listing of what is not the source, or not all of it. A sync is history
-// then, and people have to see in the morning that it was held back; all else is gone on
-// with once the source is there.
+// notThere ends the listing of a source that is missing or incomplete. A sync ends as stopped, so
+// that its report shows it; other runs can be resumed when the source is available again.
 func (w *walk) notThere(ctx context.Context, why error) error {
 	err := errors.Join(why, w.stage(ctx))
 	if w.Rules.Sync != nil {
@@ -180,8 +179,8 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 	return err
 }
 
-// disorder ends a listing in which a key comes after a greater one. What it has left
-// out before that it is unknown, so all of it is forgotten.
+// disorder ends a listing in which a key comes after a greater one. Keys before it may have been
+// skipped, so the whole listing is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not sorted and cannot be used", key, w.page.Cursor)
 	return errors.Join(err, w.State.Relist(ctx, w.run.Num))

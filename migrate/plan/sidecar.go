@@ -79,9 +79,8 @@ func (m *possibleSidecars) do(ctx context.Context) error {
 	return m.flush(ctx)
 }
 
-// recordSidecars gives those of some items that describe other objects. They are known as
-// sidecars before that is decided of their items: whoever goes on after a crash does not
-// look at those again.
+// recordSidecars returns the items that are sidecars of other objects. It stores them as sidecars
+// before their items are decided, because a resumed run does not check them again.
 func (m *possibleSidecars) recordSidecars(ctx context.Context, page []state.Item) (reported []state.Item, err error) {
 	var asked []sources.Key
 	for _, i := range page {
@@ -259,9 +258,9 @@ func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []
 	return nil
 }
 
-// ownersToUpdate shows which of the objects that a sidecar describes have an asset that has to be
-// updated, and whether there is one that a later run has to look after. What was written
-// since a run took care of the sidecar was updated by it, even if that run came to no end.
+// ownersToUpdate returns the objects of a sidecar whose assets need a metadata update, and whether
+// a later run has to update one. Assets that were written after a run claimed the sidecar are up to
+// date, even if that run did not finish.
 func ownersToUpdate(c state.Sidecar, owners []state.SidecarOwner) (updated []sources.Key, later bool) {
 	for _, o := range owners {
 		switch {

@@ -48,8 +48,8 @@ func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources
 	return u.addIn(ctx, i, u.situation(i.Object, m, r, state.Item{}, false), r, state.Item{})
 }
 
-// receipts gives what will be reported objects that have arrived; nil where nothing follows
-// from that. What is to become of their assets is decided once all is listed.
+// receipts returns the function that gets receipts of unlisted objects; nil if unlisted objects
+// mean nothing in this run. Their actions are decided after the listing.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	if !u.Rules.FollowsDeletions() {
 		return nil
@@ -60,8 +60,8 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	}
 }
 
-// alias has an alias forgotten whose object is not listed any more. Nothing is lost with
-// it. Of one that the listing could not look for nothing is known.
+// alias forgets an alias whose object is not listed any more; its asset belongs to another object.
+// Aliases in folders that could not be listed are kept.
 func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	if u.unread.hides(a.Key) {
 		return u.addDeleted(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
@@ -72,8 +72,8 @@ func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	return u.stage(ctx)
 }
 
-// sidecar takes note of a sidecar that is not listed any more. What it said stays, and it is known
-// still: a source that was not whole for a run has no assets updated.
+// sidecar marks a sidecar that is not listed any more as missed. Its metadata stays, and it stays
+// known: a source that is incomplete for one run causes no metadata updates.
 func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 	follows := u.FollowsSidecars()
 	switch {

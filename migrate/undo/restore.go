@@ -46,8 +46,8 @@ type restoration struct {
 	incomplete error        // what keeps it between two assets, both in the trash, for now
 }
 
-// Ask makes the assets of a batch what they were. What has begun is finished, even if the
-// undo is asked to stop: half of the way back is not used.
+// Ask restores the assets of a batch. Work that has begun is finished even if the undo is asked to
+// stop, so that no asset is restored in part.
 func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all, err := g.loadBatch(ctx, batch)
 	if err != nil {
@@ -186,8 +186,8 @@ func (g restoreMethod) meet(ctx context.Context, c *restoration) (err error) {
 	return g.findEdit(ctx, c)
 }
 
-// move brings assets back to where they were, those that were in one place with one request.
-// What is refused there is tried again under its former name.
+// move moves assets to their previous places, with one request for all that were in one place. A
+// refused asset is tried again under its previous name.
 func (g restoreMethod) move(ctx context.Context, all []*restoration) error {
 	bound := map[migrate.Container][]*restoration{}
 	for _, c := range all {
@@ -235,8 +235,8 @@ func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*
 	return nil
 }
 
-// renameAndMove gives an asset its former name before it is moved, and takes that back if it
-// did not help.
+// renameAndMove gives an asset its previous name before it is moved, and restores its current name
+// if that did not help.
 func (g restoreMethod) renameAndMove(ctx context.Context, to migrate.Container, c *restoration) error {
 	name, extension := c.asset.Name, c.asset.Extension
 	if err := g.update(ctx, c, assets.Changes{Name: &c.Previous.Name, Extension: &c.Previous.Extension}); migrate.HasClass(err, retry.Permanent) {

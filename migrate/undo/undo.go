@@ -16,7 +16,7 @@ import (
 // A contentMatch says how the content of an asset compares with what was sent.
 type contentMatch int
 
-// What is known of a content: nothing, because no user asked, or what came of reading it.
+// The results of a content comparison, and that of none.
 const (
 	contentUnasked contentMatch = iota
 	contentAsSent
@@ -77,11 +77,10 @@ func inverse(of state.Action) (state.Action, migrate.Reason) {
 	return state.Trash, migrate.ReasonUndoCreated
 }
 
-// changedParts names what of an asset is not as we left it, which is described as the source
-// said then. Whoever edits an asset changes its
-// metadata, its place, its size, or at least the time of its last change; a service that
-// does not keep that time hides an edit that keeps all others, and so does one that is
-// processing an image. Its content reports.
+// changedParts names the parts of an asset that are not as we left them. An edit changes its
+// metadata, its place, its size, or at least its modification time. A service that keeps no
+// modification time, or is processing an image, hides an edit that changes nothing else; then the
+// content has to be compared.
 func changedParts(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string

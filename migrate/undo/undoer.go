@@ -24,8 +24,8 @@ type Reverter interface {
 	UseRevision(ctx context.Context, id, revisionID string) error
 }
 
-// An Undoer carries out the plan of an undo. What the run created goes to the trash first,
-// so that it is not in the way of what is restored.
+// An Undoer carries out the plan of an undo. Assets that the run created are trashed first, so that
+// their names are available for restored ones.
 type Undoer struct {
 	collect.Collector
 	Write       Reverter
@@ -94,8 +94,8 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 	return u.State.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
 }
 
-// Resolve finds out what became of the assets that a former process had in hand, so that
-// nothing of the undo is in flight any more. What is not undone is planned again.
+// Resolve checks the assets that a former process was changing, so that no item of the undo is in
+// flight. Items that were not undone are planned again.
 func (u *Undoer) Resolve(ctx context.Context, undo state.Run) error {
 	items, err := u.State.Interrupted(ctx, undo.Num)
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 // destination.
 type misplacement struct{ want, got string }
 
-// misplaced finds, by their IDs, the folders of containers that lie within others than the
-// state database says: what was put into them is not where it belongs. That a folder has another name
-// by now is the business of whoever renamed it. It asks once for the folders at the top, and
-// once for each folder that has others in it.
+// misplaced finds, by their IDs, the folders of containers that are in other folders than the state
+// database says. Renamed folders are not reported. It requests the top folders once, and once the
+// folders in each folder that has some.
 func (v *Verifier) misplaced(ctx context.Context, destination string, containers []state.Container) (map[string]misplacement, error) {
 	containers = slices.DeleteFunc(containers, func(c state.Container) bool { return c.Folder == "" })
 	if len(containers) == 0 {

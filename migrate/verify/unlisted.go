@@ -11,8 +11,8 @@ import (
 	"assetferry/state"
 )
 
-// enoughMissing is how many assets in a row are found to be gone before no more are asked for: to
-// ask for each of a million that were deleted would take a day.
+// enoughMissing is the number of missing assets in a row after which no more are requested: a
+// million requests would take a day.
 const enoughMissing = 100
 
 // askForUnlisted asks for each asset of a page that no list had: the service may not list yet

@@ -121,9 +121,9 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 	return g.Wait()
 }
 
-// meet looks up what was listed. What is as its receipt says is noted and no more, the rest
-// goes into the inventory: to write all of it down took longer than to ask for it. What is
-// not ours is there under what makes it like one that is.
+// meet compares listed assets with their receipts. Matching assets are only noted in memory; all
+// others are written to the inventory, because writing takes longer than the listing. Foreign
+// assets are written with a hash of place, name and size.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
 	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// What lies beside a state database has its name and one of these.
+// The suffixes of the files next to a state database.
 const (
 	WALSuffix        = "-wal"
 	LockSuffix       = ".lock"
@@ -17,9 +17,8 @@ const (
 	DraftSuffix      = ".draft"
 )
 
-// Files names every file and folder a state database at path may consist of, so that a source
-// that holds them can leave them out. Where the path is a symbolic link they are where it
-// leads.
+// Files returns every file and folder that a state database at path may consist of, so that a
+// source can skip them. If the path is a symbolic link, they are next to its target.
 func Files(path string) []string {
 	if file, err := Resolve(path); err == nil && file != path {
 		return append(Files(file), path)

@@ -136,8 +136,8 @@ func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.behind = m.write()
 }
 
-// CatchUp writes the mark if that failed last. What is begun without it could not be reported
-// from an older copy later.
+// CatchUp writes the mark if the last write of it failed. A write without it would make this state
+// database look like an older copy.
 func (m *Mark) CatchUp() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

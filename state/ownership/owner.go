@@ -36,7 +36,7 @@ type StoredOwner struct {
 	Owner
 	StateID string
 	Seq     int64 // of the last write
-	Open    bool  // whoever held it did not close it
+	Open    bool  // its last owner did not close it
 }
 
 // Read gives what a state database says; sql.ErrNoRows if no user has had it.
@@ -90,8 +90,8 @@ func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now tim
 	return err
 }
 
-// Count counts a write of the owner and gives its number; ErrNotOwner if another process has taken
-// over.
+// Count counts a write of the owner and returns its number; ErrNotOwner if another process owns the
+// state database.
 func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, epoch).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,9 +140,9 @@ func (e *InUseError) Hint() string {
 // It is an ErrDistrust.
 type DistrustError struct {
 	Path, Reason string
-	// Touched says that it may just have been given another owner or permissions, as
-	// happens daily where files are handed to the user of each run. It may be taken
-	// over unasked by who will look for what it would send.
+	// Touched says that the file may only have got another owner or permissions, as on systems that
+	// assign files to the user of each run. A command that checks the destination before uploads
+	// may use it without a takeover.
 	Touched bool
 }
 

@@ -1,13 +1,14 @@
-// Package pagesums keeps checksums of the pages of a state database in a file beside it, and compares them.
+// Package pagesums stores checksums of the pages of a state database in a file next to it, and
+// compares them.
 //
-// SQLite keeps none, so a bit that flips in a value is another value to it: an object that was sent has
-// another key, and is sent again. Whoever opens the database for writing compares its pages with their sums
-// first, which takes a tenth of a second for a million objects. The pages in the write-ahead log are left to
-// the checksums that it has itself.
+// SQLite stores none, so a flipped bit silently changes a value: an uploaded object gets another
+// key and is uploaded again. The process that opens the database for writing compares the pages
+// with their sums first, which takes a tenth of a second for a million objects. Pages in the
+// write-ahead log have checksums of their own.
 //
-// A page sum is on the disk before a checkpoint writes its page into the database, and only the owner makes
-// checkpoints. Until the checkpoint is complete, the page is in the log, where no sum is needed. So a kill or
-// a power cut leaves no page that differs from its sum.
+// A page sum is on the disk before a checkpoint writes its page into the database, and only the
+// owner makes checkpoints. Until the checkpoint is complete, the page is in the log, where no sum
+// is needed. So a kill or a power cut leaves no page that differs from its sum.
 package pagesums
 
 import (

@@ -91,7 +91,7 @@ func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.ot
 // A tagClass is objects of one size that are equal, as they have one version tag; or one
 // object whose version tag shows nothing.
 type tagClass struct {
-	tag      string // "" if it proves nothing
+	tag      string // "" if it is no checksum
 	batch    tagBatch
 	members  []*Object
 	checksum string // "" if it is not known

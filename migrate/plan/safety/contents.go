@@ -21,8 +21,8 @@ const (
 	mostJudged = 100
 )
 
-// CheckContents fails if what is to take the place of assets is, for the most part, not what
-// its name says: so looks a disk that a user has encrypted. Of the planned items, replaced are such.
+// CheckContents fails if most of the new contents that would replace assets do not have the type of
+// their names. An encrypted disk looks like that. Of the planned items, replaced are replacements.
 func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
 	if replaced < fewestJudged || replaced <= g.AcceptChanges {
 		return nil

@@ -49,9 +49,9 @@ func (g SafetyChecks) MissingSentinel() *migrate.SafetyCheckError {
 	}
 }
 
-// CheckRules fails if the rules differ from those of the last sync and no user said that they are
-// meant: what a rule skips, or puts elsewhere, is a change to all of the library. Who
-// had a run carried out has said so, and need not again when it is resumed.
+// CheckRules fails if the rules differ from those of the last sync and are not accepted: a rule
+// that excludes or moves objects changes the whole library. Resuming a run asks for no second
+// confirmation.
 func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
