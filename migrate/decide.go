@@ -20,7 +20,7 @@ const (
 // isSame reports whether the asset has the content of the object.
 func (m Memory) isSame() bool { return m == MemorySame || m == MemoryTouched }
 
-// Condition is what became at the destination of an asset that is ours.
+// Condition is the condition of an asset of ours at the destination.
 type Condition int
 
 // The conditions of an asset: not checked, unchanged, deleted by a user, moved or renamed, edited,
@@ -34,8 +34,8 @@ const (
 	ConditionMetadataEdited
 )
 
-// Existing is what the destination holds at the place an object would take,
-// beside the assets that the state database knows.
+// Existing is what the destination has in the place of an object, without assets that the state
+// database knows.
 type Existing int
 
 // The results: no asset, an asset with identical content (or the same size, if the rules accept
@@ -46,7 +46,7 @@ const (
 	ExistingOther
 )
 
-// A Situation is everything that a decision depends on.
+// A Situation holds all facts that a decision depends on.
 type Situation struct {
 	Skipped          Reason   // a rule, or the kind of object, skips it
 	Failed           Reason   // it cannot be read
@@ -56,21 +56,21 @@ type Situation struct {
 	Taken            bool     // another object takes the same place
 	Looked           bool     // it was looked for at the destination
 	RetriesExhausted Reason   // it is not tried any more until it changes
-	// MetadataPending says that the asset lacks a description that it should have.
+	// MetadataPending says that metadata of the asset is not written yet.
 	MetadataPending bool
-	// MetadataRefreshed says that the source describes the object otherwise than when its asset
-	// was described last.
+	// MetadataRefreshed says that the source has other metadata than at the last update of the
+	// asset.
 	MetadataRefreshed bool
 	Condition         Condition // of its asset
 	Shared            bool      // another source has its asset, too
-	Deleted           bool      // it has arrived, and is not at the source any more
+	Deleted           bool      // was uploaded, and is not at the source any more
 	Expired           bool      // and has been deleted for long enough
-	PossiblyMoved     bool      // unless it is what cannot be taken for now, under another key
+	PossiblyMoved     bool      // may be at the source under another key, as an object that this run cannot process
 	TooMany           bool      // as more are than may be trashed
 }
 
-// Decide says what has to happen to an object, and why. It is a pure function:
-// the same situation under the same rules always gives the same action.
+// Decide returns the action for an object, and the reason. It is a pure function: the same
+// situation and rules always lead to the same action.
 func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Skipped != "": // first, so that a rule can exclude objects that cannot be read
@@ -103,7 +103,7 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	return state.Create, ReasonNew
 }
 
-// decideKnown resolves what happens to an object that has arrived before.
+// decideKnown decides about an object that was uploaded before.
 func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Condition == ConditionDeleted:
@@ -158,8 +158,8 @@ func whyUpdateMetadata(s Situation, r Rules) Reason {
 	return ReasonMetadataChanged
 }
 
-// decideDeletedAtSource resolves what happens to the asset of an object that is not at the source any
-// more. People may have come to rely on it, so the more there is to lose, the less is done.
+// decideDeletedAtSource decides about the asset of an object that was deleted at the source. Users
+// may rely on the asset, so any uncertainty keeps it.
 func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.Trashes():
@@ -174,7 +174,7 @@ func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, ReasonAssetMoved
 	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Condition == ConditionDeleted: // to trash it again does nothing, and ends with its receipt
+	case s.Condition == ConditionDeleted: // trashing it again changes nothing, and ends with its receipt
 		return state.Trash, ReasonDeletedAtBoth
 	case s.TooMany:
 		return state.Skip, ReasonTooManyDeletes
@@ -182,8 +182,8 @@ func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	return state.Trash, ReasonGracePeriodOver
 }
 
-// decideExisting resolves what happens beside an asset of the same name that is
-// not equal. None of the policies overwrites it.
+// decideExisting decides about an object next to another asset of the same name. No policy
+// overwrites that asset.
 func decideExisting(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.KeepsDuplicates():
@@ -204,7 +204,7 @@ func decideTaken(r Rules) (state.Action, Reason) {
 	return state.Create, ReasonRenamed
 }
 
-// FirstState is the state in which a decided item starts.
+// FirstState returns the state in which a decided item starts.
 func FirstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():

@@ -34,16 +34,16 @@ import (
 	"assetferry/state"
 )
 
-// A Describer says what the user wrote down of objects, and reads no content for that. It
-// may be asked from several goroutines.
+// A Describer returns the metadata that the user wrote in a table, without reading contents. It is
+// safe for concurrent use.
 type Describer interface {
-	// Describe gives the metadata of an object; ok is false if there is nothing.
+	// Describe returns the metadata of an object; ok is false if there is none.
 	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
-	// AsksForChecksums reports whether it knows objects by the checksums of their contents.
+	// AsksForChecksums reports whether it identifies objects by checksum.
 	AsksForChecksums() bool
 }
 
-// A Reader is the part of the destination that planning and verifying need.
+// A Reader is the part of the destination that planning and verification need.
 type Reader interface {
 	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
 	Folders(ctx context.Context) ([]assets.Folder, error)
@@ -57,7 +57,7 @@ type Reader interface {
 	DownloadRevision(ctx context.Context, a assets.Asset, revisionID string, offset int64) (io.ReadCloser, int64, error)
 }
 
-// A Writer is the part of the destination that only applying needs.
+// A Writer is the part of the destination that only package apply needs.
 type Writer interface {
 	CreateCategory(ctx context.Context, c assets.NewCategory) (string, error)
 	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
@@ -89,32 +89,31 @@ const (
 	PhaseVerify    Phase = "verify"
 )
 
-// An Observer watches a run. Its methods must not block and may be called from
-// several goroutines. The engine has no other way to talk to people.
+// An Observer is informed about the progress of a run. Its methods must not block and may be called
+// from several goroutines. The engine has no other output for people.
 type Observer interface {
-	// Phase begins a phase; totals are -1 where they are unknown.
+	// Phase begins a phase; totals are -1 if unknown.
 	Phase(p Phase, items, bytes int64)
-	// Progress says that so much more is done in the phase.
+	// Progress adds completed items and bytes to the phase.
 	Progress(items, bytes int64)
-	// Item shows the outcome of an item, after the state database has it.
+	// Item reports the outcome of an item after it was stored.
 	Item(i state.Item, o state.Outcome)
-	// Found shows a difference that verifying found.
+	// Found reports a difference that verification found.
 	Found(d Difference)
-	// WaitingForRetries shows that nothing is left to do but to try items again, the first of
-	// them at a time, and whether the run stays for it.
+	// WaitingForRetries reports that only items scheduled for retry are left, the time of the first
+	// retry, and whether the run waits for it.
 	WaitingForRetries(until time.Time, stays bool)
-	// Probing shows that so many items in a row failed, for reasons that may
-	// pass, and that only one at a time is tried from now on; should it not pass
-	// until a time, the run ends.
+	// Probing reports that items in a row failed, why the last one did, and that only one item at a
+	// time is tried from now on. The run ends at until if all fail.
 	Probing(items int, why string, until time.Time)
-	// Paused shows that no asset can be moved or trashed for a reason that may pass; should
-	// it not pass until a time, the run ends.
+	// Paused reports that no asset can be moved or trashed, and why. The request is repeated until
+	// until; then the run ends.
 	Paused(why string, until time.Time)
-	// AwaitingConfirmation shows that nothing moves until it is known what became of so many items
-	// unconfirmed, why the last of them is, and when that is known.
+	// AwaitingConfirmation reports that the run waits for unconfirmed items, why the last one is
+	// unconfirmed, and when the next check is.
 	AwaitingConfirmation(items int, why string, until time.Time)
-	// AwaitingOtherSources shows that a plan waits until a time by which so many assets that another
-	// source sent or moved, and whose answers no user got, must have shown up.
+	// AwaitingOtherSources reports that a plan waits until a time for unconfirmed assets of another
+	// source of the destination.
 	AwaitingOtherSources(others int64, until time.Time)
 }
 
@@ -148,7 +147,7 @@ func (Silent) AwaitingConfirmation(int, string, time.Time) {}
 // AwaitingOtherSources does nothing.
 func (Silent) AwaitingOtherSources(int64, time.Time) {}
 
-// Deps are what every part of the engine works with.
+// Deps are the dependencies of every part of the engine.
 type Deps struct {
 	Source sources.Source
 	Dest   Reader
@@ -156,14 +155,14 @@ type Deps struct {
 	Watch  Observer
 	Log    *slog.Logger
 	Now    func() time.Time // the server's clock, as well as it is known
-	// Describer says what the user wrote down of objects; nil if that is nothing.
+	// Describer returns metadata of the user's table; nil if there is none.
 	Describer Describer
-	// Mapping makes of what was found of an object what its asset is described with.
+	// Mapping maps the found metadata of objects to metadata of assets.
 	Mapping *mapping.Mapping
 }
 
-// WithDefaults returns d with an observer, a log and a clock where it has none: the first two
-// discard what they get, the clock is the one of this machine.
+// WithDefaults returns d with defaults for a missing observer, log and clock: the first two discard
+// everything, the clock is that of this machine.
 func (d Deps) WithDefaults() Deps {
 	if d.Watch == nil {
 		d.Watch = Silent{}
@@ -177,12 +176,10 @@ func (d Deps) WithDefaults() Deps {
 	return d
 }
 
-// ErrStopped says that the run was asked to stop and did so in good order: what
-// had begun was finished and recorded.
+// ErrStopped says that the run was asked to stop: work in progress was finished and recorded.
 var ErrStopped = errors.New("stopped on request")
 
-// Categories collects the categories in the service's order, which is the order
-// in which they are chosen.
+// Categories returns the categories in the order of the service, in which they are chosen.
 func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	var all []assets.Category
 	for c, err := range r.Categories(ctx) {
@@ -194,7 +191,8 @@ func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	return all, nil
 }
 
-// SaveCategories stores the names of categories, and which are private, in the state database.
+// SaveCategories stores the names of categories, and whether they are private, in the state
+// database.
 func SaveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
 	seen := make([]state.Category, len(all))
 	for n, c := range all {

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// A SafetyCheckError says that a safety check keeps a run from being carried out. Nothing was sent.
+// A SafetyCheckError says that a safety check stops a run before it uploads anything.
 type SafetyCheckError struct {
 	What     string // happened
 	NextStep string // see Remedy
@@ -17,25 +17,25 @@ type SafetyCheckError struct {
 
 func (e *SafetyCheckError) Error() string { return e.What }
 
-// Remedy is the next step, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *SafetyCheckError) Remedy() string { return e.NextStep }
 
-// CheckSentinelMissing is in the text of the safety check that fails where the sentinel is missing.
+// CheckSentinelMissing is in the message of the check for the sentinel.
 var CheckSentinelMissing = flagname.InText("but {sentinel} requires it")
 
-// IsAcceptable reports whether users may override the safety check that has this text: they may
-// accept changes, and not that a broken source is whole.
+// IsAcceptable reports whether users may override the safety check with this message: they can
+// accept changes, but not a missing source.
 func IsAcceptable(check string) bool {
 	return !strings.Contains(check, CheckSentinelMissing) && !strings.Contains(check, listsNothing)
 }
 
-// An Acceptance is a setting of one run by which a user accepts what a safety check said.
+// An Acceptance is a setting by which a user overrides a safety check for one run.
 type Acceptance struct {
 	Setting string // its key
 	Value   string // empty: the setting has none
 }
 
-// AcceptancesFor returns the settings by which users override safety checks for one run, with the
+// AcceptancesFor returns the settings that override the failed safety checks of one run, with the
 // numbers of its tallies; none if the checks are not [IsAcceptable].
 func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
 	if !IsAcceptable(check) {

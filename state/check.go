@@ -15,11 +15,11 @@ import (
 	"assetferry/state/pagesums"
 )
 
-// shownRows is how many keys a check names of those that are wrong alike.
+// shownRows is the number of keys that a check names for each problem.
 const shownRows = 5
 
-// invariants are what holds in every state database beyond what the schema enforces, each as a
-// query for the keys that break it.
+// invariants hold in every state database beyond the schema, each as a query for the keys that
+// violate it.
 var invariants = []struct{ broken, query string }{
 	{"is done and has no upload record", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.previous_key = '')
@@ -46,11 +46,11 @@ var invariants = []struct{ broken, query string }{
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
 }
 
-// quickCheckLimit is the size from which a state database is not read as a whole just to
-// open it: that would take more than a second.
+// quickCheckLimit is the size in bytes up to which a state database is checked when it is opened: a
+// larger one would take more than a second.
 const quickCheckLimit = 256 << 20
 
-// quickCheck reads the state database to see whether it is whole, unless it is large.
+// quickCheck checks the state database for damage, unless it is large.
 func (s *Store) quickCheck(ctx context.Context) error {
 	info, err := os.Stat(s.path)
 	if err != nil || info.Size() > quickCheckLimit {
@@ -66,8 +66,8 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	return nil
 }
 
-// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong, in
-// rows of one or several lines.
+// pragmaCheck runs one of SQLite's own checks, which return "ok" or problems, in rows of one or
+// several lines.
 func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []string, err error) {
 	rows, err := query(ctx, r, "check", func(rows *sql.Rows) (row string, err error) {
 		return row, rows.Scan(&row)
@@ -82,8 +82,7 @@ func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []strin
 	return problems, err
 }
 
-// checkMark compares the state database with the mark in its lock file, which is never
-// ahead of it.
+// checkMark compares the state database with the mark in its lock file, which is never ahead of it.
 func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	f, err := os.Open(s.path + disk.LockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +97,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 		return nil, disk.OpenError(s.path, err)
 	}
 	h, err := ownership.Read(ctx, s.r.DB)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) { // no user had it, as far as it knows
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // it had no owner
 		return nil, wrap("check", err)
 	}
 	if why := h.Wrong(left, m); why != "" {
@@ -107,8 +106,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// checkPages compares the pages with their sums, unless a user is at work, who has
-// done so.
+// checkPages compares the pages with their sums, unless an owner is active: it has compared them.
 func (s *Store) checkPages() ([]string, error) {
 	if _, err := os.Stat(s.path + disk.LockSuffix); err != nil {
 		return nil, nil // as in checkMark
@@ -129,8 +127,7 @@ func (s *Store) checkPages() ([]string, error) {
 	return nil, err
 }
 
-// Check reads all of the state database and says what is wrong with it, in sentences for
-// people.
+// Check reads the whole state database and returns its problems, as sentences for people.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)
 	if err != nil || len(problems) > 0 {

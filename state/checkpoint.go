@@ -7,13 +7,13 @@ import (
 	"assetferry/state/pagesums"
 )
 
-// checkpointFrames is how many pages the write-ahead log has before they are moved into
-// the database, if no reader is in the way: 16 MB.
+// checkpointFrames is the number of pages in the write-ahead log at which they are moved into the
+// database, if no reader blocks that: 16 MB.
 const checkpointFrames = 4000
 
-// LogRoom is how many bytes the write-ahead log takes beside the state database at most: what a
-// checkpoint moves at once, the pause before the next one if readers use the log, and the
-// transaction that makes it due. It is more only where one reader stays for seconds.
+// LogRoom is the maximum size of the write-ahead log in bytes: one checkpoint, the pause before the
+// next one while readers use the log, and the transaction that makes it due. It is exceeded only if
+// one reader stays for seconds.
 const LogRoom = 20_000_000
 
 // checkpointIfLarge moves the write-ahead log into the database when it is large. A failure is left
@@ -40,8 +40,8 @@ func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
 	_ = s.moveLog(ctx, c, mode)
 }
 
-// checkpoint moves all of the write-ahead log into the database, and leaves the log
-// empty unless a reader is in the way.
+// checkpoint moves the whole write-ahead log into the database. The log is empty afterwards unless
+// a reader uses it.
 func (s *Store) checkpoint(ctx context.Context) error {
 	c, err := s.w.Conn(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	return s.moveLog(ctx, c, "TRUNCATE")
 }
 
-// moveLog moves the write-ahead log into the database, after the sums of its pages.
+// moveLog moves the write-ahead log into the database, after updating the sums of its pages.
 func (s *Store) moveLog(ctx context.Context, c *sql.Conn, mode string) error {
 	if err := pagesums.Record(s.path); err != nil {
 		return err

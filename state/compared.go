@@ -9,29 +9,29 @@ import (
 	"assetferry/sources"
 )
 
-// FinishedBefore lists the finished runs of a pair before one of its runs, but for undos, the
+// FinishedBefore lists the finished runs of a pair before one of its runs, without undos, the
 // newest first.
 func (s *Store) FinishedBefore(ctx context.Context, run Run, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ? AND r.num < ? AND r.state = 'finished'
 		AND r.undoes IS NULL ORDER BY r.num DESC LIMIT ?`, run.Pair.ID, run.Num, limit)
 }
 
-// FirstOf lists the first items that a tally of a run counts, in key order.
+// FirstOf lists the first items of a tally of a run, in key order.
 func (s *Store) FirstOf(ctx context.Context, run int64, t Tally, limit int) ([]Item, error) {
 	return query(ctx, s.r, "list items", scanItems(), `SELECT `+itemColumns+` FROM items
 		WHERE run = ? AND coalesce(action, '') = ? AND reason = ? AND state = ? ORDER BY key LIMIT ?`, run, t.Action, t.Reason, t.State, limit)
 }
 
-// A Missed is an object that has arrived and that a run did not find at the source any more.
+// A Missed is an uploaded object that a run did not find at the source any more.
 type Missed struct {
 	ItemStatus
 	Reason string
-	Since  time.Time // of the listing that missed it first; zero where that is not known
+	Since  time.Time // of the listing that missed it first; zero if unknown
 	Again  bool      // the run before had missed it as well
 }
 
-// Missed lists what a run did not find, its items with an obstacle, in key order, beside
-// what an earlier run did not find; 0 is no run.
+// Missed lists the objects that a run did not find, its items with an obstacle, in key order,
+// compared with an earlier run; 0 is no run.
 func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string) iter.Seq2[Missed, error] {
 	return paged(s.r, "", func(m Missed) sources.Key { return m.Key }, func(after sources.Key) ([]Missed, error) {
 		return query(ctx, s.r, "list missed objects", func(rows *sql.Rows) (m Missed, err error) {
@@ -49,10 +49,10 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 	})
 }
 
-// failedItems holds for items whose objects failed.
+// failedItems holds for items that did not reach the destination.
 const failedItems = `state IN ('failed', 'retries_exhausted', 'changed', 'conflict', 'retry_scheduled', 'unconfirmed')`
 
-// A LongFailure is an item of a run that failed, and since when its object fails.
+// A LongFailure is a failed item of a run, and since when its object fails.
 type LongFailure struct {
 	ItemStatus
 	Since time.Time // zero where that is not known
@@ -60,9 +60,8 @@ type LongFailure struct {
 	Error string
 }
 
-// LongFailure lists items of a run that failed, of those that fail for the longest
-// time first.
-func (s *Store) LongFailure(ctx context.Context, run Run, limit int) ([]LongFailure, error) {
+// LongFailures lists failed items of a run, the longest failing first.
+func (s *Store) LongFailures(ctx context.Context, run Run, limit int) ([]LongFailure, error) {
 	return query(ctx, s.r, "list failures", func(rows *sql.Rows) (l LongFailure, err error) {
 		var since int64
 		err = rows.Scan(&l.Key, &l.Size, &l.Action, &l.State, &since, &l.Runs, &l.Error)
@@ -100,8 +99,8 @@ type SkippedObject struct {
 }
 
 // NewSkips lists the objects that a run skipped for one of some reasons, in key order, if no
-// earlier finished run of the pair skipped the same object for the same reason. Runs whose
-// items were pruned are not asked.
+// earlier finished run of the pair skipped the same object for the same reason. Pruned runs are
+// ignored.
 func (s *Store) NewSkips(ctx context.Context, run Run, reasons []string) iter.Seq2[SkippedObject, error] {
 	scan := func(rows *sql.Rows) (k SkippedObject, err error) {
 		return k, rows.Scan((*string)(&k.Key), &k.Reason, &k.Size)

@@ -36,7 +36,7 @@ func TestTracesOfSyncs(t *testing.T) {
 	if to, run, err := c.MovedTo(ctx, c.pair.ID, "old"); err != nil || to != "new" || run != c.run.ID {
 		t.Errorf("moved to %q by %s (%v)", to, run, err)
 	}
-	earlier, err := c.PreviousAsset(ctx, c.pair.ID, "new")
+	earlier, err := c.PreviousAssets(ctx, c.pair.ID, "new")
 	if err != nil || len(earlier) != 1 || earlier[0].Key != "old" || earlier[0].Asset != "asset of old" || len(earlier[0].Checksum) != 32 || !earlier[0].Done || earlier[0].Run.Num != c.run.Num {
 		t.Errorf("earlier: %+v (%v)", earlier, err)
 	}

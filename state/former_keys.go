@@ -11,14 +11,13 @@ import (
 	"assetferry/sources"
 )
 
-// Former keys and old URLs are what objects were known by. They stay for ever: when
-// an asset is trashed, when runs are pruned, and when another object comes to go by a key
-// that was one of theirs. That object goes before, so a row that is hidden by it does no
-// harm, and is seen again when it was deleted. A row whose owner has no receipt leads not used
-// until there is one.
+// Former keys and old URLs identify objects for ever: after an asset is trashed, after runs are
+// pruned, and when another object gets such a key. The current object of a key takes precedence,
+// and a hidden row counts again when that object is deleted. A row whose owner has no receipt has
+// no effect until there is one.
 
-// rename notes that an object goes by another key: all keys that it ever went by are former
-// ones of the new one.
+// rename records that an object has another key: all its previous keys become former keys of the
+// new one.
 func (r *recorder) rename(ctx context.Context, from, to sources.Key) error {
 	for _, statement := range []string{
 		`UPDATE former_keys SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
@@ -35,8 +34,8 @@ func (r *recorder) rename(ctx context.Context, from, to sources.Key) error {
 	return nil
 }
 
-// formerNames writes what an object is known by, which is kept beside the receipt of one
-// that is about to be moved.
+// formerNames writes the former keys and old URLs of an object, which are stored with the receipt
+// of a planned move.
 const formerNames = `json_object(
 	'keys', json((SELECT json_group_array(k.key) FROM former_keys k WHERE k.pair = r.pair AND k.owner = r.key)),
 	'owner', (SELECT k.owner FROM former_keys k WHERE k.pair = r.pair AND k.key = r.key),
@@ -89,14 +88,14 @@ func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, 
 	return nil
 }
 
-// A renaming is an object that gets the key back that it had.
+// A renaming is an object that gets its previous key again.
 type renaming struct {
 	tx       *sql.Tx
 	pair     int64
 	from, to sources.Key // before the run, and by it
 }
 
-// restoreReplacement executes a statement for each of some keys or URLs, which are ?4.
+// restoreEach executes a statement for each of some keys or URLs, which are ?4.
 func restoreEach[T ~string](ctx context.Context, r renaming, statement string, each ...T) error {
 	for _, one := range each {
 		if _, err := r.tx.ExecContext(ctx, statement, r.pair, r.from, r.to, one); err != nil {
@@ -124,7 +123,7 @@ func (r *recorder) saveOldURLs(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-// FormerKeys lists the keys that an object went by, in key order.
+// FormerKeys lists the former keys of an object, in key order.
 func (s *Store) FormerKeys(ctx context.Context, pair int64, owner sources.Key) ([]sources.Key, error) {
 	return query(ctx, s.r, "list former keys", scanKey, `SELECT key FROM former_keys WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
 }
@@ -134,7 +133,7 @@ func (s *Store) Aliases(ctx context.Context, pair int64, owner sources.Key) ([]s
 	return query(ctx, s.r, "list aliases", scanKey, `SELECT a.key`+ofLiving+`WHERE a.pair = ? AND a.owner = ? ORDER BY a.key`, pair, owner)
 }
 
-// OldURLs lists the URLs that an object had, as its source says.
+// OldURLs lists the old URLs of an object, by its source.
 func (s *Store) OldURLs(ctx context.Context, pair int64, key sources.Key) ([]string, error) {
 	return query(ctx, s.r, "list old URLs", scanText, `SELECT url FROM old_urls WHERE pair = ? AND key = ? ORDER BY url`, pair, key)
 }

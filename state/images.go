@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// defaultImage is the service's word for an image in its own format and full width.
+// defaultImage is the service's name of the image in its own format and full width.
 const defaultImage = "default"
 
-// imageBase is what the URLs of an asset's images usually have in common, given
-// the URL of its file.
+// imageBase returns the usual common part of the URLs of an asset's images, given the URL of its
+// file.
 func imageBase(url string) (string, bool) {
 	base, ok := strings.CutSuffix(url, "/file")
 	return base + "/images/", ok
 }
 
-// packImages makes a JSON array of the URLs of images, so that it takes little
-// room: a number is a width whose URL is the usual one, a text the usual part of
-// the default URL, and an object has all the rest as it is. Without any it is nil.
+// packImages returns a compact JSON array of the URLs of images: a number is a width with the usual
+// URL, a text the usual part of the default URL, and an object has all other URLs. Without URLs it
+// is nil.
 func packImages(url string, images map[string]string) (any, error) {
 	if len(images) == 0 {
 		return nil, nil
@@ -79,8 +79,8 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	return images, nil
 }
 
-// cutWidths takes the widths off the beginning of a JSON array, and leaves an array of
-// all that follows. Most images have little else, and so need no parser.
+// cutWidths splits the widths off the beginning of a JSON array, and returns an array of the rest.
+// Most images have only widths, so they need no parser.
 func cutWidths(packed string) (widths []string, rest string) {
 	rest = strings.TrimPrefix(packed, "[")
 	for {

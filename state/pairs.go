@@ -15,7 +15,7 @@ type Pair struct {
 	Purpose     Purpose // see SavePurpose; only read
 }
 
-// Pair finds or makes the pair and notes the URL of its destination.
+// Pair finds or creates the pair and stores the URL of its destination.
 func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair, error) {
 	p := Pair{Source: source, Destination: destination, URL: url}
 	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
@@ -33,11 +33,10 @@ func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	}, `SELECT id, source, destination, url, `+purposeColumn+` FROM pairs ORDER BY id`)
 }
 
-// A Purpose says what a destination is there for.
+// A Purpose says whether a destination is a sandbox.
 type Purpose string
 
-// The purposes. It is not known of destinations that were last used by a version that did
-// not ask.
+// The purposes. It is unknown until the first run that asks.
 const (
 	PurposeUnknown Purpose = ""
 	Sandbox        Purpose = "sandbox" // a sandbox
@@ -47,7 +46,7 @@ const (
 // purposeColumn reads a purpose.
 const purposeColumn = `CASE sandbox WHEN 1 THEN 'sandbox' WHEN 0 THEN 'production' ELSE '' END`
 
-// SavePurpose notes what the destination of a pair is there for.
+// SavePurpose stores the purpose of the destination of a pair.
 func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) error {
 	return s.Write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
 		known := sql.NullBool{Bool: purpose == Sandbox, Valid: purpose != PurposeUnknown}
@@ -55,21 +54,21 @@ func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) er
 	})
 }
 
-// Known is what the state database knows of a pair, in numbers of objects.
+// Known counts the objects of a pair in the state database.
 type Known struct {
-	Objects int64 // whose assets are at the destination
+	Objects int64 // with assets at the destination
 	Orphans int64 // see Orphan
 	Failing int64 // see Failure
 }
 
-// Known counts what the state database knows of a pair.
+// Known counts the objects of a pair.
 func (s *Store) Known(ctx context.Context, pair int64) (k Known, err error) {
 	err = s.r.row(ctx, "count objects", `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
 		(SELECT count(*) FROM failures WHERE pair = ?1) FROM pairs WHERE id = ?1`, pair).Scan(&k.Objects, &k.Orphans, &k.Failing)
 	return k, err
 }
 
-// A Standing says what a pair has to look after from run to run.
+// A Backlog counts the objects of a pair that need attention in later runs.
 type Backlog struct {
 	Orphans      ReceiptSum
 	OrphansSince time.Time // of the first of them
@@ -77,7 +76,7 @@ type Backlog struct {
 	FailingSince time.Time // of the first of them; zero where that is not known
 }
 
-// Standing sums up what a pair has to look after.
+// Backlog counts the objects of a pair that need attention.
 func (s *Store) Backlog(ctx context.Context, pair int64) (st Backlog, err error) {
 	var orphans, failing int64
 	err = s.r.row(ctx, "count failing and deleted objects", `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)

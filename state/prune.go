@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Pruned counts what is too old to be kept.
+// Pruned counts pruned, or prunable, rows.
 type Pruned struct {
-	Runs          int64 // that lose their items; what they sum up to stays
+	Runs          int64 // that lose their items; their totals stay
 	Plans         int64 // that gave way to others, of which nothing stays
 	Items         int64
 	Verifications int64 // but for the last one of each pair
@@ -18,29 +18,29 @@ type Pruned struct {
 // IsEmpty reports whether there is nothing of that.
 func (p Pruned) IsEmpty() bool { return p == Pruned{} }
 
-// tooOld chooses the runs that ended before a time and that nothing depends on: no later
-// plan, no undo, no URL. The last finished run of a pair and a command stays whole,
-// because the next one is compared with it.
+// tooOld selects runs that ended before a time and that nothing depends on: no later plan, no undo,
+// no URL. The last finished run of a pair and a command stays, because the next one is compared
+// with it.
 const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 	AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.undoes = r.num)
 	AND (r.state = 'superseded' OR EXISTS (SELECT 1 FROM runs n
 		WHERE n.pair = r.pair AND n.command = r.command AND n.state = 'finished' AND n.num > r.num))`
 
-// emptyPlans holds for runs too old that came to nothing. The last number given to a run must not
-// be given again.
+// emptyPlans holds for superseded plans without items. The highest run number stays, because it
+// must not be given again.
 const emptyPlans = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
 	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
-// replacedSince holds for what is kept of an asset before it was changed, if the object has
-// another asset by now: then nothing else knows the old URL.
+// replacedSince holds for a stored state of an asset whose object has another asset now: nothing
+// else has the old URL.
 const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
 	AND c.asset <> json_extract(former.receipt, '$.asset'))`
 
-// notPruned holds for runs of which there is anything to prune.
+// notPruned holds for runs with rows to prune.
 const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
-// oldVerifications chooses the verifications before a time, but for the last of each pair,
-// and the last of all its contents, which URLs and reports rely on.
+// oldVerifications selects the verifications before a time, except the last of each pair and the
+// last of all its contents, which URLs and reports use.
 const oldVerifications = ` FROM verifications WHERE at < ?1
 	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
 	AND (level <> '` + everyContent + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyContent + `'))`
@@ -66,7 +66,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err erro
 	if p.Verifications, err = s.pruneVerifications(ctx, before); err != nil {
 		return p, err
 	}
-	for _, ofPlans := range []bool{true, false} { // what was deleted refers to no other run any more
+	for _, ofPlans := range []bool{true, false} { // superseded plans first: they refer to other runs
 		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair FROM runs r
 			WHERE`+tooOld+` AND`+notPruned+` AND (`+emptyPlans+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
 		if err != nil {
@@ -108,11 +108,11 @@ func (s *Store) pruneVerifications(ctx context.Context, before time.Time) (n int
 	return n, err
 }
 
-// prunedAtOnce is how many rows of a table one transaction deletes.
+// prunedAtOnce is the number of rows that one transaction deletes from a table.
 const prunedAtOnce = 2000
 
-// pruneRun deletes what there is of a run, and the run itself if it was a mere plan. It
-// gives the number of its items.
+// pruneRun deletes the rows of a run, and the run itself if it was only a plan. It returns the
+// number of its items.
 func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items int64, err error) {
 	err = s.Write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
@@ -144,7 +144,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 	})
 }
 
-// pruneTable deletes the rows that a run has in a table, but for some.
+// pruneTable deletes the rows of a run in a table, except some.
 func (s *Store) pruneTable(ctx context.Context, run prunable, table, unless string) (n int64, err error) {
 	for {
 		var deleted int64

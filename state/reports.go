@@ -9,11 +9,11 @@ import (
 	"assetferry/sources"
 )
 
-// Reports read all that a run has to report, and over a million objects each column that is
-// read takes a fifth of a second. So there are several readings here, each with no more
-// columns than it needs, and none that SQLite would have to sort.
+// Reports read whole runs, and for a million objects each column takes a fifth of a second. So
+// there are several queries here, each with no more columns than it needs, and none that SQLite
+// would have to sort.
 
-// An ItemStatus is what became of an object, and nothing else of it.
+// An ItemStatus is the result of an object, without details.
 type ItemStatus struct {
 	Key    sources.Key
 	Size   int64
@@ -30,9 +30,8 @@ func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatu
 	})
 }
 
-// Remarkable lists the items of a run of which there is more to report than that all went
-// well and nothing was there before, in key order; of these what says how it came to that,
-// and nothing else.
+// Remarkable lists the items of a run that are not simply created, in key order, with the columns
+// that explain why.
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
@@ -43,16 +42,15 @@ func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error
 	})
 }
 
-// An ObjectReport is what a run has to report an object.
+// An ObjectReport is the row of an object in the report of a run.
 type ObjectReport struct {
 	ItemStatus
 	Reason string
-	// Held says that there is a receipt of the object, and of no other asset than this
-	// item is about. Then Category, Name, Asset and URL are those of the receipt, and else
-	// what the plan wanted.
+	// Held says that there is a receipt of the object for the asset of this item. Then Category,
+	// Name, Asset and URL are those of the receipt, otherwise those of the plan.
 	Held        bool
 	Category    string // as in Item
-	Folder      string // path within the category; as the plan wanted it, if there was one
+	Folder      string // path within the category, by the plan
 	Name        string // with extension
 	Asset       string
 	URL         string
@@ -83,8 +81,8 @@ func (a *ObjectReport) complete(b base) {
 	}
 }
 
-// ObjectReports lists the items of a run in key order, those in the given states or all, each
-// with the asset that carries its object now.
+// ObjectReports lists the items of a run in key order, those in the given states or all, each with
+// the current asset of its object.
 func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState) iter.Seq2[ObjectReport, error] {
 	where, args := inStates(states)
 	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
@@ -100,8 +98,8 @@ func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState)
 // they were unchanged, or deleted at the source before.
 const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
 
-// Unlisted lists the receipts from before a run of objects that it has no item of, in key
-// order, as unchanged.
+// Unlisted lists the receipts, from before a run, of objects without an item in it, in key order,
+// as unchanged.
 func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[ItemStatus, error] {
 	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
 		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (ItemStatus, error) {
@@ -125,16 +123,16 @@ func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err e
 	return sum, err
 }
 
-// A CategorySum counts the receipts in a category that a run made.
+// A CategorySum counts the receipts of a run in a category.
 type CategorySum struct {
 	ReceiptSum
-	Created         ReceiptSum // but for what was adopted, or there before in another form
+	Created         ReceiptSum // without adopted and replaced ones
 	MetadataPending int64
 	Addressed       int64 // those of which the state database has the URL
 }
 
-// SumCategories counts the receipts that a run made, by category. They are read row by row:
-// to group them SQLite would sort them, which takes half as long again.
+// SumCategories counts the receipts of a run, by category. It reads row by row: a GROUP BY would
+// sort them, which takes half as long again.
 func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*CategorySum, error) {
 	sums := map[string]*CategorySum{}
 	_, err := query(ctx, s.r, "sum up categories", func(rows *sql.Rows) (none struct{}, err error) {

@@ -100,18 +100,18 @@ type Store struct {
 	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool
 
-	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
+	frames, due int // frames is the last size of the write-ahead log; due is the size of the next checkpoint
 }
 
-// Open opens the state database at path, makes it if it is not there, and takes ownership of it.
-// It refuses a state database that is not as it was left here, one that another account could
-// have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
+// Open opens the state database at path, creates it if it does not exist, and takes ownership of
+// it. It refuses a state database that was changed outside of assetferry, that another account
+// could have written, or that is on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
 // ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
 func Open(ctx context.Context, path string) (*Store, error) {
 	return defaultOpener.open(ctx, path, false)
 }
 
-// An opener opens state databases, given what it knows of file systems.
+// An opener opens state databases, given a function that recognizes network file systems.
 type opener struct {
 	network func(path string) (kind string, err error)
 }
@@ -132,7 +132,7 @@ func Takeover(ctx context.Context, path string) error {
 	return s.Close()
 }
 
-// open is the one door to writing: whatever makes or changes a state database comes through here.
+// open is the only way to write: everything that creates or changes a state database uses it.
 func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -203,9 +203,8 @@ func isFresh(path string) (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
-// OpenReadOnly opens the state database at path for reading, also while another process
-// owns it. A state database that is not there is an fs.ErrNotExist. One on a network file system
-// can be read.
+// OpenReadOnly opens the state database at path for reading, also while another process owns it, or
+// on a network file system. A missing one is an fs.ErrNotExist.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := disk.Resolve(path)
 	if err != nil {
@@ -228,8 +227,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// openReading opens a state database for reading. Readers share a file that they make beside
-// it; where that cannot be, a state database that is at rest can be read all the same.
+// openReading opens a state database for reading. Readers share a file next to it. If that cannot
+// be created, a state database without a log can be read all the same.
 func openReading(ctx context.Context, path string, connections int) (*sql.DB, error) {
 	db, err := connect(path, reading, connections)
 	if err != nil {
@@ -238,7 +237,7 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	var version int
 	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
 	if disk.KindOf(err) != disk.ErrUnwritable || hasLog(path) {
-		return db, nil // whatever else is wrong is for the first who needs it to report
+		return db, nil // other errors show at the first read
 	}
 	if err := db.Close(); err != nil {
 		return nil, disk.OpenError(path, err)
@@ -246,8 +245,7 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	return connect(path, immutable, connections)
 }
 
-// hasLog reports whether there is a write-ahead log beside a state database with anything
-// in it.
+// hasLog reports whether there is a non-empty write-ahead log next to a state database.
 func hasLog(path string) bool {
 	info, err := os.Stat(path + disk.WALSuffix)
 	return err == nil && info.Size() > 0
@@ -282,16 +280,16 @@ type mode int
 const (
 	reading mode = iota
 	writing
-	drafting  // writing to a file that no other process knows, with no file beside it in the end
-	immutable // reading where not even the files can be made that readers share
+	drafting  // writing to a new file that no other process uses, without files next to it
+	immutable // reading where the files that readers share cannot be created
 )
 
-// connect opens the database with everything that the state database relies on.
-// busy_timeout comes first: the other pragmas may have to wait.
+// connect opens the database with the required settings. busy_timeout comes first: the other
+// pragmas may have to wait.
 //
-// The caches are small, in KiB for each connection: who reads, reads in order of keys or
-// sorts, which goes to files, and a larger cache only takes memory. Receipts come in order
-// of keys, but their assets in none, so the one that writes has more.
+// The caches are small, in KiB for each connection: readers read in key order or sort with files,
+// so larger caches only take memory. Receipts are written in key order, but their assets in no
+// order, so the writer has more.
 func connect(path string, m mode, connections int) (*sql.DB, error) {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-4096)"}}
 	switch m {

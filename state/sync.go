@@ -9,18 +9,16 @@ import (
 	"assetferry/sources"
 )
 
-// A Candidate may be one end of a move: a new object, or one that was deleted, of which there is
-// a receipt.
+// A Candidate may be one end of a move: a new object, or a deleted one with a receipt.
 type Candidate struct {
 	Item
 	Deleted  bool
 	Checksum []byte // of the receipt, if it was deleted
 }
 
-// MoveCandidates lists the objects that a run would create, out of retries ones included, and those
-// that it did not find, which have an obstacle that says so, unless it has trashed their
-// assets already; as far as there are both of a size, ordered by size and key: as they
-// are when the list begins.
+// MoveCandidates lists the new objects of a run, including those with exhausted retries, and the
+// missing ones, whose obstacle is absent, without those whose assets it trashed. It lists only
+// sizes that occur in both, ordered by size and key, as a snapshot.
 func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
 	scan := func(rows *sql.Rows) (c Candidate, err error) {
 		var asset string
@@ -36,9 +34,9 @@ func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent stri
 		ORDER BY size, key`, run, pair, absent)
 }
 
-// Recased lists the new objects of a run that want the place of the asset of an object that
-// it did not find, which has an obstacle that says so. PreviousKey is the key of that, and Asset
-// its asset. They are ordered by place and key.
+// Recased lists the new objects of a run whose place has the asset of a missing object, whose
+// obstacle is absent. PreviousKey is the key of the missing object, and Asset its asset. They are
+// ordered by place and key.
 func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]Item, error) {
 	return query(ctx, s.r, "find names in another case", func(rows *sql.Rows) (i Item, err error) {
 		var former, asset string
@@ -51,8 +49,8 @@ func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]
 		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND previous_key = '' ORDER BY slot, key, former`, run, pair, absent)
 }
 
-// AddDrift makes items of objects that are unchanged at the source, and so far only counted,
-// but not at the destination. Those that have an item keep it.
+// AddDrift adds items for objects that are unchanged at the source and changed at the destination.
+// Existing items stay.
 func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	return s.Write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onAddDrift.isPossible(ctx, tx, run); err != nil {
@@ -76,19 +74,19 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-// DriftCursor is the key up to which the last run compared receipts with the destination.
+// DriftCursor returns the key up to which the last run compared receipts with the destination.
 func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, err error) {
 	err = s.r.row(ctx, "find drift cursor", `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
 	return key, err
 }
 
-// An Ending is what the state database learns from a sync that comes to its end.
+// An Ending holds the results of a finished sync for the state database.
 type Ending struct {
-	Absent  string // the obstacle of objects that were not found; empty where no user looked for all
+	Absent  string // the obstacle of missing objects; empty without a complete listing
 	Retried bool   // all that had failed before was looked for
 	Touched string // the reason of objects that only seem to have changed
-	// Remapped says that assets may be described by other rules than those of the run. Those
-	// that the run did not bring in line lack their description.
+	// Remapped says that assets may have metadata by other rules than those of the run. Assets that
+	// the run did not update lack metadata then.
 	Remapped bool
 }
 
@@ -121,8 +119,8 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	})
 }
 
-// notePendingMetadata notes which assets of objects that a run has an item of it has not described
-// by its rules. Those that it moved went with what they said before.
+// notePendingMetadata marks the objects with an item whose assets the run did not update by its
+// rules. Moved assets keep their former metadata.
 func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
 	_, err := tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 1 WHERE pair = ?1
 		AND key IN (SELECT key FROM items WHERE run = ?2
@@ -130,24 +128,24 @@ func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
 	return wrap("mark pending metadata", err)
 }
 
-// NoteSync notes of a plan why a safety check keeps it, or a part of it, from being carried out, and
-// the key up to which it compared receipts with the destination.
+// NoteSync stores why a safety check stops a plan or a part of it, and the key up to which the plan
+// compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
 	return s.Write(ctx, "save plan of sync", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})
 }
 
-// LastFinished finds the newest finished run of a pair and a command; ErrNotFound if there
-// is none.
+// LastFinished returns the newest finished run of a pair and a command; ErrNotFound if there is
+// none.
 func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
 	return First(runs, err, "run")
 }
 
-// forgetFailures forgets the failures of objects that a sync found as they had arrived, or did not
-// find any more: nothing is left of them to try.
+// forgetFailures deletes the failures of objects that a sync found unchanged, or did not find any
+// more.
 func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
 		return nil
@@ -157,8 +155,7 @@ func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	return err
 }
 
-// An Orphan is an object that has arrived and that finished runs did not find at the
-// source any more.
+// An Orphan is an uploaded object that finished runs did not find at the source any more.
 type Orphan struct {
 	Key   sources.Key
 	Since time.Time // of the listing that missed it first
@@ -179,8 +176,8 @@ func scanOrphan(rows *sql.Rows) (o Orphan, err error) {
 	return o, err
 }
 
-// noteOrphans brings the orphans of a pair up to date with what a run did not find: its
-// items with an obstacle, as far as their assets are still there.
+// noteOrphans updates the orphans of a pair with the missing objects of a run: its items with an
+// obstacle whose assets still exist.
 func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error {
 	const missed = `SELECT i.key FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.key WHERE i.run = ?2 AND i.obstacle = ?3`
 	if _, err := tx.ExecContext(ctx, `DELETE FROM orphans WHERE pair = ?1 AND key NOT IN (`+missed+`)`, run.Pair.ID, run.Num, absent); err != nil {
@@ -191,8 +188,8 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 	return err
 }
 
-// MetUnsized reports whether a run met all of some keys, and could not take what has them, nor report
-// its size. A run that was pruned met none.
+// MetUnsized reports whether a run found all of some keys, but could not process them or read their
+// sizes. A pruned run found none.
 func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (all bool, err error) {
 	var met int
 	err = s.r.row(ctx, "find unsized objects", `SELECT count(*) FROM items WHERE run = ?
@@ -200,7 +197,7 @@ func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (
 	return met == len(keys), err
 }
 
-// Orphan finds out since when an object was deleted from the source; ErrNotFound if it is not.
+// Orphan returns since when an object is missing at the source; ErrNotFound if it is not.
 func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
 	return First(all, err, "orphan "+string(key))

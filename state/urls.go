@@ -21,16 +21,15 @@ type AssetURL struct {
 	Asset    string
 	Category string
 	URL      string
-	// Verified says that the last verification of the pair came after the content of the
-	// asset, and found nothing that differs; only of those that are listed.
+	// Verified says that the last verification of the pair came after the content of the asset, and
+	// found no difference; only set in lists.
 	Verified bool
-	// TakenBy is the key of another object that goes by As now, or went by it; only of
-	// those that are listed.
+	// TakenBy is the key of another object that has, or had, the key As; only set in lists.
 	TakenBy sources.Key
 	images  sql.NullString // packed
 }
 
-// KnownBy says what an object is known by.
+// KnownBy is the kind of name in AssetURL.As.
 type KnownBy int
 
 // The kinds, in the order of precedence: if two objects claim the same key or URL, the first kind
@@ -42,11 +41,11 @@ const (
 	ByOldURL                   // as a URL that its source says it had
 )
 
-// Images gives the URLs of an image in other sizes, by width, and "default"; none
-// for what is no image.
+// Images returns the URLs of an image in other sizes, by width, and "default"; none for other
+// files.
 func (a AssetURL) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
-// urlColumns are what is read of a receipt r.
+// urlColumns are the columns of a receipt r.
 const urlColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
 
 func scanURL(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
@@ -63,9 +62,9 @@ type urlList struct {
 	v         Verification
 }
 
-// URLs lists where the objects of a pair are: those that a run made or adopted, or all
-// if run is 0. Each comes with all that it is known by, in the order of keys: a URL
-// that it had stands with its key, after it.
+// AssetURLs lists the URLs of the assets of a pair: those that a run created or adopted, or all if
+// run is 0. Each has an entry for its key, former keys, aliases and old URLs, in key order; old
+// URLs come after their key.
 func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetURL, error] {
 	return func(yield func(AssetURL, error) bool) {
 		v, err := s.LastVerification(ctx, pair)
@@ -91,15 +90,15 @@ func (a AssetURL) place() string {
 	return a.As
 }
 
-// isVerified reports a receipt r whether it is verified, with the parameters ?1 to ?3; and
-// ofRun, with ?4 and ?6, chooses those that are listed.
+// isVerified selects whether a receipt r is verified, with the parameters ?1 to ?3; ofRun, with ?4
+// and ?6, selects the listed receipts.
 const (
 	isVerified = arrivedAt + ` < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND asset = r.asset) END`
 	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
 )
 
-// page reads URLs of a kind: a query with ?5 for what comes before them, and ?7 for
-// how many there are at most.
+// page reads URLs of a kind: a query with ?5 for the position, and ?7 for the maximum number of
+// rows.
 func (l urlList) page(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string, after any, more ...any) ([]AssetURL, error) {
 	return queryBased(ctx, l.Store, "list URLs", scan, (*AssetURL).complete, stmt,
 		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, PageSize}, more...)...)
@@ -109,7 +108,7 @@ func (l urlList) byKey(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.
 	return paged(l.r, "", func(a AssetURL) string { return a.As }, func(after string) ([]AssetURL, error) { return l.page(ctx, scan, stmt, after) })
 }
 
-// keys are most of what is listed, and each column costs.
+// keys are most of the list, so they have the fewest columns.
 func (l urlList) keys(ctx context.Context) iter.Seq2[AssetURL, error] {
 	scan := func(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 		err = rows.Scan(&a.As, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
@@ -159,8 +158,8 @@ func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
 	}
 }
 
-// AssetURLByKey finds the object that goes by a key, or else the one that went by it, or else
-// the one whose asset it shares; ErrNotFound if there is none.
+// AssetURLByKey returns the URL of the object with a key, or else with that former key, or else of
+// the owner of that alias; ErrNotFound if there is none.
 func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) (AssetURL, error) {
 	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT * FROM (
 		SELECT 0, ?2, `+urlColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
@@ -198,8 +197,8 @@ func (s *Store) OldURLPrefixes(ctx context.Context, pair int64) ([]string, error
 			OR EXISTS (SELECT 1 FROM old_urls WHERE pair = ?1 AND comparable >= '/0')`, pair)
 }
 
-// merged makes one sequence of several that are in the same order. The first one may be
-// long: it is read as it comes, because to pull from it would cost more than to read it.
+// merged merges sequences with the same order. The first one may be long: it is read directly,
+// because iter.Pull would cost more than reading it.
 func merged[T any](compare func(T, T) int, long iter.Seq2[T, error], short ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		m := merger[T]{compare: compare, yield: yield}
@@ -248,8 +247,8 @@ func (m *merger[T]) advance(next func() (T, error, bool)) bool {
 	return true
 }
 
-// before yields all rows that come before one of the long sequence, or all if there is none
-// any more, and reports whether to go on.
+// before yields all rows that come before one of the long sequence, or all if there is none, and
+// reports whether to go on.
 func (m *merger[T]) before(row *T) bool {
 	for {
 		first := -1

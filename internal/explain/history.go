@@ -95,7 +95,7 @@ func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
 			return err
 		}
 	}
-	if h.earlier, err = e.Store.PreviousAsset(ctx, h.pair.ID, h.key); err != nil {
+	if h.earlier, err = e.Store.PreviousAssets(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
 	h.movedTo, h.movedIn, err = e.Store.MovedTo(ctx, h.pair.ID, h.key)

@@ -383,7 +383,7 @@ func (n *nightReader) recovered(ctx context.Context) error {
 
 func (n *nightReader) failing(ctx context.Context) error {
 	n.night.Failing.First = []FailingObject{}
-	all, err := n.store.LongFailure(ctx, n.run, shownChanges)
+	all, err := n.store.LongFailures(ctx, n.run, shownChanges)
 	for _, l := range all {
 		o := FailingObject{Key: string(l.Key), State: Told(l.Action, l.State), Runs: l.Runs, Error: l.Error}
 		if !l.Since.IsZero() {
