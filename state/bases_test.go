@@ -85,7 +85,7 @@ func (j *journey) wantWritten(receipts []Receipt) {
 			j.Errorf("%q: got %+v in a sighting, want %+v", r.Key, s, r)
 		}
 		if a := urls[n]; a.URL != r.URL || a.Category != r.Category {
-			j.Errorf("%q: got address %+v, want %+v", r.Key, a, r)
+			j.Errorf("%q: got URL %+v, want %+v", r.Key, a, r)
 		}
 		if i := undone[n]; i.Name != r.Filename() || i.Category != r.Category {
 			j.Errorf("%q: got %+v to undo, want %+v", r.Key, i, r)

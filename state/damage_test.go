@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	err := j.record(outcomes...)
 	full, _ := errors.AsType[*disk.Error](err)
-	if !errors.Is(err, disk.ErrFull) || !strings.Contains(full.Hint(), "make space") {
+	if !errors.Is(err, disk.ErrFull) || !strings.Contains(full.Hint(), "free space") {
 		t.Fatalf("got %v, want ErrFull", err)
 	}
 	if got := j.stateOf(keys[0]); got != ItemSending {
@@ -465,7 +465,7 @@ func TestCheckOfPages(t *testing.T) {
 	s, err := OpenReadOnly(t.Context(), path)
 	must(t, err)
 	defer s.Close()
-	want := fmt.Sprintf("page %d is not as it was written: ", at/4096+1)
+	want := fmt.Sprintf("page %d was changed: ", at/4096+1)
 	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
 		t.Errorf("got %q (%v)", problems, err)
 	}
@@ -501,7 +501,7 @@ func TestCheckOfAnOlderStateDatabase(t *testing.T) {
 	written(t, path, 3)
 	copyFile(t, path, path+".old")
 	written(t, path, 4)
-	for _, tc := range []struct{ store, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was put back, or its write-ahead log got lost]"}} {
+	for _, tc := range []struct{ store, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was restored, or its write-ahead log was lost]"}} {
 		copyFile(t, tc.store, path+".copy")
 		must(t, os.Rename(path+".copy", path))
 		s, err := OpenReadOnly(t.Context(), path)
@@ -541,9 +541,9 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a good state database has %v", problems)
 	}
 	for _, tc := range []struct{ do, undo, want string }{
-		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no receipt"},
+		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no upload record"},
 		{`UPDATE runs SET state = 'finished', finished_at = 1`, `UPDATE runs SET state = 'applying', finished_at = NULL`, "b is in progress in a run that has ended"},
-		{`INSERT INTO attempts VALUES (99, 'k', 1, 1, '', '')`, `DELETE FROM attempts WHERE run = 99`, "names one of runs that is not there"},
+		{`INSERT INTO attempts VALUES (99, 'k', 1, 1, '', '')`, `DELETE FROM attempts WHERE run = 99`, "refers to a missing row of runs"},
 	} {
 		execute(t, j.Path(), tc.do)
 		if problems := check(); len(problems) != 1 || !strings.Contains(problems[0], tc.want) {

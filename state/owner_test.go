@@ -124,13 +124,13 @@ func TestDistrust(t *testing.T) {
 	}{
 		"its lock file is gone": {func(t *testing.T, path string) {
 			must(t, os.Remove(path+disk.LockSuffix))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"its lock file is garbage": {func(t *testing.T, path string) {
 			must(t, os.WriteFile(path+disk.LockSuffix, []byte(strings.Repeat("x", len(ownership.Trace{}.Line()))), 0o600))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"its lock file is torn": {func(t *testing.T, path string) {
 			must(t, os.Truncate(path+disk.LockSuffix, int64(len(ownership.Trace{}.Line())-3)))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"an older copy was put back": {func(t *testing.T, path string) {
 			copyFile(t, path, path+".old")
 			written(t, path, 4)
@@ -142,7 +142,7 @@ func TestDistrust(t *testing.T) {
 				must(t, os.Rename(f+".old", f))
 			}
 		}, "seems to be a copy"},
-		"a copy of all its files was put back in place": {touch, "something else changed its files"},
+		"a copy of all its files was put back in place": {touch, "its files were changed since"},
 		"older copies of all its files were put back at once": {func(t *testing.T, path string) {
 			putBack := copyAll(t, path)
 			written(t, path, 4)

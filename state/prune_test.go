@@ -175,7 +175,7 @@ func (c *calendar) memory() map[string]string {
 	runs, err := c.RunsOf(ctx, c.pair.ID, 100)
 	must(c, err)
 	all := map[string]any{
-		"addresses": collect(c, c.AssetURLs(ctx, c.pair.ID, 0)), "receipts": collect(c, c.Receipts(ctx, c.pair.ID, "")),
+		"URLs": collect(c, c.AssetURLs(ctx, c.pair.ID, 0)), "receipts": collect(c, c.Receipts(ctx, c.pair.ID, "")),
 		"failures": collect(c, c.Failures(ctx, c.pair.ID, "")), "orphans": collect(c, c.Orphans(ctx, c.pair.ID, "")),
 		"verification": v, "differences": collect(c, c.Differences(ctx, v.ID)), "last sync": last.ID, "its items": collect(c, c.Items(ctx, last.Num)),
 	}

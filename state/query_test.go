@@ -14,7 +14,7 @@ func TestCandidatesHoldNothing(t *testing.T) {
 	const n = 2*spoolPage + 7
 	var absent, fresh []string
 	for i := range n {
-		absent, fresh = append(absent, fmt.Sprintf("old/%05d", i)), append(fresh, fmt.Sprintf("new/%05d", i))
+		absent, fresh = append(absent, fmt.Sprintf("former/%05d", i)), append(fresh, fmt.Sprintf("new/%05d", i))
 	}
 	var items []Item
 	for _, key := range absent {

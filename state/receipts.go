@@ -190,9 +190,9 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 
 // Receipt returns the receipt of an object; ErrNotFound if there is none.
 func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Receipt, error) {
-	all, err := queryBased(ctx, s, "find receipt", scanReceipts(), (*Receipt).complete,
+	all, err := queryBased(ctx, s, "find upload record", scanReceipts(), (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
-	return First(all, err, "receipt of "+string(key))
+	return First(all, err, "upload record of "+string(key))
 }
 
 // ReceiptsOf returns the receipts of some assets in a pair, by asset. Without the index hint SQLite

@@ -208,5 +208,5 @@ func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) 
 // resolveSidecars records at the end of a run that the sidecars which it claimed are processed.
 func resolveSidecars(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = 0 WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND pending = ?1 AND pending <> 0`, run)
-	return wrap("settle sidecars", err)
+	return wrap("resolve sidecars", err)
 }

@@ -84,10 +84,10 @@ func TestURLsInPages(t *testing.T) {
 	must(t, j.record(done("a"), done("b")))
 	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
 		SELECT ?1, 'a', printf('/%06d', n), printf('/%06d', n) FROM n`, j.pair.ID, n)
-	j.exec(`INSERT INTO former_keys (pair, key, owner) SELECT pair, 'f' || address, 'b' FROM old_urls`)
+	j.exec(`INSERT INTO former_keys (pair, key, owner) SELECT pair, 'f' || url, 'b' FROM old_urls`)
 	all := collect(t, j.AssetURLs(t.Context(), j.pair.ID, 0))
 	if len(all) != 2*n+2 || !slices.IsSortedFunc(all, AssetURL.compare) {
-		t.Errorf("%d addresses", len(all))
+		t.Errorf("%d URLs", len(all))
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 		}
 	}
 	if verified != listed {
-		c.Errorf("%s: %d addresses are verified, want %d", what, verified, listed)
+		c.Errorf("%s: %d URLs are verified, want %d", what, verified, listed)
 	}
 }
 
