@@ -27,32 +27,31 @@ import (
 )
 
 const (
-	// clockSlack is how much earlier than an intent its effect may seem to be: the
-	// server's clock is known to a second and may have been set a little meanwhile.
+	// clockSlack is how much earlier than its intent an upload may seem to be: the server's clock
+	// is known to a second and may have been set a little since.
 	clockSlack = 5 * time.Minute
 	// listedPerRequest is how many assets come with one request for a list.
 	listedPerRequest = 50
 )
 
-// A finding is what looking at the destination says about an unconfirmed item.
+// A finding is the result of a check of an unconfirmed item.
 type finding struct {
 	pending
-	final   bool           // what is not there by now does not come any more
-	later   bool           // it is not known before the whole container has been listed
+	final   bool           // an upload that is not there by now will not appear
+	later   bool           // unknown until the whole container has been listed
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
-	remark  string         // what users are informed although all is well
+	remark  string         // remark on a successful item
 	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
-	candidates   []assets.Asset // that may be it, and of which its object shows nothing any more
-	unverifiable bool           // the receipt is of the only asset that can be meant; see takeUnproven
+	candidates   []assets.Asset // possible assets, if the object cannot be compared any more
+	unverifiable bool           // the receipt is of the only possible asset; see matchUnverifiable
 }
 
-// confirmAll finds out about unconfirmed items by looking: at the asset of one that replaces,
-// and else into its container. That is listed once, newest first, back to shortly before
-// the oldest intent, and all of it before anything is sent again; see lookThroughAll. If there
-// is nothing else to do, that is not put off.
+// confirmAll checks unconfirmed items: the asset of a replacement, or else the container. A
+// container is listed once, newest first, back to shortly before the oldest intent, and completely
+// before any item is uploaded again; see lookThroughAll.
 func (a *Applier) confirmAll(ctx context.Context, s *structure, unconfirmed []pending, now time.Time, atRest bool) []finding {
 	reported, unconfirmed := a.confirmEachReplaced(ctx, unconfirmed, now)
 	groups := map[migrate.Container][]finding{}
@@ -97,7 +96,7 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	return nil
 }
 
-// lookAtRecent looks for items among what a container got since they were sent.
+// lookAtRecent looks for items among the assets that a container got since their upload.
 func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	var since time.Time
@@ -223,7 +222,7 @@ func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asse
 	return since, before
 }
 
-// sizes are how many assets containers had when all of them were listed last.
+// sizes are the numbers of assets in containers when they were last listed completely.
 type sizes struct{ known sync.Map }
 
 func (s *sizes) of(c migrate.Container) int {
@@ -234,8 +233,8 @@ func (s *sizes) of(c migrate.Container) int {
 
 func (s *sizes) note(c migrate.Container, n int) { s.known.Store(c, n) }
 
-// Newest lists what a container got since a time, newest first, or all of it if that is
-// zero. One that was deleted has nothing.
+// Newest lists the assets that a container got since a time, newest first, or all of them if that
+// is zero. A container that does not exist is empty.
 func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since time.Time) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
 	if !since.IsZero() {
@@ -253,8 +252,7 @@ func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since ti
 	}
 }
 
-// isOlder reports whether an asset was there before a time. One whose age is not
-// known may be new.
+// isOlder reports whether an asset existed before a time. An asset of unknown age may be new.
 func isOlder(asset assets.Asset, than time.Time) bool {
 	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
 }
@@ -294,22 +292,22 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 		}
 	}
 	if f.receipt != nil {
-		f.err = nil // whatever the others are
+		f.err = nil // whatever the other candidates are
 		a.keepFound(ctx, f)
 		a.inheritFound(ctx, f)
 	}
 }
 
-// note keeps an error by which a candidate is unknown, of several one that may pass.
+// note keeps the error of a candidate; of several, one that may pass.
 func (f *finding) note(err error) {
 	if f.err == nil || f.isUnknown() {
 		f.err = err
 	}
 }
 
-// isNamesake reports whether an asset with the content of an item may as well be of
-// another object beside it, which goes by the very name that the asset has, and is on
-// its way or unconfirmed itself. The names differ in the case of their extensions.
+// isNamesake reports whether an asset with the content of an item may also belong to another object
+// with the very name of the asset, which is planned or unconfirmed. The names differ in the case of
+// their extensions.
 func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset, checksum []byte) (bool, error) {
 	dir, _ := path.Split(string(i.Key))
 	key := sources.Key(dir + asset.Filename())
@@ -330,8 +328,8 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 	return err != nil || bytes.Equal(theirs, checksum), context.Cause(ctx)
 }
 
-// isItem reports whether an asset that is not ours by the state database has the content
-// of an item, whose checksum it finds out if it is not known.
+// isItem reports whether an unknown asset has the content of an item. It computes the checksum of
+// the object if necessary.
 func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, checksum *[]byte) (bool, error) {
 	held, err := a.State.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
 	if err != nil {
@@ -361,13 +359,12 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	return !others, err
 }
 
-// A unknownError says that it is unknown whether an asset is of an
-// item: the object is not what it was when it was sent, or one of the two cannot be
-// read.
+// An unknownError says that it is unknown whether an asset belongs to an item: the object changed,
+// or one of the two cannot be read.
 type unknownError struct {
 	asset   string
 	err     error
-	object  bool // it is the object that shows nothing: it changed, was deleted, or may not be read
+	object  bool // the object cannot be compared: it changed, was deleted, or cannot be read
 	changed bool // it changed, or was deleted
 }
 
@@ -383,9 +380,9 @@ func (f finding) isUnknown() bool {
 	return lost
 }
 
-// outcome is what the state database is reported a finding.
+// outcome returns the outcome of a finding for the state database.
 func (f finding) outcome() state.Outcome {
-	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not be kept open for what no user will ever know
+	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not stay open for an outcome that no later check can find
 		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
 		if e.changed {
 			o.State = state.ItemChanged

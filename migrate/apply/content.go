@@ -15,10 +15,9 @@ import (
 	"assetferry/state"
 )
 
-// uploadSlots bound how many items are sent at once. There are more workers than that: those
-// who wait for a turn have made the folder and opened the object, so that the time which
-// that takes is no time in which the service has less to do. With one turn there is one
-// worker, and the items come one after the other.
+// uploadSlots limit the concurrent uploads. There are more workers than slots: waiting workers have
+// created the folder and opened the object already, so the service is always busy. With one slot
+// there is one worker, and the items are processed one after the other.
 type uploadSlots chan struct{}
 
 // begin waits for a turn, which must be ended.

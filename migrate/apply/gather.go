@@ -16,7 +16,8 @@ import (
 // change such an asset without giving it new content, its recorded time stays the former one.
 // Otherwise our change would hide theirs from later runs.
 
-// leftBefore is when we left an asset that a user has changed since; zero if no user has.
+// leftBefore returns the time of our last change of an asset that a user has changed since; zero if
+// none has.
 func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
 	left := collect.LastChangeByUs(r, now)
 	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
@@ -39,8 +40,7 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 	return left, nil
 }
 
-// before is what the run keeps of the asset of an item as it was before; nothing if it keeps
-// none.
+// before returns the stored previous state of an item's asset; empty if there is none.
 func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerAsset, err error) {
 	kept, err := a.State.FormerAsset(ctx, a.run.Num, i.Key)
 	if err == nil && kept != nil {
@@ -73,12 +73,12 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	return a.Complete(ctx, a.run, i, receipt.Checksum, g)
 }
 
-// isTouched reports whether an object does not look as when it arrived.
+// isTouched reports whether the fingerprint of an object has changed since its upload.
 func isTouched(i state.Item, r state.Receipt) bool {
 	return i.VersionTag != r.VersionTag || !i.Time.Equal(r.Time)
 }
 
-// capturedMetadata gives what went by while an object was sent.
+// capturedMetadata returns the metadata that was captured during the upload.
 func (a *Applier) capturedMetadata(ctx context.Context, sent *content) (g collect.Findings, err error) {
 	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
 	if sent.capture == nil {

@@ -8,8 +8,8 @@ import (
 	"assetferry/state"
 )
 
-// joinMethod has objects share assets. Nothing is asked of the service: the state database reports
-// whether what they share has arrived.
+// joinMethod makes objects share assets. It sends no requests: the state database knows whether the
+// owners were uploaded.
 type joinMethod struct {
 	collect.Collector
 	run state.Run
@@ -29,8 +29,8 @@ func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcom
 	return outcomes, nil
 }
 
-// unusedMetadata shows that a user wrote down the metadata of an object, and that it goes
-// not used, since the asset is described as that of another one.
+// unusedMetadata returns a remark if a table or sidecar has metadata of the object, because the
+// shared asset has the metadata of another one.
 func (j joinMethod) unusedMetadata(ctx context.Context, i state.Item) (remark string, err error) {
 	fields, err := j.TableFields(ctx, j.run, i.Key, nil, nil)
 	if err != nil {
@@ -43,7 +43,7 @@ func (j joinMethod) unusedMetadata(ctx context.Context, i state.Item) (remark st
 	return remark, err
 }
 
-// Look knows nothing of what was not recorded: that is all there is to it.
+// Look does nothing: a join has no effect besides its record.
 func (joinMethod) Look(context.Context, state.Item) (state.Outcome, error) {
 	return state.Outcome{}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"assetferry/state"
 )
 
-// maxKept is how many bytes are kept of what a source has with an object. S3 itself
-// allows 2 KB of metadata and ten tags.
+// maxKept is the maximum size of stored source metadata in bytes. S3 itself allows 2 KB of metadata
+// and ten tags.
 const maxKept = 16 << 10
 
 // keep stores the metadata that the source keeps with the object in a receipt. Metadata that is too

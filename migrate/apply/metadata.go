@@ -19,13 +19,12 @@ import (
 	"assetferry/state"
 )
 
-// updatesMetadata reports whether assets may get a description of their own after they were
-// sent.
+// updatesMetadata reports whether metadata may be written into assets after their upload.
 func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
 // A description is the result of writing metadata into an asset.
 type description struct {
-	modified time.Time // when the service says that it was changed last; when we left it, if a user has changed it since
+	modified time.Time // modification time by the service; our last change if a user has changed it since
 	said     string    // by the source, as it is kept; see state.Outcome
 	found    string    // the same
 	fields   []state.FoundField
@@ -33,7 +32,7 @@ type description struct {
 	remark   string // for people
 }
 
-// into has an outcome show what the state database keeps of a description.
+// into stores a description in an outcome.
 func (d description) into(o *state.Outcome) {
 	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.oldURLs
 }
@@ -51,7 +50,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		faultpoint.Hit(faultpoint.Described)
 		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
 		d.into(&done.outcome)
-		if i.State == state.ItemSent && i.Class == "" { // what was reported when it was sent
+		if i.State == state.ItemSent && i.Class == "" { // remarks from the upload
 			done.outcome.Error = migrate.JoinTexts(i.Error, d.remark)
 		}
 		if receipt != nil && !d.modified.IsZero() {
@@ -67,12 +66,12 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	return r
 }
 
-// writeMetadata writes into an asset what the source says of it, and where it comes from. It can
-// be repeated: what is there already is not written again.
+// writeMetadata writes metadata and provenance into an asset. It is idempotent: existing values are
+// not written again.
 func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
 	var last collect.LastDescription
 	var err error
-	if !isMade(i, asset) { // else no user has said anything of it
+	if !isMade(i, asset) { // other assets have no former metadata of ours
 		if last, err = a.LastDescription(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}
@@ -123,8 +122,8 @@ func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets
 	return d, nil
 }
 
-// describedAs is the key under which the state database has what was said of an object last: its
-// former one until the receipt is that of the new one.
+// describedAs returns the key of the last stored metadata: the previous key until the receipt is
+// stored.
 func describedAs(i state.Item) sources.Key {
 	if i.State == state.ItemSent {
 		return i.Key
@@ -132,13 +131,13 @@ func describedAs(i state.Item) sources.Key {
 	return cmp.Or(i.PreviousKey, i.Key)
 }
 
-// isMade reports whether the asset of an item is one that the item has made.
+// isMade reports whether the item created its asset.
 func isMade(i state.Item, asset *assets.Asset) bool {
 	return i.Action == state.Create || asset != nil && asset.ID != i.Asset
 }
 
-// changesOf is what is written into an asset, if there is anything. Where it comes from is
-// written along, and only if it always should be for itself alone.
+// changesOf returns the changes to write into an asset, if any. Provenance is written with them,
+// and alone only if it always should be.
 func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, checksum []byte) (c assets.Changes, some bool) {
 	mark := migrate.Provenance(a.run.Pair.Source, key, checksum, asset.ID)
 	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.ProvenanceOf(asset) != mark
@@ -152,7 +151,7 @@ func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.As
 	if len(m.Attributes) == 0 && !marks {
 		return c, true
 	}
-	// Whether the service merges attributes is not known, so all of them are sent.
+	// It is unknown whether the service merges attributes, so all of them are sent.
 	c.CustomAttributes = maps.Clone(asset.Metadata.CustomAttributes)
 	if c.CustomAttributes == nil {
 		c.CustomAttributes = map[string]any{}

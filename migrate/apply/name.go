@@ -32,8 +32,8 @@ func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset)
 	return refusal, nil
 }
 
-// giveName gives an asset a name, unless it has that. A service that has the name already may
-// refuse it, or give the asset another one.
+// giveName renames an asset, unless it has the name. The service may refuse a taken name, or give
+// the asset another one.
 func (a *Applier) giveName(ctx context.Context, asset *assets.Asset, to string) (refused, err error) {
 	name, extension := migrate.SplitName(to)
 	var changes assets.Changes

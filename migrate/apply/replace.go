@@ -21,7 +21,7 @@ import (
 	"assetferry/state"
 )
 
-// A RefusedError says that the service does not give an asset other content.
+// A RefusedError says that the service does not replace the content of an asset.
 type RefusedError struct {
 	Asset string
 	Err   error
@@ -31,12 +31,12 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf(flagname.InText("the service does not replace the content of asset %s, see {on_replace_refused}: %v"), e.Asset, e.Err)
 }
 
-// Class is permanent: nothing was sent in vain, whatever the answer looks like. That is also
-// why there is no Unwrap.
+// Class is permanent, whatever the answer looks like: nothing was changed. That is also why there
+// is no Unwrap.
 func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 
-// replace gives the asset of an item the content that its object has now. It keeps its
-// identity, URL, name and place, and the service keeps its former content.
+// replace replaces the content of an item's asset. The asset keeps its ID, URL, name and place, and
+// the service keeps the previous content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
 	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(i))
 	if err != nil {
@@ -69,23 +69,22 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	return r
 }
 
-// withReceiptPlace returns an asset with the name and the place of its receipt, which the new receipt keeps:
-// if users have moved the asset since, a later run may put it back.
+// withReceiptPlace returns an asset with the name and place of its receipt, for the new receipt: if
+// users have moved the asset, a later run may move it back.
 func withReceiptPlace(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
 	asset.Name, asset.Extension = former.Name, former.Extension
 	return asset, migrate.Container{Category: former.Category, Folder: former.Folder}
 }
 
-// judgeUnnamed is judge for an item whose asset has the new content and not its name yet. It is
-// unconfirmed whatever the error: were it taken for unsent, the next plan would read the new
-// content as an edit by people.
+// judgeUnnamed is judge for an item whose asset has the new content but not its name. It is
+// unconfirmed in any case: otherwise the next plan would report the new content as an edit.
 func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
 	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrUnconfirmed))
 	r.answer = true // to the content; to give a name twice does no harm
 	return r
 }
 
-// exchange sends the content of an item to its asset, and checks what came of it.
+// exchange uploads the content of an item to its asset, and checks the answer.
 func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Receipt, content *content) (assets.Asset, sending, error) {
 	asset, err := a.Write.Replace(ctx, i.Asset, assets.Replacement{Filename: former.Filename(), Size: i.Size, Open: content.open})
 	sent, n := content.sent()
@@ -98,8 +97,7 @@ func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Recei
 	return asset, sent, nil
 }
 
-// mismatchOfContent says in which way an answer is not about the content that should be
-// sent, or nothing.
+// mismatchOfContent returns how an answer differs from the uploaded content, or "".
 func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case a.ID != i.Asset:
@@ -112,8 +110,7 @@ func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// whyNotReplaced shows an asset that was deleted, and a service that does not replace content,
-// from other failures.
+// whyNotReplaced distinguishes deleted assets and refused replacements from other failures.
 func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) error {
 	e, ok := errors.AsType[*assets.Error](err)
 	if !ok || isBodyError(err) || !isRefusal(e) {
@@ -136,8 +133,8 @@ func isRefusal(e *assets.Error) bool {
 	return !size && !pixels && e.Class() == retry.Permanent && slices.Contains([]int{400, 404, 405, 501}, e.Status)
 }
 
-// restoreContent gives an asset its former content again, even if the run is being aborted, and
-// says so.
+// restoreContent restores the previous content of an asset, even if the run is being aborted, and
+// returns an error that says so.
 func (a *Applier) restoreContent(ctx context.Context, former state.Receipt, what string) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
@@ -156,17 +153,16 @@ func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
 	return a.Write.UseRevision(ctx, former.Asset, revision)
 }
 
-// sendInstead sends an object as a new asset, where the service does not replace the
-// content of the one that it has.
+// sendInstead uploads an object as a new asset, because the service does not replace the content of
+// its asset.
 func (a *Applier) sendInstead(ctx context.Context, s *structure, i state.Item, content *content) (assets.Asset, migrate.Container, sending, error) {
 	p := prepared{content: content}
 	p.container, p.err = s.container(ctx, i.Category, i.Folder)
 	return a.effect(ctx, s, i, p)
 }
 
-// inherit has the receipt of an asset with other content keep what the former one says of
-// the asset. If it is of a new asset, the former one is retired, and the remark says what
-// became of it.
+// inherit copies the previous receipt's values into the receipt of a replaced content. The previous
+// asset of a new one is trashed if the rules say so; the remark reports that.
 func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, former state.Receipt) (remark string) {
 	if r.Asset == former.Asset {
 		r.Slot, r.Adopted = former.Slot, former.Adopted
@@ -216,9 +212,8 @@ func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending
 	return reported, others
 }
 
-// confirmReplaced finds out whether an unconfirmed item has replaced the content of its asset.
-// To send it again does no worse than to make one more revision, so that is done wherever
-// it is unknown for good.
+// confirmReplaced checks whether an unconfirmed item has replaced the content of its asset. Another
+// upload only makes one more revision, so that is done if the answer stays unknown.
 func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 	asset, checksum, err := a.replaced(ctx, f.item)
 	if err == nil && asset != nil {
@@ -255,7 +250,7 @@ func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets
 	return err
 }
 
-// inheritFound is inherit for an unconfirmed item that was found to have arrived.
+// inheritFound is inherit for an unconfirmed item that arrived.
 func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
@@ -268,9 +263,8 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	f.remark = migrate.JoinTexts(a.inherit(ctx, f.receipt, f.item, former), f.remark)
 }
 
-// replaced gives the asset of an item and the checksum of its content, if it has that of the
-// object; no asset if it has not. Since when does not matter: by no clock is there anything
-// left to be sent then.
+// replaced returns the asset of an item and the checksum of its content, if it has that of the
+// object; no asset otherwise. The time of the change does not matter: nothing is left to upload.
 func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
 	revisions, err := a.Dest.Revisions(ctx, i.Asset)
 	if err != nil || !slices.ContainsFunc(revisions, func(r assets.Revision) bool {

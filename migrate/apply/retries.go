@@ -11,8 +11,8 @@ import (
 	"assetferry/state"
 )
 
-// postpone gives an item that failed for a reason which may pass another attempt
-// later, as long as it has some left. While nothing works it is not the item's fault.
+// postpone schedules a retry of an item that failed for a reason that may pass, while it has
+// attempts left. Failures of all items do not use up attempts.
 func (d *dispatcher) postpone(r result) state.Outcome {
 	o, most := r.outcome, len(d.RetryPauses)
 	onlyDescribes := o.InsteadOf != "" // which is left to the next run
@@ -33,7 +33,7 @@ func (d *dispatcher) await(due time.Time) {
 	faultpoint.Hit(faultpoint.Waited)
 }
 
-// findDue asks the state database for the next items scheduled for retry.
+// findDue reads the next item scheduled for retry.
 func (d *dispatcher) findDue(ctx context.Context) (err error) {
 	d.nextDue, _, err = d.State.NextRetry(ctx, d.run.Num)
 	return err
@@ -52,7 +52,7 @@ func (d *dispatcher) dueIn(now time.Time) time.Duration {
 	return in
 }
 
-// wake takes the items whose time has come.
+// wake takes the items that are due.
 func (d *dispatcher) wake(ctx context.Context) error {
 	now := clock.Now()
 	if d.stopping || d.confirmOnly || d.nextDue.IsZero() || d.dueIn(now) > 0 || len(d.queue) > d.Concurrency/2 {
@@ -70,8 +70,7 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	return d.findDue(ctx)
 }
 
-// stays reports whether the run stays for an items scheduled for retry, although there is
-// nothing else to do.
+// stays reports whether the run waits for the next retry when nothing else is left.
 func (d *dispatcher) stays() bool {
 	if d.confirmOnly || d.nextDue.IsZero() {
 		return false

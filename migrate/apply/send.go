@@ -17,19 +17,19 @@ import (
 	"assetferry/state"
 )
 
-// A result is what became of one attempt at an item.
+// A result is the result of one attempt at an item.
 type result struct {
 	item    state.Item
 	outcome state.Outcome
 	release bool          // nothing was sent, and the item is not to blame
 	fatal   error         // the run cannot go on
-	alike   string        // a failure, without what differs from item to item
+	alike   string        // the failure, without the parts that differ from item to item
 	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
 
-// send gets an item ready, carries it out in its turn, and says what became of it. The
-// state database is written by the dispatcher alone.
+// send prepares an item, carries it out in an upload slot, and returns the result. Only the
+// dispatcher writes the state database.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel() // a read that still blocks
@@ -63,7 +63,7 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	return r
 }
 
-// noted is what a plan notes of an item that it decided to send.
+// noted returns the remark of the plan on an item.
 func noted(i state.Item) string {
 	if i.Class != "" { // then it is why a former try came to nothing
 		return ""
@@ -71,14 +71,14 @@ func noted(i state.Item) string {
 	return i.Error
 }
 
-// A sending is what is known of an object that was sent, or else adopted.
+// A sending holds the facts about an uploaded, or adopted, object.
 type sending struct {
 	checksum []byte               // nil unless all of it was sent
-	kept     *sources.Description // what the source has with it, nil if nothing
+	kept     *sources.Description // source metadata, nil if there is none
 }
 
-// wasSent reports whether the asset of an item is there and in the state database as it should
-// be, so that only its metadata may be missing.
+// wasSent reports whether the asset of an item exists and is in the state database, so that only
+// its metadata may be missing.
 func wasSent(i state.Item) bool {
 	if i.Action == state.Replace {
 		return i.State == state.ItemSent // it has had an asset all the time
@@ -86,8 +86,8 @@ func wasSent(i state.Item) bool {
 	return i.Asset != "" && (i.Action == state.Create || i.Action == state.UpdateMetadata)
 }
 
-// receiptOf is what the state database keeps of an asset that carries an item. The place
-// is that of the category's id, which a plan that wants the category cannot know.
+// receiptOf returns the receipt of an item's asset. Its slot uses the category's ID, which a plan
+// with a new category cannot know.
 func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byte) *state.Receipt {
 	return &state.Receipt{
 		Object: i.Object, Checksum: checksum,
@@ -97,8 +97,7 @@ func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byt
 	}
 }
 
-// effect adopts or uploads. A folder that was deleted, with whatever the state database
-// knows to be around it, is made again once.
+// effect adopts or uploads. A deleted folder is created again once, with its parents.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c migrate.Container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
@@ -125,8 +124,7 @@ func isBodyError(err error) bool {
 	return ok
 }
 
-// adopt reads the asset that the plan found equal, so that the receipt says what
-// is there now.
+// adopt reads the identical asset of the plan, so that the receipt has its current state.
 func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error) {
 	asset, err := a.Dest.Asset(ctx, i.Asset)
 	if err == nil && asset.Size != i.Size {
@@ -177,11 +175,11 @@ func (e *ReceiptError) Error() string {
 	return fmt.Sprintf("the service created %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
-// Class is permanent: whatever kept us from trashing the asset must not make the
-// item look as if nothing had been sent. That is also why there is no Unwrap.
+// Class is permanent, whatever error kept the asset from being trashed: something was uploaded.
+// That is also why there is no Unwrap.
 func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
 
-// mismatch says in which way a receipt is not of what should be sent, or nothing.
+// mismatch returns how an answer differs from the upload, or "".
 func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case sent != i.Size:
@@ -194,7 +192,7 @@ func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// discardUpload trashes an asset that must not stay, even if the run is being aborted.
+// discardUpload trashes a wrong asset, even if the run is being aborted.
 func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
@@ -206,7 +204,7 @@ func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 // a row mean that the source itself is missing.
 const deletedSinceListing = "deleted at the source after it was listed"
 
-// judge says what an error means for an item and for the run.
+// judge returns the consequences of an error for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
 	class, asked := retry.Classify(err)
 	r := result{item: i, asked: asked, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
@@ -214,10 +212,10 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
-		r.outcome.Error = e.Op + ": " + e.Err.Error() // the trouble is at the source, and people know which object
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and its key is known to readers
 	}
 	switch {
-	case other: // whatever else happened, it was sent
+	case other: // whatever else happened, it was uploaded
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
@@ -238,8 +236,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	return r
 }
 
-// alike describes an error so that it reads the same for every item that fails
-// in the same way.
+// alike returns the part of an error that is the same for all items that fail in the same way.
 func alike(i state.Item, err error) string {
 	if _, ok := errors.AsType[*ReceiptError](err); ok {
 		return "another asset than was uploaded" // each has an ID of its own
@@ -255,7 +252,7 @@ func alike(i state.Item, err error) string {
 	}
 	text := err.Error()
 	switch e, ok := errors.AsType[*assets.Error](err); {
-	case ok && e.Status >= 500: // what it says of itself may differ each time
+	case ok && e.Status >= 500: // such messages may differ each time
 		text = fmt.Sprint(e.Op, e.Status)
 	case ok: // without subject and trace
 		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
@@ -263,9 +260,8 @@ func alike(i state.Item, err error) string {
 	return strings.NewReplacer(string(i.Key), "", i.Name, "", i.Asset, "").Replace(text)
 }
 
-// answered reports whether the service said something, so that it is done with
-// the request. A gateway in front of it may give up before it is, and says so with
-// these, or with numbers of its own above all that are registered.
+// answered reports whether the service itself answered, so that it has finished the request.
+// Gateways answer earlier, with these codes or with unregistered ones.
 func answered(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
 	return ok && !slices.Contains([]int{0, 408, 502, 504}, e.Status) && e.Status < 520

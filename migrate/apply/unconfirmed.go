@@ -15,24 +15,23 @@ import (
 	"assetferry/state"
 )
 
-// A pending is an item of which it is not known whether it arrived. It is looked
-// at twice: at once, since most are there by then, and when it is due, because
-// what is not there by then does not come any more. Before it is sent again, all that
-// is in its container is looked at; see lookThroughAll.
+// A pending is an item of which it is unknown whether it arrived. It is checked twice: at once,
+// because most have arrived by then, and when it is due, because later it will not appear. Its
+// container is listed completely before it is uploaded again; see lookThroughAll.
 type pending struct {
 	item   state.Item
 	due    time.Time
 	looked bool
 	unseen bool // it was due, and only that is left to be done
 	fresh  bool // it arose in this process
-	failed int  // how often looking failed, of those times that were the last
+	failed int  // failed checks in a row
 }
 
-// maxLooks is how often a process tries to look when looking fails.
+// maxLooks is the number of failed checks after which a process gives up.
 const maxLooks = 3
 
-// pending puts an unconfirmed item that may become visible until a time. That counts
-// from when the unconfirmed item arose: an upload may have taken long since its intent.
+// pending adds an unconfirmed item that may appear until a time. That counts from now: an upload
+// may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
 		due = clock.Now() // it was not going to change anything
@@ -44,9 +43,8 @@ func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	}
 }
 
-// pausesUploads reports whether nothing more is sent for now, because so much is in
-// unconfirmed item that some of it must be resolved first, or because one item at a time is
-// tried: a service in trouble is not helped by more of the same.
+// pausesUploads reports whether uploads pause because too many items are unconfirmed, or because
+// one item at a time is tried: more requests do not help a failing service.
 func (d *dispatcher) pausesUploads() bool {
 	return d.fresh >= d.Concurrency || !d.streak.trying.IsZero() && d.inHand+d.fresh > 0
 }
@@ -60,7 +58,7 @@ func (n namesakes) add(i state.Item, count int) {
 	}
 }
 
-// has reports whether there is one that goes where an item does, under the same name.
+// has reports whether there is an item with the same place and name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
 // look starts to check unconfirmed items while uploads go on. The outcomes of earlier items are
@@ -103,8 +101,8 @@ func (d *dispatcher) isAtRest() bool {
 	return d.exhausted
 }
 
-// reportUnconfirmed shows what the run waits for when only unconfirmed items are left, or
-// so many of them that nothing more is sent.
+// reportUnconfirmed reports that the run waits, when only unconfirmed items are left or uploads
+// pause for them.
 func (d *dispatcher) reportUnconfirmed() {
 	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
 	if d.stopping || d.resolving || d.inHand > 0 || !onlyUnconfirmed && !d.pausesUploads() || len(d.unconfirmed) == d.reported {
@@ -128,7 +126,7 @@ func (d *dispatcher) reportUnconfirmed() {
 	d.Watch.AwaitingConfirmation(d.reported, confirmed(why), until)
 }
 
-// reportEvery is how often that is reported.
+// reportEvery is the time between such reports.
 const reportEvery = 10 * time.Second
 
 // learn records the findings about unconfirmed items. Items that did not arrive are uploaded again,
@@ -186,8 +184,7 @@ func (d *dispatcher) unseen(f *finding) {
 	}
 }
 
-// mayLookAgain lets a little time pass where looking failed for a reason that may
-// pass, too.
+// mayLookAgain waits a little after a failed check that may pass.
 func (d *dispatcher) mayLookAgain(f *finding) bool {
 	class, _ := retry.Classify(f.err)
 	if f.err == nil || f.isUnknown() || !class.Repeatable() || f.failed+1 >= maxLooks {
@@ -220,14 +217,13 @@ func (d *dispatcher) leaveUnconfirmed(f finding) error {
 	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
-// found takes note that an unconfirmed item did arrive, and has what else belongs to
-// it done.
+// found records that an unconfirmed item arrived, and completes it.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.streak = failureStreak{}
 	if o.Misnamed && d.updatesMetadata() {
-		o.Misnamed = false // it lacks its description, too, which the next run gives it
-	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // the metadata of an object that has changed is the next run's
+		o.Misnamed = false // it lacks its metadata, too, which the next run writes
+	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // the next run updates metadata of changed objects
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)
@@ -245,8 +241,7 @@ func (d *dispatcher) mayResend(f finding) bool {
 	return d.sends[f.item.Key] < maxSends
 }
 
-// failUnconfirmed fails an item that leaves no trace at the destination however often it
-// is sent.
+// failUnconfirmed fails an item that leaves no trace at the destination after several uploads.
 func (d *dispatcher) failUnconfirmed(f finding) error {
 	why := fmt.Sprintf("uploaded %d times, but not found at the destination", maxSends)
 	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + confirmed(f.item.Error)}

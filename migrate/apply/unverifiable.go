@@ -17,21 +17,19 @@ import (
 	"assetferry/state"
 )
 
-// takeSlack is how much earlier than its intent something seems to be that is taken though
-// its content shows nothing. It is less than clockSlack: where the clock was set meanwhile,
-// users are informed.
+// takeSlack is how much earlier than its intent a matched upload may seem to be if its content
+// cannot be compared. It is less than clockSlack: if the clock was set since, users are informed.
 const takeSlack = 5 * time.Second
 
-// matchUnverifiable finds the assets of items whose objects are not what they were when they were
-// sent, so that their contents show nothing any more: changed, deleted, renamed or locked while
-// no user had noted what became of the upload. To leave such an asset would leave it for good, since
-// no later run has a reason to look for it.
+// matchUnverifiable finds the assets of items whose objects changed, were deleted, renamed or
+// locked since the upload, before its outcome was recorded. Their contents cannot be compared.
+// Without a match the asset would be lost, because no later run looks for it.
 //
-// An asset is taken if it is the only one that can be meant: of the item's name and size,
-// uploaded since the intent, of no other object, not there when the plan looked, and as its
-// upload left it. It becomes the receipt of the object as it was, so that the next run sees
-// that this has changed or was deleted. Where several can be meant, or a user has changed the
-// one, users are informed instead. It comes last, when it is known which assets are others'.
+// An asset is matched if it is the only candidate: it has the item's name and size, was uploaded
+// since the intent, belongs to no other object, did not exist at the time of the plan, and was not
+// changed since its upload. It becomes the receipt of the object as it was, so the next run notices
+// the change or deletion. Several candidates, or a changed one, are reported instead. It runs last,
+// when the assets of all other items are known.
 func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	meant := map[string]int{} // by how many items an asset is meant
@@ -58,14 +56,14 @@ func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, gr
 	}
 }
 
-// isUnverifiable reports whether nothing can be reported an item because of its object.
+// isUnverifiable reports whether the object of an item cannot be compared any more.
 func (f *finding) isUnverifiable() bool {
 	e, lost := errors.AsType[*unknownError](f.err)
 	return lost && e.object && f.receipt == nil
 }
 
-// sinceIntent gives the assets that an item may have become, without those that were there
-// when it was planned or when it was taken.
+// sinceIntent returns the possible assets of an item, without those that existed when it was
+// planned or taken.
 func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, error) {
 	since := slices.DeleteFunc(slices.Clone(f.candidates), func(asset assets.Asset) bool {
 		return asset.UploadedAt.Before(f.item.IntentAt.Add(-takeSlack)) // or it is not known when
@@ -79,8 +77,8 @@ func isUntouched(a assets.Asset) bool {
 	return !described && !a.LastModifiedAt.After(a.UploadedAt.Add(collect.TimeTolerance))
 }
 
-// takeOnly takes the only asset that an item can have become. Undo leaves it where it is, as
-// what was there before: nothing confirms that it is ours.
+// takeOnly matches the only possible asset of an item. Undo keeps it, like an adopted asset,
+// because nothing confirms that we uploaded it.
 func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding, asset assets.Asset) {
 	owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 	if err != nil {
@@ -110,7 +108,7 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	a.inheritFound(ctx, f)
 }
 
-// takes notes the receipt of an asset whose content nothing confirms to be the item's.
+// takes stores the receipt of an asset whose content could not be compared.
 func (f *finding) takes(r *state.Receipt, locked bool) {
 	why, next := "it changed after its upload", "the next run uploads the change"
 	if locked {
@@ -121,8 +119,8 @@ func (f *finding) takes(r *state.Receipt, locked bool) {
 	f.receipt, f.err, f.unverifiable = r, nil, true
 }
 
-// No object has these: what is listed next, be it as before, is compared with the asset by its
-// content. Else an asset of another user could pass for an object that never arrived.
+// No object has these values, so the next run compares the object with the asset by content.
+// Otherwise another user's asset could pass for an object that never arrived.
 var unverifiableTime = time.Unix(1, 0)
 
 const unverifiableTag = "unproven"

@@ -10,9 +10,9 @@ import (
 	"assetferry/state"
 )
 
-// findEdit finds out whether what an undo releases of an asset would hide what people did
-// to it before the run, or to its content since. Where it releases content, the revision that
-// the run made stays, which must not pass for theirs: what counts is whether they made one.
+// findEdit checks whether an undo would hide edits of users: before the run, or of its content
+// since. After a restored content, the revision of the run remains and must not count as an edit;
+// only revisions of users count.
 func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 	if c.Was == state.Replace {
 		return g.findRevised(ctx, c)
@@ -27,7 +27,7 @@ func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// findRevised finds out whether people had given an asset other content before the run.
+// findRevised checks whether users had changed the content of an asset before the run.
 func (g restoreMethod) findRevised(ctx context.Context, c *restoration) error {
 	if c.IsSwapped() || !c.WasEdited() {
 		return nil
@@ -42,9 +42,8 @@ const (
 	errNotAllowed = collect.RestoreError("the category does not allow its extension any more")
 )
 
-// formerRevision finds the revision that has the content which an asset had before: what we
-// had sent by then, or what a user made of that, which is the newest. It is empty if the
-// asset has that content already.
+// formerRevision finds the revision with the previous content of an asset: our upload, or the
+// newest edit of it by a user. It is empty if the asset has that content already.
 func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistory, a assets.Asset) (id string, err error) {
 	if back, err := collect.HasFormerContent(ctx, d, t, a); back || err != nil {
 		return "", err

@@ -15,8 +15,8 @@ import (
 	"assetferry/state"
 )
 
-// swap has the former asset stand for an object again, and not the one that was sent instead.
-// Where that is refused the latter stays, or is restored, so that the object has an asset.
+// swap makes the previous asset the asset of an object again, instead of its replacement. If that
+// is refused, the replacement stays or is restored, so that the object has an asset.
 func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	err := g.exchange(ctx, c)
 	switch class, _ := retry.Classify(err); {
@@ -31,8 +31,8 @@ func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// exchange trashes the asset that was sent instead, once it is known that the former one is
-// there or can come out of the trash, which it then does.
+// exchange trashes the replacement, after a check that the previous asset exists or can be
+// restored, and then restores that.
 func (g restoreMethod) exchange(ctx context.Context, c *restoration) error {
 	former := c.BeforeRun.Asset
 	_, err := g.Dest.Asset(ctx, former)
@@ -58,8 +58,8 @@ func (g restoreMethod) exchange(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// checkRestorable fails if an asset cannot come out of the trash. That its name is taken says
-// nothing: the asset that is to give way has it.
+// checkRestorable fails if an asset cannot be restored. A taken name does not count: the
+// replacement has it.
 func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	all, err := g.write.ValidateRestore(ctx, id)
 	if err != nil {
@@ -76,8 +76,8 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	return nil
 }
 
-// keepReplacement sees to it that an object whose former asset is refused has the later one, and
-// adds to the refusal where that is.
+// keepReplacement ensures that an object whose previous asset is refused has its replacement, and
+// adds its place to the refusal.
 func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refusal error) error {
 	err := g.restoreReplacement(ctx, c)
 	switch class, _ := retry.Classify(err); {
@@ -91,9 +91,8 @@ func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refu
 	return err
 }
 
-// restoreReplacement takes the asset that was sent instead out of the trash, unless it is not in there.
-// If something has taken its name meanwhile, it is to have that all the same, as the service
-// allows; one that does not leaves it under another.
+// restoreReplacement restores the replacement if it is in the trash. If its name was taken since,
+// it gets the same name if the service allows that, or a distinct one.
 func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) error {
 	id := c.Now.Asset
 	asset, err := g.Dest.Asset(ctx, id)
@@ -117,9 +116,10 @@ func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) e
 	return err
 }
 
-// lookAtSwapped finds out whether the former asset stands for an object again, whose later one
-// is in the trash. If neither is there an earlier try ended between the two: it is undone,
-// or no user would know later that it was not people who trashed the later one.
+// lookAtSwapped checks whether the previous asset is the asset of an object again, with the
+// replacement in the trash. If neither is there, an earlier attempt ended between the two steps. It
+// is reverted then, because otherwise the trashed replacement would later look like a deletion by a
+// user.
 func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o state.Outcome, err error) {
 	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
 	if err == nil {
@@ -134,7 +134,7 @@ func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o sta
 	return o, err
 }
 
-// refusalOf is what the answer to a request about one asset means for it.
+// refusalOf classifies the answer to a request about one asset.
 func refusalOf(id string, answer error) error {
 	refused, err := apply.Refusals(answer)
 	if err != nil {
@@ -146,7 +146,7 @@ func refusalOf(id string, answer error) error {
 	return nil
 }
 
-// A refusedError is about one asset, whatever its cause would mean for a run.
+// A refusedError concerns one asset, whatever its cause would mean for a run.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error      { return e.error }

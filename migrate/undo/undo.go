@@ -1,6 +1,5 @@
-// Package undo undoes what a run made. Its Planner finds out what that is and what people have
-// changed since, and writes it down as a plan; its Undoer carries that out with the means of package
-// apply.
+// Package undo undoes runs. Its Planner finds the changes of a run and the later changes by users,
+// and stores a plan; its Undoer carries it out with package apply.
 package undo
 
 import (
@@ -13,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// A contentMatch says how the content of an asset compares with what was sent.
+// A contentMatch compares the content of an asset with the upload.
 type contentMatch int
 
 // The results of a content comparison, and that of none.
@@ -24,21 +23,21 @@ const (
 	contentUnreadable
 )
 
-// An undoSituation is everything that a decision to undo what was done to an asset depends on.
+// An undoSituation holds all facts that the undo of an asset depends on.
 type undoSituation struct {
-	Was           state.Action // what the run did to it; create for all that it made
+	Was           state.Action // action of the run; create for every asset that it created
 	There         bool         // it is at the destination
 	Unknown       bool         // it is unknown whether it is
 	Shared        bool         // it stands for an object of another source, too
 	Changed       bool         // since, by all that the service says of it
 	Content       contentMatch // which the service need not report
-	KeyTaken      bool         // another asset stands for what its object was called before
+	KeyTaken      bool         // another asset has the previous key of its object
 	FolderMissing bool         // where it was before is not there any more
 	ContentLost   bool         // its former content is
 }
 
-// decideUndo says what has to happen to an asset to which a run did something, and why. It
-// is a pure function, as Decide is.
+// decideUndo returns the action that undoes a change of an asset, and the reason. It is a pure
+// function, as Decide is.
 func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	there := r.Was != state.Trash
 	switch {
@@ -62,7 +61,7 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	return inverse(r.Was)
 }
 
-// inverse is what undoes an action.
+// inverse returns the action that undoes another one.
 func inverse(of state.Action) (state.Action, migrate.Reason) {
 	switch of {
 	case state.Trash:

@@ -15,8 +15,8 @@ import (
 // million requests would take a day.
 const enoughMissing = 100
 
-// askForUnlisted asks for each asset of a page that no list had: the service may not list yet
-// what it has just got, and what was moved elsewhere is reported as such.
+// askForUnlisted requests each asset of a page that was not listed: new assets may not be listed
+// yet, and moved ones are reported as moved.
 func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
@@ -44,11 +44,11 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 	return g.Wait()
 }
 
-// isNew reports whether an asset is so new that a list need not have it yet. One that is older
-// and in no list may be in the trash: what a service says of that by its ID is not documented.
+// isNew reports whether an asset is so new that it may not be listed yet. An older unlisted one may
+// be in the trash; the service does not document its answer for that.
 func (v *Verifier) isNew(a assets.Asset) bool {
 	return !a.UploadedAt.IsZero() && v.Now().Sub(a.UploadedAt) < v.Unlisted
 }
 
-// DefaultUnlisted is how long a new asset may be in no list without being missed.
+// DefaultUnlisted is how long a new asset may be missing in lists.
 const DefaultUnlisted = time.Minute
