@@ -72,7 +72,7 @@ func prepareBackup(ctx context.Context, draft string) (err error) {
 }
 
 func removeDraft(draft string) error {
-	for _, f := range []string{draft, draft + "-state database"} {
+	for _, f := range []string{draft, draft + "-journal"} {
 		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -125,7 +125,7 @@ func TestAnotherAccount(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := stateIn(t, dir)
-	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-state database", disk.BackupPath(path)} {
+	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-journal", disk.BackupPath(path)} {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			must(t, os.WriteFile(file, nil, 0o600))
 			defer os.Remove(file)

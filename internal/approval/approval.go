@@ -1,13 +1,11 @@
-// Package approval writes plans into files that people approve, and reads them back.
+// Package approval writes plan files and approval requests, and reads them back.
 //
-// A file is JSON Lines. The first line is a header; each other line is an item of the
-// plan, in key order, with all that the plan's hash covers. The hash is in the header
-// too: what was cut off, edited or mixed up is refused before anybody acts on it.
-// Objects that are as the journal remembers them are counted, not listed. Text that is
-// not valid UTF-8, as keys may be, is written as an object with its bytes in base64.
+// A plan file is JSON Lines. The first line is a header. Every other line is an item of the plan, in
+// key order, with everything that the hash of the plan covers. The hash is also in the header: a
+// truncated, edited or mixed file is refused before it is used. Unchanged objects are counted, not
+// listed. Text that is not valid UTF-8, as keys may be, is an object with its bytes in base64.
 //
-// Nothing is kept in memory but a line: a file of a million items is read as often as
-// it is needed.
+// Only one line is in memory at a time. A file with a million items is read as often as needed.
 package approval
 
 import (
@@ -24,21 +22,21 @@ import (
 
 const (
 	kind = "approval-plan"
-	// version is that of the format. What it means does not change under a version.
+	// version is the version of the format. The meaning of a version never changes.
 	version = 1
-	// mostBytes is how long a line may be: much longer than any that we write.
+	// mostBytes is the maximum length of a line, much more than any that is written.
 	mostBytes = 16 << 20
 )
 
-// A header is the first line. What the hash covers comes first; sums of actions say
-// the same as the items; what is noted is for people and programs that look on.
+// A header is the first line. The fields that the hash covers come first. The totals of actions match
+// the items. The noted fields are information only.
 type header struct {
 	Type    string `json:"type"`
 	Version int    `json:"version"`
 	Hash    string `json:"hash"`
 
 	Source        text                  `json:"source"`
-	SourceAddress text                  `json:"source_address"`
+	SourceAddress text                  `json:"source_url"`
 	Destination   text                  `json:"destination"`
 	Rules         migrate.Rules         `json:"rules"`
 	Categories    []migrate.NewCategory `json:"new_categories"`
@@ -51,18 +49,17 @@ type header struct {
 	Noted Noted `json:"noted"`
 }
 
-// Noted is what a file says besides the plan. No hash covers it. The account that made the
-// plan counts for an approval all the same, whose request repeats it: a plan that names none
-// cannot be approved.
+// Noted is information besides the plan. The hash does not cover it. The account that made the plan
+// matters for an approval, whose request repeats it: a plan without that account cannot be approved.
 type Noted struct {
-	Run           string            `json:"run"`        // that made the plan
-	PlannedBy     string            `json:"planned_by"` // the account that made it
-	Made          time.Time         `json:"made"`       // when it was written
-	Address       string            `json:"address"`
-	CategoryNames map[string]string `json:"category_names,omitempty"` // by id
+	Run           string            `json:"run"`        // run that made the plan
+	PlannedBy     string            `json:"planned_by"` // account that made it
+	Made          time.Time         `json:"made"`       // time of writing
+	URL           string            `json:"url"`
+	CategoryNames map[string]string `json:"category_names,omitempty"` // by ID
 }
 
-// An Amount is a number of objects and their bytes.
+// An Amount is a number of objects and their total size in bytes.
 type Amount struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`
@@ -79,7 +76,7 @@ func (h *header) head() migrate.PlanHead {
 	}
 }
 
-// A line is an item as it is written.
+// A line is an item in the file.
 type line struct {
 	Key        text         `json:"key"`
 	Action     state.Action `json:"action"`
@@ -104,15 +101,15 @@ func (l line) item() state.Item {
 	}
 }
 
-// text is any sequence of bytes. JSON knows valid UTF-8 only, and would put something
-// else in the place of the rest without a word.
+// text is any sequence of bytes. JSON supports valid UTF-8 only and would silently replace other
+// bytes.
 type text string
 
 type encoded struct {
 	Base64 string `json:"base64"`
 }
 
-// MarshalJSON writes a string, or an object for what none can hold.
+// MarshalJSON writes a string, or an object for text that is not valid UTF-8.
 func (t text) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(t)) {
 		return json.Marshal(string(t))
@@ -120,7 +117,7 @@ func (t text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(encoded{base64.StdEncoding.EncodeToString([]byte(t))})
 }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads both forms.
 func (t *text) UnmarshalJSON(b []byte) error {
 	if len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, (*string)(t))
@@ -131,7 +128,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	}
 	decoded, err := base64.StdEncoding.DecodeString(e.Base64)
 	if err != nil {
-		return fmt.Errorf("text in base64: %w", err)
+		return fmt.Errorf("decode text in base64: %w", err)
 	}
 	*t = text(decoded)
 	return nil

@@ -17,12 +17,12 @@ import (
 	"assetferry/state"
 )
 
-// plan makes a plan of items, as an engine would.
+// plan returns a plan of items like the engine.
 func plan(tb testing.TB, head migrate.PlanHead, items ...state.Item) Plan {
 	tb.Helper()
 	h, err := migrate.NewPlanHash(head)
 	must(tb, err)
-	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), Address: "https://example.com"}}
+	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), URL: "https://example.com"}}
 	for _, i := range items {
 		h.Add(i)
 		p.Tallies = append(p.Tallies, state.Tally{Action: i.Action, Objects: 1, Bytes: i.Size})
@@ -77,7 +77,7 @@ func items() []state.Item {
 	}
 }
 
-// What is written is read back to the byte, whatever it holds, as often as one likes.
+// A file is read unchanged, whatever its content, any number of times.
 func TestRoundTrip(t *testing.T) {
 	p := plan(t, head(), items()...)
 	f, err := read(strings.NewReader(written(t, p)), "plan")
@@ -100,7 +100,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Where globs are not text, JSON changes them, and the hash must not mind.
+// JSON changes globs that are not valid UTF-8. The hash must not depend on that.
 func TestGlobThatIsNotText(t *testing.T) {
 	h := head()
 	h.Rules.Exclude = []string{"caf\xe9*"}
@@ -108,7 +108,7 @@ func TestGlobThatIsNotText(t *testing.T) {
 	must(t, err)
 }
 
-// A plan that people can read says what it holds in its first line.
+// The first line of a plan describes its content.
 func TestHeaderIsReadable(t *testing.T) {
 	first, _, _ := strings.Cut(written(t, plan(t, head(), items()...)), "\n")
 	for _, want := range []string{`"type":"approval-plan","version":1,"hash":"`, `"source":"photos"`, `"items":4,`,
@@ -120,7 +120,7 @@ func TestHeaderIsReadable(t *testing.T) {
 	}
 }
 
-// Whatever is done to a file is noticed, and told with the line where it can be.
+// Any change to a file is detected and reported, with its line if possible.
 func TestDamage(t *testing.T) {
 	good := written(t, plan(t, head(), items()...))
 	lines := strings.SplitAfter(strings.TrimSuffix(good, "\n"), "\n")
@@ -134,7 +134,7 @@ func TestDamage(t *testing.T) {
 		"other JSON":              {`{"type":"summary","version":1}` + "\n", "plan: this is not", ErrNoPlan},
 		"no lines":                {strings.Repeat("x", mostBytes+1), "plan: this is not", ErrNoPlan},
 		"of a later version":      {replace(`"version":1`, `"version":2`), "line 1: another version of assetferry wrote this plan: its format is 2", ErrVersion},
-		"an unknown rule":         {replace(`"rules":{`, `"rules":{"mood":"good",`), `line 1: the plan is not as it was written: json: unknown field "mood"`, ErrChanged},
+		"an unknown rule":         {replace(`"rules":{`, `"rules":{"mood":"good",`), `line 1: the plan was changed after it was written: json: unknown field "mood"`, ErrChanged},
 		"another hash":            {replace(`"hash":"`, `"hash":"0`), "its content does not match the hash in its header", ErrChanged},
 		"another source":          {replace("photos", "pictures"), "its content does not match the hash in its header", ErrChanged},
 		"another address":         {replace("/srv/photos", "/home/photos"), "its content does not match the hash in its header", ErrChanged},
@@ -142,29 +142,29 @@ func TestDamage(t *testing.T) {
 		"another rule":            {replace(`"on_existing":"conflict"`, `"on_existing":"adopt"`), "its content does not match the hash in its header", ErrChanged},
 		"another new category":    {replace(`["odd",`, `["even",`), "its content does not match the hash in its header", ErrChanged},
 		"other unchanged objects": {replace(`"unchanged":{"objects":2`, `"unchanged":{"objects":3`), "its content does not match the hash in its header", ErrChanged},
-		"other sums":              {replace(`"adopt":{"objects":1`, `"adopt":{"objects":2`), "other sums", ErrChanged},
+		"other sums":              {replace(`"adopt":{"objects":1`, `"adopt":{"objects":2`), "the totals in its header do not match its items", ErrChanged},
 		"another size":            {replace(`"size":2`, `"size":3`), "its content does not match the hash in its header", ErrChanged},
 		"another time":            {replace(`.123456789Z`, `.123456788Z`), "its content does not match the hash in its header", ErrChanged},
 		"another action":          {replace(`"action":"skip"`, `"action":"create"`), "its content does not match the hash in its header", ErrChanged},
-		"a made-up action":        {replace(`"action":"skip"`, `"action":"burn"`), "line 5: the plan is not as it was written: this is no item", ErrChanged},
+		"a made-up action":        {replace(`"action":"skip"`, `"action":"burn"`), "line 5: the plan was changed after it was written: the line is not an item of a plan", ErrChanged},
 		"another asset":           {replace(`"asset":"id"`, `"asset":"other"`), "its content does not match the hash in its header", ErrChanged},
-		"another type":            {replace(`"size":2`, `"size":"2"`), `line 3: the plan is not as it was written: "size" cannot be a string`, ErrChanged},
-		"two objects on a line":   {good[:len(good)-1] + "{}\n", "line 5: the plan is not as it was written: there is more", ErrChanged},
-		"cut within a line":       {good[:len(good)-20], "line 5: the plan is not as it was written: the line is not complete", ErrChanged},
+		"another type":            {replace(`"size":2`, `"size":"2"`), `line 3: the plan was changed after it was written: "size" cannot be a string`, ErrChanged},
+		"two objects on a line":   {good[:len(good)-1] + "{}\n", "line 5: the plan was changed after it was written: the line has more than one object", ErrChanged},
+		"cut within a line":       {good[:len(good)-20], "line 5: the plan was changed after it was written: the line is not complete", ErrChanged},
 		"cut between lines":       {strings.Join(lines[:3], ""), "it ends after 2 of 4 items", ErrChanged},
 		"only the header":         {lines[0], "it ends after 0 of 4 items", ErrChanged},
 		"a line is gone":          {lines[0] + lines[1] + lines[3] + lines[4], "it ends after 3 of 4 items", ErrChanged},
-		"a line is there twice":   {lines[0] + lines[1] + lines[1] + lines[2] + lines[3] + lines[4], "line 3: the plan is not as it was written: its key does not come after", ErrChanged},
-		"lines in another order":  {lines[0] + lines[2] + lines[1] + lines[3] + lines[4], "line 3: the plan is not as it was written: its key does not come after", ErrChanged},
+		"a line is there twice":   {lines[0] + lines[1] + lines[1] + lines[2] + lines[3] + lines[4], "line 3: the plan was changed after it was written: the keys are not in order", ErrChanged},
+		"lines in another order":  {lines[0] + lines[2] + lines[1] + lines[3] + lines[4], "line 3: the plan was changed after it was written: the keys are not in order", ErrChanged},
 		"a line more":             {good + `{"key":"z","action":"create","reason":"new","size":1}` + "\n", "it has 5 items", ErrChanged},
-		"an empty line":           {lines[0] + "\n" + strings.Join(lines[1:], ""), "line 2: the plan is not as it was written: the line is not complete", ErrChanged},
-		"an action twice":         {replace(`"action":"skip"`, `"action":"create","action":"skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
-		"a key in capitals":       {replace(`"action":"skip"`, `"Action":"skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
-		"a rule twice":            {replace(`"on_existing":`, `"on_existing":"adopt","on_existing":`), "line 1: the plan is not as it was written: the line is spelled", ErrChanged},
-		"white space":             {replace(`"action":"skip"`, `"action": "skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
+		"an empty line":           {lines[0] + "\n" + strings.Join(lines[1:], ""), "line 2: the plan was changed after it was written: the line is not complete", ErrChanged},
+		"an action twice":         {replace(`"action":"skip"`, `"action":"create","action":"skip"`), "line 5: the plan was changed after it was written: the line has another spelling", ErrChanged},
+		"a key in capitals":       {replace(`"action":"skip"`, `"Action":"skip"`), "line 5: the plan was changed after it was written: the line has another spelling", ErrChanged},
+		"a rule twice":            {replace(`"on_existing":`, `"on_existing":"adopt","on_existing":`), "line 1: the plan was changed after it was written: the line has another spelling", ErrChanged},
+		"white space":             {replace(`"action":"skip"`, `"action": "skip"`), "line 5: the plan was changed after it was written: the line has another spelling", ErrChanged},
 		"another metadata table":  {replace(`"metadata_sha256":"a`, `"metadata_sha256":"b`), "its content does not match the hash in its header", ErrChanged},
 		"no metadata table":       {replace(`"metadata_sha256":"abc",`, ""), "its content does not match the hash in its header", ErrChanged},
-		"a key in bad base64":     {replace("{\"base64\":\"", "{\"base64\":\"!"), "line 3: the plan is not as it was written: text in base64", ErrChanged},
+		"a key in bad base64":     {replace("{\"base64\":\"", "{\"base64\":\"!"), "line 3: the plan was changed after it was written: decode text in base64", ErrChanged},
 		"a key of other bytes":    {replace("caf\ufffd", "caf\U0001f600"), "its content does not match the hash in its header", ErrChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A file that is changed after it was opened is noticed when it is read again.
+// A file that is changed after it was opened is detected when it is read again.
 func TestChangedWhileOpen(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan")
 	text := written(t, plan(t, head(), items()...))
@@ -190,7 +190,7 @@ func TestChangedWhileOpen(t *testing.T) {
 	if !errors.Is(err, ErrChanged) {
 		t.Errorf("another item: %v", err)
 	}
-	// Another plan with its own hash is whole, and still not the one that was opened.
+	// Another plan with its own hash is intact, but not the one that was opened.
 	must(t, os.WriteFile(name, []byte(written(t, plan(t, head(), items()[:1]...))), 0o600))
 	err = nil
 	var i state.Item
@@ -213,8 +213,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Only under rules that forbid to go on are there objects that keep a plan from being
-// carried out.
+// Unsupported types block a plan only if the rules say so.
 func TestUnsupported(t *testing.T) {
 	i := state.Item{Object: sources.Object{Key: "a.odd"}, Action: state.Skip, Reason: string(migrate.ReasonUnsupportedType)}
 	for policy, want := range map[string]int64{"stop": 1, "skip": 0} {
@@ -228,7 +227,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// What the journal gives must be what was hashed.
+// The items of the state database must match the hash.
 func TestOtherItems(t *testing.T) {
 	p := plan(t, head(), items()...)
 	p.Items = all(items()[1:])
@@ -237,7 +236,7 @@ func TestOtherItems(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a plan says the same when it is written again.
+// Every accepted plan is unchanged when it is written again.
 func FuzzRead(f *testing.F) {
 	good := written(f, plan(f, head(), items()...))
 	f.Add([]byte(good))
@@ -265,7 +264,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Keys are any bytes, and no two of them are written alike.
+// Keys are any bytes, and different keys are written differently.
 func FuzzText(f *testing.F) {
 	f.Add("a/b.jpg", "caf\xe9")
 	f.Add("\ufffd", "\xff")
@@ -288,7 +287,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Only a plan, or nothing, is taken for what may be replaced by a plan.
+// A plan may replace only a plan or an empty file.
 func TestIsPlan(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":                     true,

@@ -17,15 +17,15 @@ import (
 	"assetferry/state"
 )
 
-// A File is an approved plan that was read to its end and is as it was written.
+// A File is a plan file that was read completely and is unchanged.
 type File struct {
 	Hash  string
 	Head  migrate.PlanHead
 	Noted Noted
-	// Actions has an amount for each action of an item.
+	// Actions has the amounts by action.
 	Actions map[state.Action]Amount
-	// Unsupported counts the objects that no category allows, if the rules forbid to
-	// carry out a plan that has some.
+	// Unsupported is the number of objects with an unsupported type, if the rules do not allow a plan
+	// with such objects to be applied.
 	Unsupported int64
 
 	name  string
@@ -33,8 +33,8 @@ type File struct {
 	close func() error
 }
 
-// IsPlan reports whether a file begins as a plan does. An empty one does, too: nothing is
-// lost with it.
+// IsPlan reports whether a file begins like a plan. An empty file counts, since it may be overwritten
+// without a loss.
 func IsPlan(r io.Reader) (bool, error) {
 	head := make([]byte, len(begin))
 	n, err := io.ReadFull(r, head)
@@ -44,13 +44,13 @@ func IsPlan(r io.Reader) (bool, error) {
 	return n == 0 || string(head) == begin, err
 }
 
-// begin is what Write begins with.
+// begin is the start of every plan file.
 const begin = `{"type":"` + kind + `"`
 
-// An Error says what is wrong with a file, and in which line if one can be named.
+// An Error is a defect of a file, with its line if there is one.
 type Error struct {
 	Name string
-	Line int // 0 if it is the file as a whole
+	Line int // 0: the whole file
 	Err  error
 }
 
@@ -63,29 +63,28 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint is the next step.
+// Hint returns the next step.
 func (e *Error) Hint() string {
 	switch {
 	case errors.Is(e, ErrNoFile), errors.Is(e, ErrNoPlan):
 		return "write a plan into a file: assetferry plan SOURCE --output FILE"
 	case errors.Is(e, ErrVersion):
-		return "use the version that wrote it, or plan again"
+		return "use the version of assetferry that wrote the file, or write a new plan"
 	case errors.Is(e, ErrChanged):
-		return "get the file again from whoever approved it, or plan again"
+		return "get the file again from the approver, or write a new plan"
 	}
 	return ""
 }
 
-// What may be wrong with a file.
+// Defects of a file.
 var (
-	ErrNoFile  = errors.New("a plan is read more than once, and so must be a regular file")
-	ErrNoPlan  = errors.New("this is not a plan that plan --output wrote")
+	ErrNoFile  = errors.New("a plan must be a regular file, because it is read more than once")
+	ErrNoPlan  = errors.New("this is not a plan of plan --output")
 	ErrVersion = errors.New("another version of assetferry wrote this plan")
-	ErrChanged = errors.New("the plan is not as it was written")
+	ErrChanged = errors.New("the plan was changed after it was written")
 )
 
-// Open opens a file and reads it through. What was changed since it was written is
-// refused with an Error.
+// Open opens a file and reads all of it. A file that was changed since it was written is an Error.
 func Open(name string) (*File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -129,8 +128,7 @@ func read(from io.ReaderAt, name string) (*File, error) {
 	return f, nil
 }
 
-// Items reads the items, in key order. It ends with an Error if the file is not the
-// one any more that was opened.
+// Items reads the items in key order. It ends with an Error if the file was replaced since Open.
 func (f *File) Items() iter.Seq2[state.Item, error] {
 	return func(yield func(state.Item, error) bool) {
 		r := f.reader()
@@ -156,18 +154,17 @@ type reader struct {
 	n     int // lines so far
 }
 
-// reader begins at the top of the file.
+// reader starts at the beginning of the file.
 func (f *File) reader() *reader {
 	lines := bufio.NewScanner(io.NewSectionReader(f.from, 0, math.MaxInt64))
 	lines.Buffer(nil, mostBytes)
 	return &reader{name: f.name, lines: lines}
 }
 
-// fail names the line that was read last.
+// fail returns an Error at the last line.
 func (r *reader) fail(err error) error { return &Error{r.name, r.n, err} }
 
-// header reads the first line. Only one that begins as ours do is taken for a plan at
-// all.
+// header reads the first line. A file with another beginning is not a plan.
 func (r *reader) header() (h header, err error) {
 	var what struct {
 		Type    string `json:"type"`
@@ -179,12 +176,12 @@ func (r *reader) header() (h header, err error) {
 	case err != nil, json.Unmarshal(r.lines.Bytes(), &what) != nil, what.Type != kind:
 		return h, &Error{r.name, 0, ErrNoPlan}
 	case what.Version != version:
-		return h, r.fail(fmt.Errorf("%w: its format is %d, that of this one %d", ErrVersion, what.Version, version))
+		return h, r.fail(fmt.Errorf("%w: its format is %d, this version reads %d", ErrVersion, what.Version, version))
 	}
 	return h, r.decode(&h)
 }
 
-// next goes to the next line; io.EOF if there is none.
+// next reads the next line. It returns io.EOF if there is none.
 func (r *reader) next() error {
 	r.n++
 	if r.lines.Scan() {
@@ -192,14 +189,14 @@ func (r *reader) next() error {
 	}
 	switch err := r.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return r.fail(fmt.Errorf("%w: the line is longer than any that is written", ErrChanged))
+		return r.fail(fmt.Errorf("%w: the line is too long", ErrChanged))
 	case err != nil:
 		return &Error{r.name, 0, err}
 	}
 	return io.EOF
 }
 
-// decode reads the line into a struct.
+// decode decodes the line into a struct.
 func (r *reader) decode(into any) error {
 	d := json.NewDecoder(bytes.NewReader(r.lines.Bytes()))
 	d.DisallowUnknownFields()
@@ -207,13 +204,13 @@ func (r *reader) decode(into any) error {
 		return r.fail(fmt.Errorf("%w: %w", ErrChanged, readable(err)))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return r.fail(fmt.Errorf("%w: there is more on the line than one object", ErrChanged))
+		return r.fail(fmt.Errorf("%w: the line has more than one object", ErrChanged))
 	}
 	return r.asWritten(into)
 }
 
-// asWritten makes sure that a line is byte by byte as it is written. The hash covers what is
-// read from it, and people may read something else: a key that is there twice, for one.
+// asWritten compares a line byte by byte with its canonical form. The hash covers only the decoded
+// values, and people may read something else, such as a duplicate key.
 func (r *reader) asWritten(value any) error {
 	var again bytes.Buffer
 	lines := json.NewEncoder(&again)
@@ -221,15 +218,15 @@ func (r *reader) asWritten(value any) error {
 	if err := lines.Encode(value); err != nil {
 		return r.fail(err)
 	}
-	// Globs need not be valid UTF-8, and what stands for the rest is escaped only once.
+	// Globs need not be valid UTF-8. The replacement character is escaped in one of the two only.
 	plain := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`\ufffd`), []byte("\ufffd")) }
 	if !bytes.Equal(plain(bytes.TrimSuffix(again.Bytes(), []byte("\n"))), plain(r.lines.Bytes())) {
-		return r.fail(fmt.Errorf("%w: the line is spelled in another way", ErrChanged))
+		return r.fail(fmt.Errorf("%w: the line has another spelling", ErrChanged))
 	}
 	return nil
 }
 
-// readable tells of JSON, not of Go, what is wrong.
+// readable describes a decoding error in terms of JSON, not of Go.
 func readable(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%q cannot be a %s", e.Field, e.Value)
@@ -240,7 +237,7 @@ func readable(err error) error {
 	return err
 }
 
-// items reads the other lines and holds all of them against the header.
+// items reads the other lines and compares them with the header.
 func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 	return func(yield func(state.Item, error) bool) {
 		hash, err := migrate.NewPlanHash(h.head())
@@ -271,7 +268,7 @@ func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 	}
 }
 
-// item reads an item, whose key must come after that of the one before.
+// item reads an item. Its key must follow the previous one.
 func (r *reader) item(last string) (i state.Item, err error) {
 	if err := r.next(); err != nil {
 		return i, err
@@ -282,9 +279,9 @@ func (r *reader) item(last string) (i state.Item, err error) {
 	}
 	switch {
 	case l.Key == "", l.Reason == "", l.Size < 0, !slices.Contains(actions(), l.Action):
-		return i, r.fail(fmt.Errorf("%w: this is no item of a plan", ErrChanged))
+		return i, r.fail(fmt.Errorf("%w: the line is not an item of a plan", ErrChanged))
 	case string(l.Key) <= last:
-		return i, r.fail(fmt.Errorf("%w: its key does not come after that of the line before", ErrChanged))
+		return i, r.fail(fmt.Errorf("%w: the keys are not in order", ErrChanged))
 	}
 	return l.item(), nil
 }
@@ -294,17 +291,17 @@ func actions() []state.Action {
 		state.Unchanged, state.Skip, state.Conflict}
 }
 
-// agrees compares what was read with what the header says of it.
+// agrees compares the items with the header.
 func (h *header) agrees(seen header, hash string) error {
 	switch {
 	case seen.Items < h.Items:
 		return fmt.Errorf("%w: it ends after %d of %d items", ErrChanged, seen.Items, h.Items)
 	case seen.Items > h.Items:
-		return fmt.Errorf("%w: it has %d items, and its header says %d", ErrChanged, seen.Items, h.Items)
+		return fmt.Errorf("%w: it has %d items, but its header has %d", ErrChanged, seen.Items, h.Items)
 	case hash != h.Hash:
-		return fmt.Errorf("%w: its content does not match the hash in its header", ErrChanged) // which nobody should copy from here
+		return fmt.Errorf("%w: its content does not match the hash in its header", ErrChanged) // without the actual hash, which must not be copied
 	case !maps.Equal(seen.Actions, h.Actions):
-		return fmt.Errorf("%w: its header has other sums of its actions than its items", ErrChanged)
+		return fmt.Errorf("%w: the totals in its header do not match its items", ErrChanged)
 	}
 	return nil
 }

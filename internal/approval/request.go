@@ -18,21 +18,21 @@ import (
 const (
 	requestType    = "assetferry-approval-request"
 	requestVersion = 1
-	// MaxRequest is how many bytes a request may have.
+	// MaxRequest is the maximum size of a request in bytes.
 	MaxRequest = 1 << 20
 )
 
-// The kinds of requests: each says what may be done once it is signed.
+// The kinds of requests. A signed request allows:
 const (
-	KindPlan    = "plan"    // to carry out one plan
-	KindUndo    = "undo"    // to undo one run
-	KindSync    = "sync"    // a standing approval: syncs under these rules, within these limits
+	KindPlan    = "plan"    // one plan to be applied
+	KindUndo    = "undo"    // one run to be undone
+	KindSync    = "sync"    // a standing approval: syncs with these rules and limits
 	KindCommand = "command" // one command with exactly these arguments
 )
 
-// A Request is what an approver signs. It is written for people to read, and read back only
-// if it is byte by byte as it is written here: so what an approver reads is what counts, and
-// there is no second key, odd spelling or invisible text in it.
+// A Request is what an approver signs. It is readable, and accepted only in its canonical form, byte
+// by byte. So the approver sees exactly what counts: no duplicate key, no other spelling and no
+// invisible text.
 type Request struct {
 	Type    string `json:"type"`
 	Version int    `json:"version"`
@@ -41,13 +41,13 @@ type Request struct {
 	Destination    string `json:"destination"` // environment and workspace
 	DestinationURL string `json:"destination_url"`
 	Source         Text   `json:"source,omitempty"`
-	SourceURL      Text   `json:"source_url,omitempty"` // or its path
+	SourceURL      Text   `json:"source_url,omitempty"` // URL or path
 
 	Plan    *PlanRequest `json:"plan,omitempty"`
-	Run     string       `json:"run,omitempty"` // that is undone
+	Run     string       `json:"run,omitempty"` // run to undo
 	Sync    *SyncRequest `json:"sync,omitempty"`
 	Command []Text       `json:"command,omitempty"`
-	Content string       `json:"content_sha256,omitempty"` // of what the command works on
+	Content string       `json:"content_sha256,omitempty"` // of the input of the command
 
 	PlannedBy   string    `json:"planned_by"`   // the account that made the plan
 	RequestedBy string    `json:"requested_by"` // the account that wrote the request
@@ -55,24 +55,24 @@ type Request struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-// A PlanRequest names a plan. The actions say the same as the plan itself.
+// A PlanRequest identifies a plan. Its actions match those of the plan.
 type PlanRequest struct {
 	Hash       string                  `json:"hash"`
-	Run        string                  `json:"run"` // that made it
+	Run        string                  `json:"run"` // run that made it
 	Actions    map[state.Action]Amount `json:"actions"`
-	Provenance string                  `json:"provenance"` // see --provenance; no plan has it
+	Provenance string                  `json:"provenance"` // see --provenance; not part of a plan
 }
 
-// A SyncRequest names rules and limits. The rules say the same as their hash, as far as they
-// are not hashes themselves.
+// A SyncRequest contains rules and limits. The hash covers the rules; some of them are hashes
+// themselves.
 type SyncRequest struct {
 	RulesHash string   `json:"rules_sha256"`
 	Rules     []string `json:"rules"`
-	Mapping   []string `json:"mapping,omitempty"` // the lines of the file that has it
+	Mapping   []string `json:"mapping,omitempty"` // the lines of its file
 	Limits    Limits   `json:"limits"`
 }
 
-// Limits are how much a sync may change in a run.
+// Limits are the maximum changes of a sync in one run.
 type Limits struct {
 	MaxDelete         int64   `json:"max_delete"`
 	MaxDeletePercent  float64 `json:"max_delete_percent"`
@@ -84,7 +84,7 @@ type Limits struct {
 	Sentinel          string  `json:"sentinel"`
 }
 
-// Looser names the limits that are looser than those that were approved.
+// Looser lists the limits that exceed the approved ones.
 func (l Limits) Looser(approved Limits) (looser []string) {
 	for _, limit := range []struct {
 		flag         string
@@ -110,10 +110,10 @@ func (l Limits) Looser(approved Limits) (looser []string) {
 	return looser
 }
 
-// ErrRequest says that something is not a request as it is written here.
-var ErrRequest = errors.New("this is not an approval request as assetferry wrote it")
+// ErrRequest reports data that is not a request in its canonical form.
+var ErrRequest = errors.New("this is not an approval request that assetferry wrote")
 
-// Encode writes a request.
+// Encode returns the canonical form of a request.
 func (r Request) Encode() ([]byte, error) {
 	r.Type, r.Version = requestType, requestVersion
 	r.RequestedAt, r.ExpiresAt = r.RequestedAt.UTC().Truncate(time.Second), r.ExpiresAt.UTC().Truncate(time.Second)
@@ -127,8 +127,8 @@ func (r Request) Encode() ([]byte, error) {
 	return visible(b.Bytes()), nil
 }
 
-// visible escapes what cannot be seen in JSON, such as marks that turn text around: it can
-// only be in its strings.
+// visible escapes invisible characters, such as those that change the direction of text. They occur
+// in strings only.
 func visible(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) {
@@ -145,7 +145,7 @@ func visible(text []byte) []byte {
 	return b
 }
 
-// ParseRequest reads a request. It is an ErrRequest if it is not one, byte by byte.
+// ParseRequest reads a request. Any other form than the canonical one is an ErrRequest.
 func ParseRequest(data []byte) (r Request, err error) {
 	var kind struct {
 		Type    string `json:"type"`
@@ -169,7 +169,7 @@ func ParseRequest(data []byte) (r Request, err error) {
 	return r, r.check()
 }
 
-// check makes sure that a request has the part of its kind, and no other.
+// check fails unless a request has exactly the part of its kind.
 func (r Request) check() error {
 	parts := map[string]bool{KindPlan: r.Plan != nil, KindUndo: r.Run != "", KindSync: r.Sync != nil, KindCommand: len(r.Command) > 0}
 	has, known := parts[r.Kind]
@@ -180,12 +180,12 @@ func (r Request) check() error {
 		}
 	}
 	if !known || !has || n != 1 || r.Destination == "" || r.PlannedBy == "" || r.ExpiresAt.IsZero() {
-		return fmt.Errorf("%w: it is not complete", ErrRequest)
+		return fmt.Errorf("%w: it is incomplete", ErrRequest)
 	}
 	return nil
 }
 
-// IsRequest reports whether a file begins as a request does, or is empty.
+// IsRequest reports whether a file begins like a request or is empty.
 func IsRequest(r io.Reader) (bool, error) {
 	begin := "{\n  \"type\": \"" + requestType + "\""
 	head, err := io.ReadAll(io.LimitReader(r, int64(len(begin))))
@@ -195,7 +195,7 @@ func IsRequest(r io.Reader) (bool, error) {
 // Text is any sequence of bytes.
 type Text = text
 
-// Words gives words as a request has them.
+// Words returns words in the form of a request.
 func Words(words []string) (all []Text) {
 	for _, w := range words {
 		all = append(all, Text(w))
@@ -203,10 +203,9 @@ func Words(words []string) (all []Text) {
 	return all
 }
 
-// SameName reports whether the name of an approver is that of an account, which is written
-// as name@host. Names are the same if the whole is, or what comes before the @: the approver
-// ada@example.com is the account ada@build01. The case of letters does not count, nor the
-// domain of an account of Windows, DOMAIN\ada.
+// SameName reports whether an approver and an account, written as name@host, have the same name. The
+// whole names may be equal, or the parts before the @: the approver ada@example.com is the account
+// ada@build01. Case and the domain of a Windows account (DOMAIN\ada) do not matter.
 func SameName(approver, account string) bool {
 	return strings.EqualFold(approver, account) || strings.EqualFold(localPart(approver), localPart(account))
 }

@@ -12,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// requests are one of each kind.
+// requests returns one request of each kind.
 func requests() map[string]Request {
 	all := map[string]Request{
 		KindPlan:    {Source: "/photos", SourceURL: "/photos\xff", Plan: &PlanRequest{Hash: strings.Repeat("a", 64), Run: "r", Actions: map[state.Action]Amount{state.Create: {2, 8}}}},
@@ -30,7 +30,7 @@ func requests() map[string]Request {
 	return all
 }
 
-// requestText is a request as it is written.
+// requestText is a request in its canonical form.
 func requestText(tb testing.TB, r Request) string {
 	tb.Helper()
 	text, err := r.Encode()
@@ -60,8 +60,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// An approver signs what can be read. So nothing is taken for a request that is not written
-// exactly as requests are: no second key, no other spelling, nothing that is left out.
+// An approver signs readable text. So only the canonical form of a request is accepted: no duplicate key,
+// no other spelling, no omission.
 func TestRequestEdited(t *testing.T) {
 	good := requestText(t, requests()[KindPlan])
 	replace := func(old, new string) string {
@@ -109,8 +109,8 @@ func TestRequestEdited(t *testing.T) {
 	}
 }
 
-// What cannot be seen is escaped: a mark that turns text around would show an approver another
-// request than the one that counts.
+// Invisible characters are escaped: a mark that changes the direction of text would show the approver
+// another request.
 func TestRequestIsVisible(t *testing.T) {
 	for _, hidden := range []string{"\u202e", "\u200b", "\u009b", "\u2028", "\ufeff", "\U000e0041", "\u00a0"} {
 		r := requests()[KindCommand]
@@ -173,7 +173,7 @@ func TestSameName(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a request is written again byte by byte.
+// Every accepted request is written again byte by byte.
 func FuzzParseRequest(f *testing.F) {
 	for _, r := range requests() {
 		f.Add([]byte(requestText(f, r)))

@@ -11,7 +11,7 @@ import (
 	"assetferry/state"
 )
 
-// A Plan is what is written into a file.
+// A Plan is the content of a plan file.
 type Plan struct {
 	Hash    string
 	Head    migrate.PlanHead
@@ -20,8 +20,8 @@ type Plan struct {
 	Noted   Noted
 }
 
-// errOther says that the journal has other items than the plan that was made.
-var errOther = errors.New("the items in the journal are not those of the plan any more: plan again")
+// errOther reports that the items in the state database are not those of the plan.
+var errOther = errors.New("the state database changed since the plan was made: run plan again")
 
 // Write writes a plan.
 func Write(w io.Writer, p Plan) error {
@@ -60,13 +60,13 @@ func (p Plan) header() header {
 	for _, t := range p.Tallies {
 		h.count(t.Action, t.Objects, t.Bytes)
 	}
-	if h.Unchanged.Objects > 0 { // tallies have them, too
+	if h.Unchanged.Objects > 0 { // they are in the tallies, too
 		h.count(state.Unchanged, -h.Unchanged.Objects, -h.Unchanged.Bytes)
 	}
 	return h
 }
 
-// count counts items; of an action without any nothing is said.
+// count adds items. Actions without items are omitted.
 func (h *header) count(a state.Action, objects, bytes int64) {
 	h.Items += objects
 	if h.Actions[a] = h.Actions[a].add(objects, bytes); h.Actions[a].Objects == 0 {

@@ -1,13 +1,10 @@
-// Package approvers knows who may approve what is done at a destination, and verifies what
-// they signed.
+// Package approvers reads the list of approvers of a destination and verifies their signatures.
 //
-// Approvers are listed in a file of OpenSSH, allowed_signers, and sign with "ssh-keygen -Y
-// sign". An approver is one person under one or more plain names, so what ssh-keygen allows
-// beyond that is refused with its line, never ignored: patterns, certificate authorities and
-// options that this package does not know.
+// The list is an OpenSSH file, allowed_signers. Approvers sign with "ssh-keygen -Y sign". An approver
+// is one person with one or more plain names. Other features of ssh-keygen are refused with their line,
+// never ignored: patterns, certificate authorities and unknown options.
 //
-// The file is only worth something if the account that is to be held back cannot change it:
-// see OutOfReach.
+// The account whose commands need approval must not be able to change the file: see OutOfReach.
 package approvers
 
 import (
@@ -21,11 +18,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Namespace is what approvals are signed for (ssh-keygen -n). A signature that was made for
-// anything else, such as a commit, is no approval.
+// Namespace is the namespace of approvals (ssh-keygen -n). A signature for another purpose, such as a
+// commit, is no approval.
 const Namespace = "assetferry-approval"
 
-// A List is who may approve.
+// A List is a list of approvers.
 type List struct{ entries []entry }
 
 // An entry is a line of the file.
@@ -36,25 +33,25 @@ type entry struct {
 	key           ssh.PublicKey
 }
 
-// A Signer is who signed something.
+// A Signer is the approver who signed a message.
 type Signer struct {
-	Names       []string // all that the file has for the key; the first is used
-	Fingerprint string   // of the key, as ssh-keygen -l shows it
+	Names       []string // all names of the key in the file; the first is used
+	Fingerprint string   // of the key, in the form of ssh-keygen -l
 }
 
-// What may be wrong with a signature.
+// Defects of a signature.
 var (
 	ErrNoSignature = errors.New("it is not a signature of ssh-keygen -Y sign")
-	ErrNamespace   = errors.New("it was signed for something else")
+	ErrNamespace   = errors.New("it was signed for another purpose")
 	ErrUnknownKey  = errors.New("its key belongs to no approver")
-	ErrSignature   = errors.New("it is not the signature of this request")
+	ErrSignature   = errors.New("it is not a signature of this request")
 	ErrNotAllowed  = errors.New("its key may not approve")
 )
 
-// Len is how many lines with a key the list has.
+// Len returns the number of keys in the list.
 func (l *List) Len() int { return len(l.entries) }
 
-// Verify gives the approver who signed a message at most now.
+// Verify returns the approver who signed a message and may approve at the time now.
 func (l *List) Verify(message, armored []byte, now time.Time) (Signer, error) {
 	signature, err := sshsig.Unarmor(armored)
 	if err != nil {
@@ -79,8 +76,8 @@ func (l *List) Verify(message, armored []byte, now time.Time) (Signer, error) {
 	return signer.named(known, now)
 }
 
-// named names a signer by the lines of the key. One of them must allow it to approve, and
-// comes first; the others are names of the same person all the same.
+// named adds the names in the lines of the key. One line must allow the key to approve; its names come
+// first. The other lines have further names of the same person.
 func (s Signer) named(known []entry, now time.Time) (Signer, error) {
 	allowed := slices.IndexFunc(known, func(e entry) bool { return e.refuses(now) == nil })
 	if allowed < 0 {
@@ -97,15 +94,15 @@ func (s Signer) named(known []entry, now time.Time) (Signer, error) {
 	return s, nil
 }
 
-// refuses is why the line does not allow its key to approve at a time, nil if it does.
+// refuses returns the reason why the key may not approve at a time, or nil if it may.
 func (e entry) refuses(now time.Time) error {
 	switch {
 	case len(e.namespaces) > 0 && !slices.Contains(e.namespaces, Namespace):
-		return fmt.Errorf("its namespaces do not have %q", Namespace)
+		return fmt.Errorf("its namespaces do not include %q", Namespace)
 	case !e.after.IsZero() && now.Before(e.after):
-		return fmt.Errorf("it is valid after %s", e.after.UTC().Format(time.RFC3339))
+		return fmt.Errorf("it is not valid before %s", e.after.UTC().Format(time.RFC3339))
 	case !e.before.IsZero() && now.After(e.before):
-		return fmt.Errorf("it was valid before %s", e.before.UTC().Format(time.RFC3339))
+		return fmt.Errorf("it has not been valid since %s", e.before.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// signer is the key of a name, the same one each time.
+// signer returns the key of a name, always the same one.
 func signer(tb testing.TB, name string) (ssh.Signer, ed25519.PrivateKey) {
 	tb.Helper()
 	seed := sha256.Sum256([]byte(name))
@@ -42,7 +42,7 @@ func signer(tb testing.TB, name string) (ssh.Signer, ed25519.PrivateKey) {
 	return s, key
 }
 
-// line is what a .pub file has, without a comment.
+// line returns the content of a .pub file without a comment.
 func line(key ssh.PublicKey) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }
@@ -60,8 +60,7 @@ func sign(tb testing.TB, s ssh.Signer, message, namespace string) []byte {
 	return sshsig.Armor(signature)
 }
 
-// Whatever ssh-keygen allows in a line and is no plain name of one approver is refused with
-// its line. Nothing is ignored.
+// Features of ssh-keygen other than plain names are refused with their line. Nothing is ignored.
 func TestParse(t *testing.T) {
 	ada := keyLine(t, "ada")
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
@@ -79,39 +78,39 @@ func TestParse(t *testing.T) {
 		{"tabs", "ada\t" + strings.ReplaceAll(ada, " ", "\t"), ""},
 		{"options", `ada namespaces="git,assetferry-approval",valid-after="20250101",valid-before="202601011200Z" ` + ada, ""},
 		{"an option in capitals", `ada NameSpaces="git" ` + ada, ""},
-		{"nothing", "", "f: the file has no approver"},
-		{"comments only", "# none\n", "f: the file has no approver"},
+		{"nothing", "", "f: the file lists no approver"},
+		{"comments only", "# none\n", "f: the file lists no approver"},
 		{"a pattern", "*@example.com " + ada, `line 1: "*@example.com" is not the name of one approver`},
 		{"a pattern of one letter", "ad? " + ada, "is not the name of one approver"},
 		{"a name that is excluded", "ada,!bob " + ada, `"!bob" is not the name`},
 		{"a name in quotes", `"ada" ` + ada, "is not the name of one approver"},
-		{"an empty name", "ada,,bob " + ada, "one of its names is empty"},
-		{"no name", ada, "it has no key|is neither an option"},
+		{"an empty name", "ada,,bob " + ada, "a name is empty"},
+		{"no name", ada, "the key is missing|is neither a known option"},
 		{"an authority", "*@example.com cert-authority " + ada, "is not the name of one approver"},
 		{"an authority for a name", "ada cert-authority " + ada, "option cert-authority is not accepted"},
 		{"an authority among options", `ada namespaces="git",CERT-AUTHORITY ` + ada, "option cert-authority is not accepted"},
-		{"an unknown option", "ada no-touch-required " + ada, `"no-touch-required" is neither an option that is known`},
-		{"an option twice", `ada namespaces="git",namespaces="assetferry-approval" ` + ada, "option namespaces is there twice"},
+		{"an unknown option", "ada no-touch-required " + ada, `"no-touch-required" is neither a known option`},
+		{"an option twice", `ada namespaces="git",namespaces="assetferry-approval" ` + ada, "option namespaces occurs twice"},
 		{"an option without quotes", "ada namespaces=git " + ada, "needs a value in quotes"},
 		{"an option without a value", "ada namespaces " + ada, "needs a value in quotes"},
 		{"a namespace that is a pattern", `ada namespaces="*" ` + ada, "patterns are not accepted"},
 		{"no time", `ada valid-after="soon" ` + ada, `"soon" is not a time`},
 		{"half a time", `ada valid-before="2026013" ` + ada, `is not a time`},
 		{"a day that is none", `ada valid-before="20260231" ` + ada, `is not a time`},
-		{"valid never", `ada valid-after="20260101",valid-before="20250101" ` + ada, "valid-after does not come before valid-before"},
-		{"a quote that is open", `ada namespaces="git ` + ada, "needs a value in quotes|it has no key"},
-		{"no key", "ada", "is neither an option|it has no key"},
-		{"a type without a key", "ada ssh-ed25519", "it has no key"},
-		{"bad base64", "ada ssh-ed25519 AAAA!", "its key is not in base64"},
-		{"half a key", ada[:40], "it has no key|is neither|base64"},
-		{"half a key of a name", "ada " + ada[:40], "its key cannot be read|base64"},
-		{"another type", "ada " + strings.Replace(ada, "ssh-ed25519", "ssh-rsa", 1), "its key is of type ssh-ed25519, not ssh-rsa"},
-		{"a certificate", "ada " + line(certificate), "its key is a certificate"},
-		{"a short RSA key", "ada " + line(small), "its RSA key has 1024 bits, fewer than 2048"},
-		{"text that is not seen", "a\u202eda " + ada, "characters that cannot be seen"},
-		{"bytes that are no text", "a\xff " + ada, "characters that cannot be seen"},
+		{"valid never", `ada valid-after="20260101",valid-before="20250101" ` + ada, "valid-after must be earlier than valid-before"},
+		{"a quote that is open", `ada namespaces="git ` + ada, "needs a value in quotes|the key is missing"},
+		{"no key", "ada", "is neither a known option|the key is missing"},
+		{"a type without a key", "ada ssh-ed25519", "the key is missing"},
+		{"bad base64", "ada ssh-ed25519 AAAA!", "the key is not base64"},
+		{"half a key", ada[:40], "the key is missing|is neither|base64"},
+		{"half a key of a name", "ada " + ada[:40], "the key cannot be read|base64"},
+		{"another type", "ada " + strings.Replace(ada, "ssh-ed25519", "ssh-rsa", 1), "the key has the type ssh-ed25519, not ssh-rsa"},
+		{"a certificate", "ada " + line(certificate), "the key is a certificate"},
+		{"a short RSA key", "ada " + line(small), "the RSA key has 1024 bits, at least 2048 are required"},
+		{"text that is not seen", "a\u202eda " + ada, "invisible characters"},
+		{"bytes that are no text", "a\xff " + ada, "invisible characters"},
 		{"the second line", "ada " + ada + "\nbob", "f, line 2: "},
-		{"too much", strings.Repeat("#\n", maxBytes), "has more than"},
+		{"too much", strings.Repeat("#\n", maxBytes), "is larger than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list, err := Parse("f", []byte(c.text))
@@ -175,7 +174,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// ssh-keygen signs with SHA-512 also for RSA, and takes nothing that was signed with SHA-1.
+// ssh-keygen signs with SHA-512, also for RSA, and refuses signatures with SHA-1.
 func TestVerifySHA1(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, minRSA)
 	must(t, err)
@@ -188,7 +187,7 @@ func TestVerifySHA1(t *testing.T) {
 	}
 }
 
-// sha1Signer signs with SHA-1, whatever it is asked for.
+// sha1Signer always signs with SHA-1.
 type sha1Signer struct{ ssh.AlgorithmSigner }
 
 func (s sha1Signer) SignWithAlgorithm(random io.Reader, data []byte, _ string) (*ssh.Signature, error) {
@@ -199,7 +198,7 @@ func (s sha1Signer) Sign(random io.Reader, data []byte) (*ssh.Signature, error) 
 	return s.SignWithAlgorithm(random, data, "")
 }
 
-// A certificate is no key of an approver, even where its authority is one.
+// A certificate is not the key of an approver, even if its authority is listed.
 func TestVerifyCertificate(t *testing.T) {
 	ada, _ := signer(t, "ada")
 	ca, _ := signer(t, "ca")
@@ -214,8 +213,7 @@ func TestVerifyCertificate(t *testing.T) {
 	}
 }
 
-// What ssh-keygen signs is verified, and so is what it would verify itself, where it is
-// installed. The same is held against signatures made here by all other tests.
+// If ssh-keygen is installed, its signatures are accepted, and it accepts the signatures of the tests.
 func TestKeygen(t *testing.T) {
 	program, err := exec.LookPath("ssh-keygen")
 	if err != nil {
@@ -246,7 +244,7 @@ func TestKeygen(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a list of approvers has plain names and whole keys only.
+// Every accepted list of approvers has plain names and valid keys only.
 func FuzzParse(f *testing.F) {
 	ada := keyLine(f, "ada")
 	f.Add([]byte("ada@example.com " + ada))
@@ -272,7 +270,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// No text is a signature but one over the message.
+// Only a signature of the message is accepted.
 func FuzzVerify(f *testing.F) {
 	ada, _ := signer(f, "ada")
 	good := sign(f, ada, "m", Namespace)

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// maxBytes is how large a file may be: thousands of approvers.
+	// maxBytes is the maximum size of a file: thousands of approvers.
 	maxBytes = 1 << 20
-	// minRSA is how many bits an RSA key must have.
+	// minRSA is the minimum length of an RSA key in bits.
 	minRSA = 2048
 )
 
-// Parse reads a file in the format of allowed_signers. Its name is only for errors.
+// Parse reads a file in the format of allowed_signers. The name is for errors only.
 func Parse(name string, data []byte) (*List, error) {
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%s: the file has more than %d bytes", name, maxBytes)
+		return nil, fmt.Errorf("%s: the file is larger than %d bytes", name, maxBytes)
 	}
 	l := &List{}
 	n := 0
@@ -41,7 +41,7 @@ func Parse(name string, data []byte) (*List, error) {
 		l.entries = append(l.entries, e)
 	}
 	if len(l.entries) == 0 {
-		return nil, fmt.Errorf("%s: the file has no approver", name)
+		return nil, fmt.Errorf("%s: the file lists no approver", name)
 	}
 	return l, nil
 }
@@ -49,7 +49,7 @@ func Parse(name string, data []byte) (*List, error) {
 // parseLine reads NAMES [OPTIONS] KEYTYPE KEY [COMMENT].
 func parseLine(line string) (e entry, err error) {
 	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
-		return e, errors.New("it has characters that cannot be seen")
+		return e, errors.New("it contains invisible characters")
 	}
 	names, rest := field(line)
 	if e.names, err = parseNames(names); err != nil {
@@ -67,7 +67,7 @@ func parseLine(line string) (e entry, err error) {
 	return e, err
 }
 
-// field cuts a line after its first field. White space within quotes is part of it.
+// field splits a line after its first field. White space in quotes belongs to the field.
 func field(line string) (first, rest string) {
 	quoted := false
 	for n, r := range line {
@@ -86,7 +86,7 @@ func parseNames(text string) ([]string, error) {
 	for _, name := range names {
 		switch {
 		case name == "":
-			return nil, errors.New("one of its names is empty")
+			return nil, errors.New("a name is empty")
 		case strings.ContainsAny(name, `*?!"`):
 			return nil, fmt.Errorf("%q is not the name of one approver: patterns and quotes are not accepted", name)
 		}
@@ -98,21 +98,21 @@ func isKeyType(text string) bool {
 	return strings.HasPrefix(text, "ssh-") || strings.HasPrefix(text, "ecdsa-") || strings.HasPrefix(text, "sk-") || strings.HasPrefix(text, "rsa-")
 }
 
-// parseOptions reads options with commas between them, of which each comes once.
+// parseOptions reads options separated by commas. Each may occur once.
 func (e *entry) parseOptions(text string) error {
 	var seen []string
 	for option := range splitOptions(text) {
 		name, value, hasValue := strings.Cut(option, "=")
 		name = strings.ToLower(name)
 		if slices.Contains(seen, name) {
-			return fmt.Errorf("option %s is there twice", name)
+			return fmt.Errorf("option %s occurs twice", name)
 		}
 		seen = append(seen, name)
 		if name == "cert-authority" {
 			return errors.New("option cert-authority is not accepted: list the key of each approver")
 		}
 		if !slices.Contains([]string{"namespaces", "valid-after", "valid-before"}, name) {
-			return fmt.Errorf("%q is neither an option that is known nor the type of a key", option)
+			return fmt.Errorf("%q is neither a known option nor a key type", option)
 		}
 		value, isQuoted := unquoted(value)
 		if !hasValue || !isQuoted || value == "" {
@@ -123,7 +123,7 @@ func (e *entry) parseOptions(text string) error {
 		}
 	}
 	if !e.after.IsZero() && !e.before.IsZero() && !e.after.Before(e.before) {
-		return errors.New("valid-after does not come before valid-before")
+		return errors.New("valid-after must be earlier than valid-before")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (e *entry) setOption(name, value string) (err error) {
 	return nil
 }
 
-// splitOptions cuts at commas that are not within quotes.
+// splitOptions splits at commas outside quotes.
 func splitOptions(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		quoted, begin := false, 0
@@ -173,7 +173,7 @@ func unquoted(text string) (value string, ok bool) {
 	return value, !strings.Contains(value, `"`)
 }
 
-// parseTime reads YYYYMMDD[Z] or YYYYMMDDHHMM[SS][Z]; without a Z it is local time.
+// parseTime reads YYYYMMDD[Z] or YYYYMMDDHHMM[SS][Z]. Without Z, it is local time.
 func parseTime(text string) (time.Time, error) {
 	digits, isUTC := strings.CutSuffix(text, "Z")
 	at := time.Local
@@ -192,33 +192,33 @@ func parseTime(text string) (time.Time, error) {
 
 func parseKey(kind, text string) (ssh.PublicKey, error) {
 	if !isKeyType(kind) || text == "" {
-		return nil, errors.New("it has no key: NAME KEYTYPE KEY, as in the .pub file")
+		return nil, errors.New("the key is missing: write NAME KEYTYPE KEY, as in the .pub file")
 	}
 	blob, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, errors.New("its key is not in base64")
+		return nil, errors.New("the key is not base64")
 	}
 	key, err := ssh.ParsePublicKey(blob)
 	if err != nil {
-		return nil, fmt.Errorf("its key cannot be read: %w", err)
+		return nil, fmt.Errorf("the key cannot be read: %w", err)
 	}
 	if _, isCertificate := key.(*ssh.Certificate); isCertificate {
-		return nil, errors.New("its key is a certificate: list the key itself")
+		return nil, errors.New("the key is a certificate: list the key itself")
 	}
 	if key.Type() != kind {
-		return nil, fmt.Errorf("its key is of type %s, not %s", key.Type(), kind)
+		return nil, fmt.Errorf("the key has the type %s, not %s", key.Type(), kind)
 	}
 	return key, checkStrength(key)
 }
 
-// checkStrength refuses keys that can be broken.
+// checkStrength refuses weak keys.
 func checkStrength(key ssh.PublicKey) error {
 	if key.Type() == "ssh-dss" {
 		return errors.New("DSA keys are not accepted")
 	}
 	if k, ok := key.(ssh.CryptoPublicKey); ok {
 		if r, ok := k.CryptoPublicKey().(*rsa.PublicKey); ok && r.N.BitLen() < minRSA {
-			return fmt.Errorf("its RSA key has %d bits, fewer than %d", r.N.BitLen(), minRSA)
+			return fmt.Errorf("the RSA key has %d bits, at least %d are required", r.N.BitLen(), minRSA)
 		}
 	}
 	return nil

@@ -2,11 +2,10 @@ package approvers
 
 import "fmt"
 
-// A ReachError says that the file of approvers can be changed by the account that is to be
-// held back by it.
+// A ReachError reports that the account whose commands need approval can change the file of approvers.
 type ReachError struct {
 	File string // the file of approvers
-	Path string // what can be changed: the file or a folder above it; empty for root
+	Path string // the file or folder that it can change; empty for root
 	Why  string
 }
 
@@ -14,13 +13,13 @@ func (e *ReachError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("approvers_file %s: %s", e.File, e.Why)
 	}
-	return fmt.Sprintf("approvers_file %s can be changed by the account that runs this: %s %s", e.File, e.Path, e.Why)
+	return fmt.Sprintf("this account can change approvers_file %s: %s %s", e.File, e.Path, e.Why)
 }
 
 // Hint is the next step.
 func (e *ReachError) Hint() string {
 	if e.Path == "" {
-		return "run this as an account of its own, which may read the file and not write it"
+		return "run this command as another account, with read access to the file only"
 	}
-	return "have root own the file and the folders above it, and only root write to them"
+	return "make root the owner of the file and the folders above it, with write access for root only"
 }

@@ -13,20 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many symbolic links may be on the way to the file.
+// maxLinks is the maximum number of symbolic links in the path of the file.
 const maxLinks = 40
 
-// OutOfReach makes sure that the account of this process can change neither a file nor what
-// its path leads through: each folder and each symbolic link on the way. It is a *ReachError
-// if it can. Root may change any file, so for root that is always so: whoever runs this as
-// root is held back by nothing.
+// OutOfReach returns a *ReachError if the account of this process can change a file, or a folder or
+// symbolic link in its path. For root it always does, since root can change any file.
 //
-// The owner of a file or folder may give itself the permission to write, so owning is
-// refused like writing. Whether it may write is asked of the system, which knows groups,
-// access lists and file systems that are mounted read-only.
+// The owner of a file or folder can give itself write permission, so ownership counts like write
+// access. The system decides about write access, because it knows groups, access lists and read-only
+// file systems.
 func OutOfReach(file string) error {
 	if os.Geteuid() == 0 {
-		return &ReachError{file, "", "this runs as root, which may change any file"}
+		return &ReachError{file, "", "root can change any file, and this command runs as root"}
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -59,8 +57,8 @@ func OutOfReach(file string) error {
 	return nil
 }
 
-// check makes sure of one file, folder or link. In a folder with the sticky bit, such as
-// /tmp, entries of others cannot be replaced, and who owns the entry is checked next.
+// check checks one file, folder or link. In a folder with the sticky bit, such as /tmp, entries of other
+// users cannot be replaced; the owner of the entry is checked next.
 func check(file, path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// nobody is the account that takes a file for out of reach, or not.
-const nobody = 65534
+// otherUser is the account whose access is checked.
+const otherUser = 65534
 
-// TestReachHelper is what a process does that TestOutOfReach starts.
+// TestReachHelper runs in a process that TestOutOfReach starts.
 func TestReachHelper(t *testing.T) {
 	if file := os.Getenv("ASSETFERRY_TEST_REACH"); file != "" {
 		if err := OutOfReach(file); err != nil {
@@ -25,22 +25,21 @@ func TestReachHelper(t *testing.T) {
 	}
 }
 
-// reach asks whether a file is out of reach: as another account where this is root, which is
-// always refused.
+// reach calls OutOfReach for a file, as another account if this is root, for which it always fails.
 func reach(t *testing.T, file string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestReachHelper$")
 	c.Env = append(os.Environ(), "ASSETFERRY_TEST_REACH="+file)
 	c.Dir = "/"
 	if os.Geteuid() == 0 {
-		// The test binary itself may be in a folder of root's only.
+		// Only root may have access to the folder of the test binary.
 		binary := filepath.Join(t.TempDir(), "reach")
 		text, err := os.ReadFile(os.Args[0])
 		must(t, err)
 		must(t, os.WriteFile(binary, text, 0o755))
 		open(t, filepath.Dir(binary))
 		c.Path = binary
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
 	}
 	out, err := c.CombinedOutput()
 	if err == nil {
@@ -49,7 +48,7 @@ func reach(t *testing.T, file string) string {
 	return string(out)
 }
 
-// open lets all accounts pass through a folder of a test, and those above it.
+// open gives all accounts access to a folder of a test and the folders above it.
 func open(t *testing.T, dir string) {
 	t.Helper()
 	for ; strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
@@ -57,9 +56,8 @@ func open(t *testing.T, dir string) {
 	}
 }
 
-// Where a test is run as root, files that nobody else may write are out of reach of another
-// account, and each way to change one of them is found. Where it is run as another account,
-// all that it writes belongs to it, and is refused.
+// For root, the test checks the access of another account: protected files are accepted, and each way to
+// change one is found. For other accounts, all files of the test belong to the account and are refused.
 func TestOutOfReach(t *testing.T) {
 	root := os.Geteuid() == 0
 	base := t.TempDir()
@@ -73,7 +71,7 @@ func TestOutOfReach(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		make func() string
-		want string // where root made it; empty: it is out of reach
+		want string // for files of root; empty: accepted
 	}{
 		{"a file of root", func() string { return file("a/approvers") }, ""},
 		{"through a link of root", func() string {
@@ -90,7 +88,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a file of its group", func() string {
 			path := file("e/approvers")
 			if root {
-				must(t, os.Chown(path, 0, nobody))
+				must(t, os.Chown(path, 0, otherUser))
 			}
 			must(t, os.Chmod(path, 0o664))
 			return path
@@ -98,7 +96,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a file of its own", func() string {
 			path := file("f/approvers")
 			if root {
-				must(t, os.Chown(path, nobody, 0))
+				must(t, os.Chown(path, otherUser, 0))
 			}
 			must(t, os.Chmod(path, 0o444))
 			return path
@@ -116,7 +114,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a folder of its own", func() string {
 			path := file("k/approvers")
 			if root {
-				must(t, os.Chown(filepath.Dir(path), nobody, 0))
+				must(t, os.Chown(filepath.Dir(path), otherUser, 0))
 			}
 			return path
 		}, "/k belongs to it"},
@@ -126,7 +124,7 @@ func TestOutOfReach(t *testing.T) {
 			link := filepath.Join(base, "l/link")
 			must(t, os.Symlink(to, link))
 			if root {
-				must(t, os.Lchown(link, nobody, 0))
+				must(t, os.Lchown(link, otherUser, 0))
 			}
 			return link
 		}, "l/link belongs to it"},
@@ -155,7 +153,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 }
 
-// Root may change any file.
+// Root can change any file.
 func TestOutOfReachOfRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if err := OutOfReach("/etc/passwd"); runtime.GOOS == "linux" && err != nil {

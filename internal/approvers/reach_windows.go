@@ -8,17 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Rights of Windows to a file or a folder that x/sys does not name.
+// Access rights of Windows that x/sys does not define.
 const (
 	fileWriteData   = 0x2
 	fileAppendData  = 0x4
 	fileDeleteChild = 0x40
 )
 
-// OutOfReach makes sure that the account of this process can change neither a file nor a
-// folder above it. It is a *ReachError if it can. The system decides, for each right that
-// would let the account change or replace the file: it is asked to open it with that right,
-// and nothing is written.
+// OutOfReach returns a *ReachError if the account of this process can change a file or a folder above
+// it. The system decides: the file is opened with each right that allows a change or a replacement.
+// Nothing is written.
 func OutOfReach(file string) error {
 	path, err := filepath.Abs(file)
 	if err != nil {

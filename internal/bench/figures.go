@@ -20,8 +20,8 @@ var figures = []figure{
 	{"latency 20 ms", func(b *bench) ([]row, error) { return b.underLatency(20 * time.Millisecond) }},
 	{"latency 50 ms", func(b *bench) ([]row, error) { return b.underLatency(50 * time.Millisecond) }},
 	{"plan", (*bench).plan},
-	{"quiet night, 2,000 folders", func(b *bench) ([]row, error) { return b.quietNight(2000) }},
-	{"quiet night, one folder", func(b *bench) ([]row, error) { return b.quietNight(1) }},
+	{"quiet night, 2,000 folders", func(b *bench) ([]row, error) { return b.quietSync(2000) }},
+	{"quiet night, one folder", func(b *bench) ([]row, error) { return b.quietSync(1) }},
 	{"flat memory", (*bench).flatMemory},
 	{"resume", (*bench).resume},
 	{"large asset", (*bench).largeAsset},
@@ -146,9 +146,9 @@ func (w *world) knowing() (err error) {
 	return err
 }
 
-// quietNight measures a sync that has nothing to do, without and with its share of assets
+// quietSync measures a sync that has nothing to do, without and with its share of assets
 // to compare with what was left.
-func (b *bench) quietNight(folders int) ([]row, error) {
+func (b *bench) quietSync(folders int) ([]row, error) {
 	l := library{objects: million / b.scale, folders: folders, size: small}
 	var u, shared usage
 	var lists, requests, compared int64
@@ -187,7 +187,7 @@ func (b *bench) quietNight(folders int) ([]row, error) {
 // flatMemory compares peaks at three sizes, of a plan and of a quiet night.
 func (b *bench) flatMemory() (rows []row, err error) {
 	sizes := []int{100_000 / b.scale, million / b.scale, 5 * million / b.scale}
-	var plans, nights []int64
+	var plans, days []int64
 	for _, n := range sizes {
 		l := library{objects: n, folders: 2000, size: small}
 		err := b.within(l, 0, func(w *world) error {
@@ -203,7 +203,7 @@ func (b *bench) flatMemory() (rows []row, err error) {
 				return err
 			}
 			u, _, err := w.assetferry("sync", append(w.source(), "--drift-share", "0")...)
-			nights = append(nights, u.RSS)
+			days = append(days, u.RSS)
 			return err
 		})
 		if err != nil {
@@ -213,7 +213,7 @@ func (b *bench) flatMemory() (rows []row, err error) {
 	for _, of := range []struct {
 		what  string
 		peaks []int64
-	}{{"plan", plans}, {"quiet night", nights}} {
+	}{{"plan", plans}, {"quiet night", days}} {
 		ratio := float64(of.peaks[2]) / float64(of.peaks[0])
 		rows = append(rows, row{
 			figure:   fmt.Sprintf("RSS of a %s at %v objects", of.what, sizes),

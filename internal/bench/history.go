@@ -23,13 +23,13 @@ const (
 // writeHistory makes a state database that has a finished run which brought a whole library to
 // where a service listens, and gives the ID of the run. It does what a run does, without
 // the uploads.
-func writeHistory(ctx context.Context, file string, l library, address string) (id string, err error) {
+func writeHistory(ctx context.Context, file string, l library, rawURL string) (id string, err error) {
 	j, err := state.Open(ctx, file)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	pair, err := j.Pair(ctx, sourceName, identity, address)
+	pair, err := j.Pair(ctx, sourceName, identity, rawURL)
 	if err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 	if err := l.plan(ctx, j, run); err != nil {
 		return "", err
 	}
-	if err := l.apply(ctx, j, run, address); err != nil {
+	if err := l.apply(ctx, j, run, rawURL); err != nil {
 		return "", err
 	}
 	return run.ID, j.FinishRun(ctx, run.Num)
@@ -69,7 +69,7 @@ func (l library) plan(ctx context.Context, j *state.Store, run state.Run) error 
 }
 
 // apply writes that everything arrived.
-func (l library) apply(ctx context.Context, j *state.Store, run state.Run, address string) error {
+func (l library) apply(ctx context.Context, j *state.Store, run state.Run, rawURL string) error {
 	if err := j.SetRunState(ctx, run.Num, state.Planned, state.Applying); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (l library) apply(ctx context.Context, j *state.Store, run state.Run, addre
 		}
 		outcomes = outcomes[:0]
 		for i, item := range taken {
-			outcomes = append(outcomes, l.outcome(n+i, item, address))
+			outcomes = append(outcomes, l.outcome(n+i, item, rawURL))
 		}
 		n, next.After = n+len(taken), taken[len(taken)-1].Key
 	}
@@ -102,12 +102,12 @@ func (l library) item(n int) state.Item {
 func orderedID(n int) string { return fmt.Sprintf("%020x", n) }
 
 // outcome is that of an object which arrived.
-func (l library) outcome(n int, i state.Item, address string) state.Outcome {
+func (l library) outcome(n int, i state.Item, rawURL string) state.Outcome {
 	id := orderedID(n)
 	checksum := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)
 	return state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
 		Object: i.Object, Checksum: checksum, Asset: id,
 		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: theCategory, Folder: l.folderID(n),
-		URL: address + "/assets/" + id + "/file", Slot: i.Slot, Modified: time.Now(),
+		URL: rawURL + "/assets/" + id + "/file", Slot: i.Slot, Modified: time.Now(),
 	}}
 }

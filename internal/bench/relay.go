@@ -87,7 +87,7 @@ func listKeys(ctx context.Context, client *s3.Client, keys chan<- string) error 
 type relayer struct {
 	source      *s3.Client
 	destination *http.Client
-	address     string
+	rawURL      string
 }
 
 func (r relayer) move(ctx context.Context, key string) error {
@@ -100,7 +100,7 @@ func (r relayer) move(ctx context.Context, key string) error {
 	head := fmt.Sprintf("--%[1]s\r\nContent-Disposition: form-data; name=\"categoryId\"\r\n\r\n%[2]s\r\n--%[1]s\r\n"+
 		"Content-Disposition: form-data; name=\"file\"; filename=\"%[3]s\"\r\nContent-Type: application/octet-stream\r\n\r\n", boundary, theCategory, path.Base(key))
 	tail := "\r\n--" + boundary + "--\r\n"
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address+"/assets",
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, r.rawURL+"/assets",
 		io.MultiReader(strings.NewReader(head), object.Body, strings.NewReader(tail)))
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func topicWords(t *testing.T, name string) string {
 
 // The help names every kind of data that the state database holds.
 func TestHelpNamesWhatTheStateHolds(t *testing.T) {
-	for _, topic := range []string{"security", "state database"} {
+	for _, topic := range []string{"security", "state"} {
 		text := strings.ToLower(topicWords(t, topic))
 		for _, h := range holdings.Kinds() {
 			if !strings.Contains(text, strings.ToLower(h.Text)) {
@@ -40,7 +40,7 @@ func TestHelpNamesWhatTheStateHolds(t *testing.T) {
 func logFields() map[string][]string {
 	return map[string][]string{
 		"names of files and folders":                     {"key", "path", "folder", "first", "file"},
-		"the paths of the source and the state database": {"source", "state database"},
+		"the paths of the source and the state database": {"source", "database"},
 		"hosts": {"listen", "destination"},
 		"IDs of environments, workspaces and assets": {"asset", "category", "content", "conversation"},
 		"error messages": {"error", "hint"},

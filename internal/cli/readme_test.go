@@ -16,13 +16,14 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// notRun are the blocks of the README that this test does not run, and why.
+// notRun are the blocks that this test does not run, and why.
 func notRun(block string) (why string, ok bool) {
 	why, ok = map[string]string{
 		"go test ./...": "it runs this very test; .ci/run has it as a step",
 		"go test ./internal/test/engine -run Sweep -sweep=all -timeout 60m\ngo test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v": "it takes long; the same tests run in their short form",
 		"cd internal/test/s3server && ASSETFERRY_S3SERVER_OBJECTS=10000 go test -run Kill -v .":                                                       "it takes long; .ci/run runs the tests of that module",
-		"go run ./internal/bench": "it takes half an hour; the test of that package runs all of it with few objects",
+		"go run ./internal/bench":                            "it takes half an hour; the test of that package runs all of it with few objects",
+		"go test ./internal/cli -run TestPictures -pictures": "it changes the repository; TestPictures without the flag does the rest",
 	}[strings.TrimSpace(block)]
 	return why, ok
 }
@@ -96,6 +97,46 @@ func TestReadme(t *testing.T) {
 	}
 	if ran == 0 {
 		t.Error("the README shows no command")
+	}
+}
+
+// TestContributingCommands holds that no command of CONTRIBUTING goes without a test.
+func TestContributingCommands(t *testing.T) {
+	text, err := os.ReadFile("../../.github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections(string(text)) {
+		for _, block := range s.blocks {
+			if _, ok := notRun(block); !ok {
+				t.Errorf("%s: no test runs\n%s", s.heading, block)
+			}
+		}
+	}
+}
+
+// TestReadmeForm holds that the links of the README lead to files, and that no paragraph is long.
+func TestReadmeForm(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(readme), -1)
+	if len(links) < 10 {
+		t.Errorf("%d links were found", len(links))
+	}
+	for _, m := range links {
+		if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	for paragraph := range strings.SplitSeq(string(readme), "\n\n") {
+		if first := strings.TrimLeft(paragraph, "\n"); strings.HasPrefix(first, "```") || strings.HasPrefix(first, "|") || strings.HasPrefix(first, "- ") {
+			continue
+		}
+		if n := strings.Count(paragraph, "\n") + 1; n > 5 {
+			t.Errorf("a paragraph has %d lines:\n%s", n, paragraph)
+		}
 	}
 }
 

@@ -128,14 +128,14 @@ func (r *reader) follow(t *testing.T, commands []string) {
 // beforeTopic is what has happened before a topic is read.
 func beforeTopic(name string) []string {
 	return map[string][]string{
-		"addresses": {`printf 'addresses:\n  - https://cdn.example.com/${path}\n  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
+		"redirects": {`printf 'addresses:\n  - https://cdn.example.com/${path}\n  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
 			"assetferry migrate ./photos --unsupported skip"},
-		"state database": {"assetferry migrate ./photos --unsupported skip --limit 5 --state state.db"},
+		"state": {"assetferry migrate ./photos --unsupported skip --limit 5 --state state.db"},
 		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",
 			"assetferry migrate ./photos --unsupported skip"},
 		"rewrite": {"assetferry migrate ./photos --unsupported skip", "mkdir content",
 			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
-		"nightly": {`printf 'unsupported: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
+		"schedule": {`printf 'unsupported: skip\njobs:\n  daily:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }
 

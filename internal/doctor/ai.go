@@ -14,10 +14,10 @@ import (
 	"assetferry/internal/ui"
 )
 
-// soon is how long before a model goes people should know.
+// soon is the time before the removal of a model in which doctor warns.
 const soon = 90 * 24 * time.Hour
 
-// usesAI reports whether an AI content service is configured beside the destination.
+// usesAI reports whether an AI content service is configured separately.
 func (d *Doctor) usesAI() bool {
 	if d.Settings == nil || d.Settings.AIURL == "" {
 		return false
@@ -26,8 +26,8 @@ func (d *Doctor) usesAI() bool {
 	return err != nil || at.Kind == config.Address
 }
 
-// checkAI asks the AI content service for its models: that takes its address, a token that
-// it takes, and a model that the token may use.
+// checkAI lists the models of the AI content service. It needs a valid URL, an accepted token, and a
+// model that the token may use.
 func (d *Doctor) checkAI(ctx context.Context) Finding {
 	s, err := d.Host.OpenAI(ctx)
 	if err != nil {
@@ -39,30 +39,28 @@ func (d *Doctor) checkAI(ctx context.Context) Finding {
 		return d.broken(err)
 	}
 	if !chosen.Removal.IsZero() && chosen.Removal.Before(clock.Now().Add(soon)) {
-		return warning("choose another one with ai_model", "%s answers, and the model %s goes on %s", s.URL, chosen.ID, chosen.Removal.Format(time.DateOnly))
+		return warning("set another model with ai_model", "%s responds, but the model %s is removed on %s", s.URL, chosen.ID, chosen.Removal.Format(time.DateOnly))
 	}
-	return ok("%s answers, and describes with %s", s.URL, chosen.ID)
+	return ok("%s responds and uses the model %s", s.URL, chosen.ID)
 }
 
-// checkAIRoutes compares the endpoints that this program calls with those that the service says it
-// has.
+// checkAIRoutes compares the endpoints that this program calls with those that the service documents.
 func (d *Doctor) checkAIRoutes(ctx context.Context) Finding {
 	if d.AI == nil {
-		return unchecked("there is no usable configuration of the AI content service")
+		return unchecked("the configuration of the AI content service is not usable")
 	}
 	description, err := d.AI.Client.Description(ctx)
 	switch {
 	case errors.Is(err, ai.ErrNoDescription):
-		return unchecked("%s does not describe its endpoints in OpenAPI, at /v1/doc.json or /v1/api/doc.json; those that are guesses stay guesses", d.AI.URL)
+		return unchecked("%s has no OpenAPI document at /v1/doc.json or /v1/api/doc.json, so assumed endpoints cannot be confirmed", d.AI.URL)
 	case err != nil:
-		return warning("run it again", "the description of the AI content service cannot be read: %v", err)
+		return warning("run doctor again", "the OpenAPI document of the AI content service cannot be read: %v", err)
 	}
 	return d.judgeRoutes(description.Path, d.AI.Client.Compare(description))
 }
 
-// judgeRoutes says which endpoints are confirmed, moved or missing. Those that are confirmed are
-// shown with --verbose. Usage is documented for the vendor's service only, and health for
-// installations on premises.
+// judgeRoutes reports confirmed, moved and missing endpoints; confirmed ones only with --verbose.
+// Usage is documented for the hosted service only, and health for installations on premises only.
 func (d *Doctor) judgeRoutes(path string, all []ai.Comparison) Finding {
 	var moved []ai.Comparison
 	var facts []event.Fact
@@ -75,11 +73,11 @@ func (d *Doctor) judgeRoutes(path string, all []ai.Comparison) Finding {
 		case isFine:
 			confirmed++
 		case c.Standing == ai.Moved:
-			moved, said = append(moved, c), fmt.Sprintf("%s, it seems to be %s", said, c.At)
+			moved, said = append(moved, c), fmt.Sprintf("%s, probably %s", said, c.At)
 		case c.Endpoint == "Usage" && !d.AI.Limited:
 			isFine, said = true, said+", as on premises"
 		case c.Endpoint == "Health" && d.AI.Limited:
-			isFine, said = true, said+", as at the vendor's"
+			isFine, said = true, said+", as in the hosted service"
 		default:
 			missing++
 		}
@@ -91,19 +89,19 @@ func (d *Doctor) judgeRoutes(path string, all []ai.Comparison) Finding {
 	f := ok("%s of the service confirms %d of %s", path, confirmed, ui.Counted(int64(len(all)), "endpoint"))
 	switch {
 	case len(moved) > 0:
-		f = warning("check these lines against "+d.AI.URL+"/v1/docs, and put what is below them into "+config.DefaultFile,
-			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), len(moved), missing)
+		f = warning("compare these lines with "+d.AI.URL+"/v1/docs, then add the lines below to "+config.DefaultFile,
+			"%s of the service confirms %d of %s, has %d at another path and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), len(moved), missing)
 		lines = append(lines, d.routeLines(moved)...)
 	case missing > 0:
-		f = warning("look for them in "+d.AI.URL+"/v1/docs, and set ai_route; nothing else is affected",
-			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), missing)
+		f = warning("find them in "+d.AI.URL+"/v1/docs and set ai_route; other endpoints are not affected",
+			"%s of the service confirms %d of %s and lacks %d", path, confirmed, ui.Counted(int64(len(all)), "endpoint"), missing)
 	}
 	f.Details, f.After = facts, strings.Join(lines, "\n")
 	return f
 }
 
-// routeLines are the setting that has moved endpoints called where they are, ready for the
-// configuration file: with what it says already of others.
+// routeLines returns the setting with the new paths of moved endpoints, ready for the configuration
+// file. It includes the present entries for others.
 func (d *Doctor) routeLines(moved []ai.Comparison) []string {
 	lines := []string{"ai_route:"}
 	for _, set := range d.Settings.AIRoutes {

@@ -23,7 +23,7 @@ func TestJudgeRoutes(t *testing.T) {
 		{true, []ai.Comparison{{Endpoint: "Health", Route: health, Standing: ai.Missing}}, OK, ""},
 		{false, []ai.Comparison{{Endpoint: "Health", Route: health, Standing: ai.Missing}}, Warning, "Health missing: GET /health"},
 		{false, []ai.Comparison{{Endpoint: "Send", Route: send, Standing: ai.Moved, At: ai.Route{Method: "PUT", Path: "/v2/{conversationId}"}}}, Warning,
-			"Send moved: POST /v1.1/conversations/{conversationId}/messages, it seems to be PUT /v2/{conversationId} ai_route: - Files=GET /x/{conversationId} - Send=PUT /v2/{conversationId}"},
+			"Send moved: POST /v1.1/conversations/{conversationId}/messages, probably PUT /v2/{conversationId} ai_route: - Files=GET /x/{conversationId} - Send=PUT /v2/{conversationId}"},
 	} {
 		d := &Doctor{Settings: &config.Settings{AIRoutes: []string{"Send=POST /v9/{conversationId}", "Files=GET /x/{conversationId}"}}, AI: &AIService{Limited: test.limited}}
 		f := d.judgeRoutes("/v1/doc.json", test.all)

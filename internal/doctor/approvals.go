@@ -6,11 +6,11 @@ import (
 	"assetferry/internal/ui"
 )
 
-// Approvals are what a destination requires.
+// Approvals describe the approvals that a destination requires.
 type Approvals struct {
 	Required    bool
 	Destination string
-	Keys        int  // that may sign
+	Keys        int  // number of keys that may sign
 	Reachable   bool // this account may change the configuration that requires them
 }
 
@@ -27,8 +27,8 @@ func (d *Doctor) mentionsApprovals() bool {
 	return false
 }
 
-// checkApprovals reads the file of approvers as a command does that needs an approval, and
-// warns if this account may change the configuration that requires them.
+// checkApprovals reads the file of approvers as commands do. It warns if this account can change the
+// configuration that requires approvals.
 func (d *Doctor) checkApprovals(context.Context) Finding {
 	if d.Destination == nil {
 		return unchecked("there are no credentials")
@@ -40,7 +40,7 @@ func (d *Doctor) checkApprovals(context.Context) Finding {
 	case !a.Required:
 		return ok("not required for this destination")
 	case a.Reachable:
-		return warning("have root own the file and the folders above it", "this account can change %s, and so turn off the approvals that it requires", ui.Sanitize(d.Settings.File))
+		return warning("make root the owner of the file and the folders above it", "this account can change %s and so turn off the required approvals", ui.Sanitize(d.Settings.File))
 	}
 	return ok("required for %s; %s may sign", a.Destination, ui.Counted(int64(a.Keys), "key"))
 }

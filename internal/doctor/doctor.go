@@ -1,6 +1,6 @@
-// Package doctor checks all that a run relies on, and says what to do about what is not in
-// order: configuration, credentials, token, the way to the service and what it lets us do, the
-// source, the state database, the AI content service and approvals.
+// Package doctor checks everything that a run needs and proposes a fix for each problem:
+// configuration, credentials, token, connection and permissions at the service, source, state
+// database, AI content service and approvals.
 package doctor
 
 import (
@@ -17,37 +17,37 @@ import (
 	"assetferry/sources"
 )
 
-// A Doctor checks one thing after the other and remembers what the next ones need.
+// A Doctor runs checks in order and keeps results that later checks need.
 type Doctor struct {
 	Host     Host
-	Settings *config.Settings // nil: they are wrong
+	Settings *config.Settings // nil: invalid
 	Lookup   config.Env
-	Source   string // empty: none was given
-	Mistake  error  // in the settings
+	Source   string // empty: none
+	Mistake  error  // error in the settings
 	Verbose  bool
 
-	To          *config.Destination // nil: not known
-	Destination *Destination        // nil: there are no credentials
-	AI          *AIService          // nil: none is configured, or it cannot be used
+	To          *config.Destination // nil: unknown
+	Destination *Destination        // nil: no credentials
+	AI          *AIService          // nil: not configured or not usable
 
 	claims token.Contents
-	met    bool // the first contact was tried
+	met    bool // the service was contacted
 	ping   error
-	admin  error // what came of asking as an administrator
+	admin  error // result of a request as administrator
 }
 
-// A Host opens what is checked as a run does.
+// A Host opens the checked parts as a run does.
 type Host interface {
-	// Explain gives what to do about an error, and whether it is one of authentication.
+	// Explain returns the fix for an error, and whether it is an authentication error.
 	Explain(err error) (hint string, auth bool)
 	CheckCAFile(path string) error
-	// Enter finds the credentials of a destination. It sends nothing.
+	// Enter finds the credentials of a destination. It sends no request.
 	Enter(context.Context, config.Destination) (*Destination, error)
-	// Connect makes the client of the destination.
+	// Connect returns the client of the destination.
 	Connect() (*assets.Client, error)
-	// Ping makes the first contact.
+	// Ping sends the first request.
 	Ping(context.Context) error
-	// OpenSource opens a source, without our own files in it: those of a state database.
+	// OpenSource opens a source without the files of the state database in it.
 	OpenSource(ctx context.Context, source, state string) (s sources.Source, identity string, err error)
 	OpenAI(context.Context) (*AIService, error)
 	ChooseModel(context.Context) (ai.Model, error)
@@ -55,45 +55,45 @@ type Host interface {
 	CloseLater(func() error)
 }
 
-// A Destination is what is known of one before anything is sent there.
+// A Destination is a destination before the first request.
 type Destination struct {
 	URL, Environment, Workspace string
-	Dir                         string       // of the embedded sandbox
-	Key                         token.Secret // empty where somebody else signs
+	Dir                         string       // data folder of the embedded sandbox
+	Key                         token.Secret // empty if a command signs the tokens
 	Tokens                      token.Source
-	Client                      *assets.Client // nil before the first contact
+	Client                      *assets.Client // nil before the first request
 }
 
 // An AIService is the AI content service.
 type AIService struct {
 	URL     string
-	Limited bool // it has the limits of the vendor's service
+	Limited bool // it has the limits of the hosted service
 	Client  *ai.Client
 }
 
-// A Check looks at one thing.
+// A Check is one check. Its name is a code.
 type Check struct {
 	Name string
 	Run  func(context.Context) Finding
 }
 
-// Checks are all that apply, in their order.
+// Checks returns all applicable checks in order.
 func (d *Doctor) Checks() []Check {
 	checks := []Check{
 		{"configuration", d.checkConfiguration},
 		{"credentials", d.checkCredentials},
 		{"token", d.checkToken},
-		{"address", d.checkAddress},
+		{"url", d.checkURL},
 		{"clock", d.checkClock},
 		{"access", d.checkAccess},
 		{"workspace", d.checkWorkspace},
 		{"limits", d.checkLimits},
 		{"categories", d.checkCategories},
 		{"source", d.checkSource},
-		{"journal", d.checkState},
+		{"state", d.checkState},
 	}
 	if d.usesAI() {
-		checks = append(checks, Check{"AI service", d.checkAI}, Check{"AI routes", d.checkAIRoutes})
+		checks = append(checks, Check{"ai_service", d.checkAI}, Check{"ai_routes", d.checkAIRoutes})
 	}
 	if d.mentionsApprovals() {
 		checks = append(checks, Check{"approvals", d.checkApprovals})
@@ -101,16 +101,16 @@ func (d *Doctor) Checks() []Check {
 	return checks
 }
 
-// checkConfiguration tells which file was read, and where each setting comes from.
+// checkConfiguration reports the file and the origin of each setting.
 func (d *Doctor) checkConfiguration(context.Context) Finding {
 	if d.Mistake != nil {
 		f := d.broken(d.Mistake)
-		f.Hint = cmp.Or(f.Hint, "mend it there, or name another file with --config")
+		f.Hint = cmp.Or(f.Hint, "fix it, or use another file with --config")
 		return f
 	}
 	file := d.Settings.File
 	if file == "" {
-		file = "none; there is no " + config.DefaultFile + " here"
+		file = "none; this folder has no " + config.DefaultFile
 	}
 	facts := []event.Fact{{Name: "file", Value: file}}
 	for _, e := range d.Settings.Effects() {
@@ -132,14 +132,14 @@ func (d *Doctor) checkConfiguration(context.Context) Finding {
 	return ok("the destination is %s", where).with(facts...)
 }
 
-// checkCredentials reads the credentials, of which it tells where they are.
+// checkCredentials reads the credentials and reports where they are.
 func (d *Doctor) checkCredentials(ctx context.Context) Finding {
 	if d.To == nil {
-		return unchecked("there is no usable configuration")
+		return unchecked("the configuration is not usable")
 	}
 	to := *d.To
 	if d.Host.CheckCAFile(to.CAFile) != nil {
-		to.CAFile = "" // that is for the check of the address to tell
+		to.CAFile = "" // checkURL reports that error
 	}
 	var err error
 	if d.Destination, err = d.Host.Enter(ctx, to); err != nil {
@@ -150,12 +150,12 @@ func (d *Doctor) checkCredentials(ctx context.Context) Finding {
 	case to.TokenCommand != "":
 		return ok("a command signs the tokens").with(facts...)
 	case to.Kind == config.Sandbox:
-		return ok("the sandbox has its own, in %s", d.Destination.Dir).with(facts...)
+		return ok("the sandbox has its own credentials in %s", d.Destination.Dir).with(facts...)
 	}
-	facts = append(facts, event.Fact{Name: "access key", Value: "there, not shown", From: to.AccessKey.Origin})
+	facts = append(facts, event.Fact{Name: "access key", Value: "set, not shown", From: to.AccessKey.Origin})
 	if key := d.Destination.Key.Reveal(); key != strings.TrimSpace(key) || strings.Trim(key, `'"`) != key {
-		return warning("write it as it is, on one line, without quotes",
-			"the access key begins or ends with white space or quotes, which counts").with(facts...)
+		return warning("write it on one line, without quotes",
+			"the access key starts or ends with white space or quotes, which are part of the key").with(facts...)
 	}
-	return ok("there is an environment ID and an access key").with(facts...)
+	return ok("the environment ID and the access key are set").with(facts...)
 }

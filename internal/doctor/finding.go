@@ -6,21 +6,21 @@ import (
 	"assetferry/internal/event"
 )
 
-// The verdicts of a check.
+// The verdicts of a check, which are codes.
 const (
 	OK        = "ok"
 	Warning   = "warning"
 	Failed    = "failed"
-	Unchecked = "not checked"
+	Unchecked = "not_checked"
 )
 
-// A Finding is what came of a check.
+// A Finding is the result of a check.
 type Finding struct {
 	Verdict, Message, Hint string
 	Facts                  []event.Fact
-	Details                []event.Fact // for programs only: After has them for people
-	After                  string       // what is shown below, as it is, so that it can be pasted
-	Auth                   bool         // the trouble is authentication
+	Details                []event.Fact // for JSON only; After has them for people
+	After                  string       // text below the finding that can be pasted
+	Auth                   bool         // an authentication error
 }
 
 func ok(format string, args ...any) Finding {
@@ -39,7 +39,7 @@ func unchecked(why string, args ...any) Finding {
 	return Finding{Verdict: Unchecked, Message: fmt.Sprintf(why, args...)}
 }
 
-// broken is a failure that an error tells of.
+// broken returns a failure with the message of an error.
 func (d *Doctor) broken(err error) Finding {
 	hint, auth := d.Host.Explain(err)
 	return Finding{Verdict: Failed, Message: err.Error(), Hint: hint, Auth: auth}

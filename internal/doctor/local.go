@@ -20,12 +20,11 @@ import (
 	"assetferry/state/ownership"
 )
 
-// checkSource lists the source up to its first object that can be taken, and reads
-// from that.
+// checkSource lists the source up to the first readable object and reads a part of it.
 func (d *Doctor) checkSource(ctx context.Context) Finding {
 	switch {
 	case d.Settings == nil:
-		return unchecked("there is no usable configuration")
+		return unchecked("the configuration is not usable")
 	case d.Source == "":
 		return unchecked("no SOURCE was given")
 	}
@@ -43,7 +42,7 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		case err != nil:
 			return d.broken(err)
 		case o.Obstacle.IsFailure():
-			return failed("see that the user of this process may read it", "%s: %s: %s", identity, o.Key, o.Obstacle)
+			return failed("give the user of this process read access", "%s: %s: %s", identity, o.Key, o.Obstacle)
 		case o.Obstacle != "":
 			passed++
 			continue
@@ -51,7 +50,7 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		return d.readable(ctx, s, o, identity)
 	}
 	if passed > 0 {
-		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
+		return warning("assetferry plan shows the reason for each", "%s lists no object that can be uploaded, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
 	}
 	return warning(sources.EmptyHint, "%s lists nothing", identity)
 }
@@ -66,24 +65,24 @@ func (d *Doctor) readable(ctx context.Context, s sources.Source, o sources.Objec
 	if err = errors.Join(err, r.Close()); err != nil {
 		return d.broken(fmt.Errorf("%s: %w", o.Key, err))
 	}
-	return ok("it is there, can be listed, and its first object can be read").
+	return ok("it can be listed, and its first object can be read").
 		with(event.Fact{Name: "source", Value: identity}, event.Fact{Name: "first object", Value: fmt.Sprintf("%s, %s", o.Key, ui.Bytes(o.Size))})
 }
 
-// statePath is the path of the state database, as far as it is known.
+// statePath returns the path of the state database, if it is known.
 func (d *Doctor) statePath() (string, error) {
 	switch {
 	case d.Settings == nil:
-		return "", errors.New("there is no usable configuration")
+		return "", errors.New("the configuration is not usable")
 	case d.Settings.State != "":
 		return filepath.Abs(d.Settings.State)
 	case d.Destination == nil:
-		return "", errors.New("its place depends on the environment, which is not known")
+		return "", errors.New("its path depends on the environment, which is unknown")
 	}
 	return config.DefaultState(d.Lookup, d.Destination.Environment, d.Destination.Workspace)
 }
 
-// checkState looks at the state database without taking it, and at the disk that it is on.
+// checkState checks the state database, without owning it, and its disk.
 func (d *Doctor) checkState(ctx context.Context) Finding {
 	path, err := d.statePath()
 	if err != nil {
@@ -108,20 +107,20 @@ func (d *Doctor) checkState(ctx context.Context) Finding {
 	return f.with(facts...)
 }
 
-// noState tells whether one could be made.
+// noState reports whether a state database can be created.
 func (d *Doctor) noState(path string) Finding {
 	dir := diskspace.Nearest(path)
-	probe, err := os.CreateTemp(dir, ".assetferry-doctor-*") // permissions alone do not tell
+	probe, err := os.CreateTemp(dir, ".assetferry-doctor-*") // permissions alone do not show it
 	if err != nil {
-		return failed("name another place with --state", "there is none yet, and none can be made: %v", err)
+		return failed("use another path with --state", "it does not exist and cannot be created: %v", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return d.broken(err)
 	}
 	if _, err := os.Stat(disk.BackupPath(path)); err == nil {
-		return warning("assetferry help state tells how to restore it", "there is none any more, but a backup of one")
+		return warning("restore the backup: assetferry help state", "it is missing, but there is a backup of it")
 	}
-	return judgeDisk(path, ok("there is none yet; the first run makes it"))
+	return judgeDisk(path, ok("it does not exist yet; the first run creates it"))
 }
 
 func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []event.Fact) {
@@ -135,10 +134,10 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 	case err != nil:
 		return d.broken(err), nil
 	case len(problems) > 0:
-		return failed("assetferry state check lists all of it; assetferry help state tells how to restore the backup, or take the journal over",
-			"it is not whole: %s", problems[0]), nil
+		return failed("list all problems with assetferry state check, then follow assetferry help state",
+			"it is damaged: %s", problems[0]), nil
 	}
-	backup := "none yet; a run makes one when it finishes"
+	backup := "none yet; each finished run writes one"
 	if info, err := os.Stat(disk.BackupPath(path)); err == nil {
 		backup = info.ModTime().Format(time.DateTime)
 	}
@@ -155,35 +154,35 @@ func judgeHolder(h state.Holder) Finding {
 	since := h.Since.Format(time.DateTime)
 	switch {
 	case h.Alive:
-		return warning("wait until it is done before you start another run", "process %d has it since %s", h.PID, since)
+		return warning("wait until that process has ended", "process %d has been using it since %s", h.PID, since)
 	case h.Open && h.Host != host:
-		return failed("if that process is gone for good: assetferry state takeover", "process %d on %s has not closed it since %s", h.PID, h.Host, since)
+		return failed("if that process has ended: assetferry state takeover", "process %d on %s opened it at %s and has not closed it", h.PID, h.Host, since)
 	case h.Open:
-		return ok("it is whole; the last run was killed, and the next one goes on where that was")
+		return ok("it is undamaged; the last run was killed, and the next one resumes it")
 	}
-	return ok("it is whole, and nobody has it")
+	return ok("it is undamaged and not in use")
 }
 
-// scarceSpace is room that a journal may need: a million objects take some hundred
+// scarceSpace is the space that a state database may need: a million objects take several hundred
 // megabytes.
 const scarceSpace = 1 << 30
 
 func diskFacts(path string) []event.Fact {
 	n, err := diskspace.Free(diskspace.Nearest(path))
 	if err != nil {
-		return []event.Fact{{Name: "free space", Value: "not known"}}
+		return []event.Fact{{Name: "free space", Value: "unknown"}}
 	}
 	return []event.Fact{{Name: "free space", Value: ui.Bytes(n)}}
 }
 
-// judgeDisk finds fault with a disk that is full, or nearly so.
+// judgeDisk reports a disk that is full or nearly full.
 func judgeDisk(path string, f Finding) Finding {
 	n, err := diskspace.Free(diskspace.Nearest(path))
 	switch {
 	case err != nil, n >= scarceSpace:
 		return f
 	case n < state.LogRoom:
-		return failed("make room, or name another place with --state", "there is no room on its disk: its latest writes alone take %s", ui.Bytes(state.LogRoom))
+		return failed("free space, or use another path with --state", "its disk is full: a run needs at least %s", ui.Bytes(state.LogRoom))
 	}
-	return warning("make room, or name another place with --state: a million objects take some hundred megabytes", "there is little room on its disk")
+	return warning("free space, or use another path with --state; a million objects take several hundred megabytes", "its disk is nearly full")
 }

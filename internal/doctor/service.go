@@ -22,14 +22,14 @@ import (
 	"assetferry/internal/ui"
 )
 
-// harmlessSkew is how far two clocks may differ without harm to any token.
+// harmlessSkew is the difference of two clocks that no token is affected by.
 const harmlessSkew = 30 * time.Second
 
-// checkAddress makes the first contact and tells how long each step of it took. A
-// service that answers at all is there; what it thinks of the token is another check.
-func (d *Doctor) checkAddress(ctx context.Context) Finding {
+// checkURL sends the first request and reports the duration of each step. Any response counts; another
+// check judges the token.
+func (d *Doctor) checkURL(ctx context.Context) Finding {
 	if d.Destination == nil {
-		return unchecked("there are no credentials to go there with")
+		return unchecked("there are no credentials")
 	}
 	if err := d.Host.CheckCAFile(d.To.CAFile); err != nil {
 		return d.broken(err)
@@ -38,23 +38,22 @@ func (d *Doctor) checkAddress(ctx context.Context) Finding {
 	if d.Destination.Client, err = d.Host.Connect(); err != nil {
 		return d.broken(err)
 	}
-	way := &way{}
-	d.ping, d.met = d.Host.Ping(httptrace.WithClientTrace(ctx, way.trace())), true
-	facts := append(d.circumstances(), way.facts()...)
+	c := &connection{}
+	d.ping, d.met = d.Host.Ping(httptrace.WithClientTrace(ctx, c.trace())), true
+	facts := append(d.circumstances(), c.facts()...)
 	if !d.answered() {
 		f := d.broken(d.ping).with(facts...)
-		f.Hint = cmp.Or(f.Hint, "check the base address: what answers there is not the service")
+		f.Hint = cmp.Or(f.Hint, "check the base URL: another service responds there")
 		return f
 	}
 	if u, err := url.Parse(d.Destination.URL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		return warning("use https://, or keep it to a network that you trust",
-			"%s is reached by plain HTTP: who listens on the way can read the token and the files", d.Destination.URL).with(facts...)
+		return warning("use https://, or a trusted network only",
+			"%s uses plain HTTP: others in the network can read the token and the files", d.Destination.URL).with(facts...)
 	}
-	return ok("%s answers", d.Destination.URL).with(facts...)
+	return ok("%s responds", d.Destination.URL).with(facts...)
 }
 
-// answered reports whether the service itself answered the first contact, be it with
-// a no.
+// answered reports whether the service itself responded to the first request, even with a refusal.
 func (d *Doctor) answered() bool {
 	if d.ping == nil {
 		return true
@@ -63,11 +62,11 @@ func (d *Doctor) answered() bool {
 	return ok && e.Err == nil && !e.Foreign && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusNotFound
 }
 
-// circumstances are what changes the way to the service without being asked.
+// circumstances returns settings of the environment that affect the connection.
 func (d *Doctor) circumstances() []event.Fact {
 	var facts []event.Fact
 	if d.To.CAFile != "" {
-		facts = append(facts, event.Fact{Name: "authorities", Value: "those of the system, and of " + d.To.CAFile})
+		facts = append(facts, event.Fact{Name: "authorities", Value: "those of the system and of " + d.To.CAFile})
 	}
 	r, err := http.NewRequest(http.MethodGet, d.Destination.URL, nil)
 	if err != nil {
@@ -76,16 +75,16 @@ func (d *Doctor) circumstances() []event.Fact {
 	proxy, err := http.ProxyFromEnvironment(r)
 	switch {
 	case err != nil:
-		facts = append(facts, event.Fact{Name: "proxy", Value: "not usable: a proxy variable holds no address", From: d.proxyVariables()})
+		facts = append(facts, event.Fact{Name: "proxy", Value: "not usable: a proxy variable contains no URL", From: d.proxyVariables()})
 	case proxy != nil:
 		facts = append(facts, event.Fact{Name: "proxy", Value: proxy.Scheme + "://" + proxy.Host, From: d.proxyVariables()})
 	case d.proxyVariables() != "":
-		facts = append(facts, event.Fact{Name: "proxy", Value: "none for this address, in spite of " + d.proxyVariables()})
+		facts = append(facts, event.Fact{Name: "proxy", Value: "none for this URL, in spite of " + d.proxyVariables()})
 	}
 	return facts
 }
 
-// proxyVariables names the variables that are set; their values may hold passwords.
+// proxyVariables returns the names of the proxy variables that are set. Their values may contain passwords.
 func (d *Doctor) proxyVariables() string {
 	var set []string
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"} {
@@ -96,13 +95,13 @@ func (d *Doctor) proxyVariables() string {
 	return strings.Join(set, ", ")
 }
 
-// A way measures the steps of a request, the last one if it was repeated.
-type way struct {
+// A connection measures the steps of a request, or of its last repetition.
+type connection struct {
 	mu                                                        sync.Mutex
 	lookup, looked, dial, dialed, shake, shook, wrote, answer time.Time
 }
 
-func (w *way) trace() *httptrace.ClientTrace {
+func (w *connection) trace() *httptrace.ClientTrace {
 	note := func(t *time.Time) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -125,14 +124,14 @@ func (w *way) trace() *httptrace.ClientTrace {
 	}
 }
 
-func (w *way) facts() []event.Fact {
+func (w *connection) facts() []event.Fact {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var facts []event.Fact
 	for _, step := range []struct {
 		name     string
 		from, to time.Time
-	}{{"name found", w.lookup, w.looked}, {"connected", w.dial, w.dialed}, {"TLS", w.shake, w.shook}, {"answer", w.wrote, w.answer}} {
+	}{{"DNS lookup", w.lookup, w.looked}, {"connected", w.dial, w.dialed}, {"TLS", w.shake, w.shook}, {"response", w.wrote, w.answer}} {
 		if took := step.to.Sub(step.from); !step.from.IsZero() && took >= 0 {
 			facts = append(facts, event.Fact{Name: step.name, Value: fmt.Sprintf("%.1f ms", float64(took.Microseconds())/1000)})
 		}
@@ -142,11 +141,11 @@ func (w *way) facts() []event.Fact {
 
 func (d *Doctor) checkClock(context.Context) Finding {
 	if !d.met {
-		return unchecked("the service was not asked")
+		return unchecked("the service was not contacted")
 	}
 	skew, known := d.Destination.Client.Skew()
 	if !known {
-		return unchecked("no answer told the service's time")
+		return unchecked("no response contains the time of the service")
 	}
 	side := "behind"
 	if skew < 0 {
@@ -156,18 +155,18 @@ func (d *Doctor) checkClock(context.Context) Finding {
 	refused := e != nil && e.Status == http.StatusUnauthorized
 	switch {
 	case skew.Abs() <= harmlessSkew:
-		return ok("ours and the service's agree")
+		return ok("this machine and the service agree")
 	case d.Settings.CompensateClock && !refused:
-		return ok("ours is %v %s the service's, and --compensate-clock makes up for it", skew.Abs(), side)
+		return ok("this machine is %v %s the service; --compensate-clock corrects that", skew.Abs(), side)
 	case refused:
-		f := failed("set the clock, or use --compensate-clock", "ours is %v %s the service's, so iat in the token is wrong, and the token is refused", skew.Abs(), side)
+		f := failed("set the clock, or use --compensate-clock", "this machine is %v %s the service, so iat in the token is wrong and the token is refused", skew.Abs(), side)
 		f.Auth = true
 		return f
 	}
-	return warning("set the clock, or use --compensate-clock", "ours is %v %s the service's, so iat in the token is off by that", skew.Abs(), side)
+	return warning("set the clock, or use --compensate-clock", "this machine is %v %s the service, and so is iat in the token", skew.Abs(), side)
 }
 
-// checkAccess tells what the service lets the token do.
+// checkAccess reports the permissions of the token.
 func (d *Doctor) checkAccess(ctx context.Context) Finding {
 	if d.met && d.answered() && d.ping != nil {
 		return d.broken(d.ping)
@@ -180,31 +179,31 @@ func (d *Doctor) checkAccess(ctx context.Context) Finding {
 	switch {
 	case d.admin == nil:
 		if d.Settings.LeastPrivilege {
-			return ok("the service accepts the tokens (role %s), and those for /admin/ may administrate", d.claims.Role)
+			return ok("the service accepts the tokens (role %s), and those for /admin/ have administrator access", d.claims.Role)
 		}
-		return ok("the service accepts the token, which may administrate (role %s)", d.claims.Role)
+		return ok("the service accepts the token with administrator access (role %s)", d.claims.Role)
 	case e != nil && (e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized):
-		return warning("have tokens signed with the role admin if categories are to be made (--unsupported create)",
-			"the service accepts the token, which may not administrate (role %s): assets and folders can be sent, categories cannot be made", d.claims.Role)
+		return warning("sign tokens with the role admin to create categories (--unsupported create)",
+			"the service accepts the token without administrator access (role %s): it can create assets and folders, but no categories", d.claims.Role)
 	case absent(d.admin):
-		return warning("see that the base address is that of the API", "the service accepts the token, but has no routes for administrators")
+		return warning("check that the base URL is that of the API", "the service accepts the token, but has no administrator API")
 	}
 	return d.broken(d.admin)
 }
 
-// absent reports whether a service does not have a route.
+// absent reports whether a service lacks a route.
 func absent(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
 	return errors.Is(err, fs.ErrNotExist) || ok && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
 }
 
-// without says why something at the service cannot be looked at, if that is so.
+// without returns the reason why a check of the service is impossible, if it is.
 func (d *Doctor) without() (f Finding, is bool) {
 	switch {
 	case !d.met:
-		return unchecked("the service was not asked"), true
+		return unchecked("the service was not contacted"), true
 	case !d.answered():
-		return unchecked("the service does not answer"), true
+		return unchecked("the service does not respond"), true
 	case d.ping != nil:
 		return unchecked("the service does not accept the token"), true
 	}
@@ -224,17 +223,17 @@ func (d *Doctor) checkWorkspace(ctx context.Context) Finding {
 	}
 	at := slices.IndexFunc(all, func(w assets.Workspace) bool { return w.ID == d.Workspace() })
 	if at < 0 {
-		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.Workspace(), ui.Counted(int64(len(all)), "other one"))
+		return failed("check --workspace and the workspaces in the token", "the token has no access to the workspace %s, but to %s", d.Workspace(), ui.Counted(int64(len(all)), "other one"))
 	}
-	f := ok("%q, of %s that the token sees", all[at].Name, ui.Counted(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
+	f := ok("%q, one of %s in the token", all[at].Name, ui.Counted(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
 	if d.To.Workspace == "" && len(all) > 1 {
-		f.Facts = append(f.Facts, event.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
+		f.Facts = append(f.Facts, event.Fact{Name: "chosen", Value: "the default workspace; --workspace selects another"})
 	}
 	return f
 }
 
-// Workspace is the one that a run would write to: as the service does, the first that
-// the token lists is the default.
+// Workspace returns the workspace that a run writes to. As in the service, the first one in the token
+// is the default.
 func (d *Doctor) Workspace() string {
 	if d.To.Workspace == "" && d.claims.Listed {
 		return d.claims.Workspaces[0]
@@ -249,11 +248,11 @@ func (d *Doctor) checkLimits(ctx context.Context) Finding {
 	l, err := d.Destination.Client.Limits(ctx)
 	switch {
 	case absent(err):
-		return unchecked("the service does not tell its limits")
+		return unchecked("the service does not report its limits")
 	case err != nil:
 		return d.broken(err)
 	}
-	facts := []event.Fact{{Name: "plan", Value: cmp.Or(l.Plan, "not told")}, {Name: "largest file", Value: "not told"}, {Name: "largest image", Value: "not told"}}
+	facts := []event.Fact{{Name: "plan", Value: cmp.Or(l.Plan, "not reported")}, {Name: "largest file", Value: "not reported"}, {Name: "largest image", Value: "not reported"}}
 	if l.MaxFileSize > 0 {
 		facts[1].Value = ui.Bytes(l.MaxFileSize)
 	}
@@ -268,14 +267,13 @@ func (d *Doctor) checkLimits(ctx context.Context) Finding {
 		used = append(used, "bandwidth")
 	}
 	if len(used) > 0 {
-		return failed("make room at the service, or choose a larger plan: until then uploads are refused, and files may not be served",
+		return failed("free space in the service, or choose a larger plan; until then uploads are refused and files may not be served",
 			"the %s of the plan is used up", strings.Join(used, " and the ")).with(facts...)
 	}
-	return ok("storage and bandwidth of the plan are not used up").with(facts...)
+	return ok("storage and bandwidth of the plan are available").with(facts...)
 }
 
-// checkCategories lists the categories with their extensions, which decide what can be
-// sent.
+// checkCategories lists the categories with their extensions, which decide what can be uploaded.
 func (d *Doctor) checkCategories(ctx context.Context) Finding {
 	if f, is := d.without(); is {
 		return f
@@ -314,17 +312,17 @@ func (d *Doctor) judgeCategories(seen map[string]int) Finding {
 	named := d.Settings.Category
 	switch {
 	case total == 0 && creates:
-		return warning("", "there is none yet; --unsupported create makes those that are needed")
+		return warning("", "there is none yet; --unsupported create creates the required ones")
 	case total == 0:
-		return failed("make one in the service, or have them made with --unsupported create", "there is none, so nothing can be sent")
+		return failed("create one in the service, or use --unsupported create", "there is none, so nothing can be uploaded")
 	case named != "" && seen[named] == 0 && !creates:
-		return failed("check the name, or have it made with --unsupported create", "there is no category %q, which everything is to go into", named)
+		return failed("check the name, or create it with --unsupported create", "the category %q of --category does not exist", named)
 	case len(left) > 0:
-		return warning("delete it in the service; nothing in it is of any use", "a probe that was killed left %s", strings.Join(left, ", "))
+		return warning("delete it in the service with its content", "an interrupted doctor --probe left %s", strings.Join(left, ", "))
 	case len(equal) > 0:
-		return warning("rename all but one of them", "several have the same name: %s; the oldest is used", strings.Join(equal, ", "))
+		return warning("rename all but one of them", "several have the same name: %s; the oldest one is used", strings.Join(equal, ", "))
 	}
-	return ok("%s, with the extensions that each allows", categories(total))
+	return ok("%s, with these extensions", categories(total))
 }
 
 func isLoopback(host string) bool {

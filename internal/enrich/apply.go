@@ -17,17 +17,17 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// Apply writes what was accepted into the assets. Each is read first: where the description,
-// the tags or the attribute are not any more what they were when the proposal was made, there
-// is a conflict, and nothing is written. What an earlier process was about to write when it
-// died is settled before. The result is good also with an error.
+// Apply writes accepted proposals into the assets. It reads each asset first. If the
+// description, tags or attribute changed after the proposal was made, the result is a conflict
+// and nothing is written. Apply first completes the writes that an interrupted process had
+// recorded. The result is valid even with an error.
 func (e *Engine) Apply(ctx context.Context) (Result, error) {
 	return e.write(ctx, enrichment.Run{Command: "apply"}, func(w *writer, ctx context.Context) error {
 		for c, err := range e.Store.Enrichments(ctx, e.Destination, enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
 			if err != nil {
 				return err
 			}
-			if !w.begin(ctx, c.Asset, func() error { return w.apply(ctx, c) }) {
+			if !w.start(ctx, c.Asset, func() error { return w.apply(ctx, c) }) {
 				break
 			}
 		}
@@ -35,7 +35,7 @@ func (e *Engine) Apply(ctx context.Context) (Result, error) {
 	})
 }
 
-// write is a run that writes: it settles what is open, and then does the work.
+// write executes a run that writes: it completes recorded writes, then does the work.
 func (e *Engine) write(ctx context.Context, run enrichment.Run, work func(w *writer, ctx context.Context) error) (Result, error) {
 	run.Destination = e.Destination
 	run, err := e.Store.BeginRun(ctx, run)
@@ -61,14 +61,14 @@ type writer struct {
 	group *errgroup.Group
 
 	seed  maphash.Seed
-	locks [64]sync.Mutex // what concerns one asset is done one after the other
+	locks [64]sync.Mutex // serialize work on the same asset
 
 	mu      sync.Mutex
 	states  map[enrichment.State]int64
 	stopped bool
 }
 
-// together runs work that begins things, and waits for all of them.
+// together executes work that starts tasks, and waits for all of them.
 func (w *writer) together(ctx context.Context, work func(ctx context.Context) error) error {
 	group, parallel := errgroup.WithContext(ctx)
 	group.SetLimit(w.Concurrency)
@@ -77,9 +77,9 @@ func (w *writer) together(ctx context.Context, work func(ctx context.Context) er
 	return errors.Join(w.group.Wait(), err)
 }
 
-// begin does something with an asset, at the same time as others; false if nothing is to be
-// begun any more.
-func (w *writer) begin(ctx context.Context, asset string, f func() error) bool {
+// start runs f for an asset in parallel with other assets. It returns false if no more work may
+// start.
+func (w *writer) start(ctx context.Context, asset string, f func() error) bool {
 	select {
 	case <-w.Stop:
 		w.mu.Lock()
@@ -105,14 +105,14 @@ func (w *writer) apply(ctx context.Context, c enrichment.Enrichable) error {
 	e := *c.Enrichment
 	now, err := w.Library.Asset(ctx, e.Asset)
 	if errors.Is(err, fs.ErrNotExist) {
-		return w.conflict(ctx, e, "the asset is gone")
+		return w.conflict(ctx, e, "the asset was deleted")
 	} else if err != nil {
 		return w.skipped(ctx, e, err)
 	}
-	if why := strayed(e, now); why != "" {
+	if why := changedSince(e, now); why != "" {
 		return w.conflict(ctx, e, why)
 	}
-	if isDecorative(e) { // first, because what was begun is finished without it
+	if isDecorative(e) { // after the check above: a recorded write is completed without it
 		if err := w.Decorative(ctx, true, e.Asset); err != nil {
 			return err
 		}
@@ -124,21 +124,21 @@ func (w *writer) apply(ctx context.Context, c enrichment.Enrichable) error {
 	return w.carryOut(ctx, enrichment.Change{Run: w.run.ID, Enrichment: e, State: enrichment.ChangeApplying, Before: before, After: after}, now)
 }
 
-// isDecorative reports whether a proposal is that there is nothing to describe.
+// isDecorative reports whether a proposal says that the asset needs no description.
 func isDecorative(e enrichment.Enrichment) bool {
 	return e.Proposal.Decorative && e.Proposal.Text == ""
 }
 
-// strayed tells what somebody else changed since a proposal was made; empty if nothing that
-// the proposal is about.
-func strayed(e enrichment.Enrichment, now assets.Asset) string {
+// changedSince returns what another user changed after the proposal was made, or "" if nothing
+// relevant changed.
+func changedSince(e enrichment.Enrichment, now assets.Asset) string {
 	switch b := e.Basis; {
 	case now.Metadata.Description != b.Description:
-		return "the description was changed since"
+		return "the description has changed since the proposal"
 	case b.Attribute != "" && attributeOf(now.Metadata.CustomAttributes, b.Attribute) != b.Value:
-		return "the attribute " + b.Attribute + " was changed since"
+		return "the attribute " + b.Attribute + " has changed since the proposal"
 	case len(e.Proposal.Tags) > 0 && !sameTags(now.Tags, b.Tags):
-		return "the tags were changed since"
+		return "the tags have changed since the proposal"
 	}
 	return ""
 }
@@ -147,7 +147,7 @@ func sameTags(a, b []string) bool {
 	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
 }
 
-// changeOf is what a proposal changes in an asset as it is now.
+// changeOf returns what a proposal changes in the current asset.
 func changeOf(e enrichment.Enrichment, now assets.Asset) (before, after enrichment.Written) {
 	p := e.Proposal
 	switch was := now.Metadata.Description; {
@@ -173,8 +173,8 @@ func changeOf(e enrichment.Enrichment, now assets.Asset) (before, after enrichme
 	return before, after
 }
 
-// holds reports whether an asset has what was written.
-func holds(now assets.Asset, w enrichment.Written) bool {
+// isWritten reports whether an asset already has the written values.
+func isWritten(now assets.Asset, w enrichment.Written) bool {
 	if w.Description != nil && now.Metadata.Description != *w.Description || w.Tags != nil && !sameTags(now.Tags, *w.Tags) {
 		return false
 	}
@@ -188,7 +188,7 @@ func holds(now assets.Asset, w enrichment.Written) bool {
 	return there && value == *w.Value
 }
 
-// changesTo are the changes that have an asset hold what is to be written.
+// changesTo returns the changes that an asset needs to get the written values.
 func changesTo(now assets.Asset, w enrichment.Written) assets.Changes {
 	c := assets.Changes{Description: w.Description, Tags: w.Tags}
 	if w.Attribute == "" {
@@ -204,16 +204,16 @@ func changesTo(now assets.Asset, w enrichment.Written) assets.Changes {
 	return c
 }
 
-// carryOut writes a change that is noted, from an asset as it is now.
+// carryOut performs a recorded change on the current asset.
 func (w *writer) carryOut(ctx context.Context, c enrichment.Change, now assets.Asset) error {
 	from, to := c.Before, c.After
 	if c.State == enrichment.ChangeUndoing {
 		from, to = to, from
 	}
 	switch {
-	case holds(now, to):
+	case isWritten(now, to):
 		return w.record(ctx, c, true, "")
-	case !holds(now, from):
+	case !isWritten(now, from):
 		return w.overwritten(ctx, c, now)
 	}
 	_, err := w.Writer.Update(ctx, c.Enrichment.Asset, changesTo(now, to))
@@ -223,44 +223,45 @@ func (w *writer) carryOut(ctx context.Context, c enrichment.Change, now assets.A
 	class, _ := retry.Classify(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return w.record(ctx, c, false, "the asset is gone")
+		return w.record(ctx, c, false, "the asset was deleted")
 	case class == retry.Permanent:
 		return w.refused(ctx, c, err)
 	}
-	return w.skipped(ctx, c.Enrichment, err) // it may have been written: the next run looks
+	return w.skipped(ctx, c.Enrichment, err) // the write may have arrived: the next run checks
 }
 
-// overwritten keeps that an asset is not any more what a change needs it to be. Where a later
-// run is why, an undo of it makes this one possible: so the change stands until then.
+// overwritten records that an asset does not have the value that a change expects. If a later
+// run wrote that value, the change stays open: undoing the later run makes this change possible
+// again.
 func (w *writer) overwritten(ctx context.Context, c enrichment.Change, now assets.Asset) error {
 	if c.State != enrichment.ChangeUndoing {
-		return w.record(ctx, c, false, "somebody else wrote meanwhile")
+		return w.record(ctx, c, false, "another user changed the asset")
 	}
 	for later, err := range w.Store.LaterChanges(ctx, c.Run, c.Enrichment.Asset) {
 		if err != nil {
 			return err
 		}
-		if !concernSame(c.After, later.After) || !holds(now, later.After) {
+		if !sameField(c.After, later.After) || !isWritten(now, later.After) {
 			continue
 		}
 		ctx, cancel := recording(ctx)
 		defer cancel()
-		why := fmt.Sprintf("a later run wrote again: undo run %s first", later.Run)
+		why := fmt.Sprintf("a later run changed the asset again: undo run %s first", later.Run)
 		if err := w.Store.Undone(ctx, c.Run, c.Enrichment.Num, enrichment.ChangeApplied, why); err != nil {
 			return err
 		}
 		w.tell(ctx, c.Enrichment, enrichment.Conflict, "", why)
 		return nil
 	}
-	return w.record(ctx, c, false, "somebody else wrote meanwhile")
+	return w.record(ctx, c, false, "another user changed the asset")
 }
 
-// concernSame reports whether two changes write the same field.
-func concernSame(a, b enrichment.Written) bool {
+// sameField reports whether two changes write the same field.
+func sameField(a, b enrichment.Written) bool {
 	return a.Description != nil && b.Description != nil || a.Tags != nil && b.Tags != nil || a.Attribute != "" && a.Attribute == b.Attribute
 }
 
-// record keeps what came of a change: it is written, or there is a conflict.
+// record stores the result of a change: written, or a conflict.
 func (w *writer) record(ctx context.Context, c enrichment.Change, written bool, why string) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
@@ -281,8 +282,8 @@ func (w *writer) record(ctx context.Context, c enrichment.Change, written bool, 
 	return nil
 }
 
-// refused keeps that the service does not take a change. What was accepted is so still, and
-// what was applied is, too.
+// refused records that the service rejected a change. Accepted proposals stay accepted, and
+// applied ones stay applied.
 func (w *writer) refused(ctx context.Context, c enrichment.Change, err error) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
@@ -297,7 +298,7 @@ func (w *writer) refused(ctx context.Context, c enrichment.Change, err error) er
 	return nil
 }
 
-// conflict keeps that a proposal is not written.
+// conflict records that a proposal was not written.
 func (w *writer) conflict(ctx context.Context, e enrichment.Enrichment, why string) error {
 	if err := w.Store.Conflict(ctx, e.Num, why); err != nil {
 		return err
@@ -306,8 +307,8 @@ func (w *writer) conflict(ctx context.Context, e enrichment.Enrichment, why stri
 	return nil
 }
 
-// skipped leaves an asset for the next run after an error that may pass, and ends the run
-// after one that concerns all assets.
+// skipped leaves an asset for the next run after a temporary error. An error that affects all
+// assets ends the run.
 func (w *writer) skipped(ctx context.Context, e enrichment.Enrichment, err error) error {
 	class, _ := retry.Classify(err)
 	if class == retry.Fatal || ctx.Err() != nil || errors.Is(err, retry.ErrDraining) {
@@ -322,21 +323,21 @@ func (w *writer) tell(ctx context.Context, e enrichment.Enrichment, st enrichmen
 	w.states[st]++
 	w.mu.Unlock()
 	o := outcomeOf(e)
-	if a, err := w.Store.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // else people have its id
+	if a, err := w.Store.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // otherwise only the ID is known
 		o.Path = Path(a)
 	}
 	o.State, o.Proposal, o.Class, o.Error = st, &e.Proposal, class, why
 	w.Observer.Outcome(o)
 }
 
-// settle carries on with what an earlier process was about to write.
+// settle completes the writes that an interrupted process had recorded.
 func (w *writer) settle(ctx context.Context) error {
 	return w.together(ctx, func(ctx context.Context) error {
 		for c, err := range w.Store.OpenChanges(ctx, w.Destination) {
 			if err != nil {
 				return err
 			}
-			if !w.begin(ctx, c.Enrichment.Asset, func() error { return w.settleOne(ctx, c) }) {
+			if !w.start(ctx, c.Enrichment.Asset, func() error { return w.settleOne(ctx, c) }) {
 				break
 			}
 		}
@@ -348,7 +349,7 @@ func (w *writer) settleOne(ctx context.Context, c enrichment.Change) error {
 	now, err := w.Library.Asset(ctx, c.Enrichment.Asset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return w.record(ctx, c, false, "the asset is gone")
+		return w.record(ctx, c, false, "the asset was deleted")
 	case err != nil:
 		return w.skipped(ctx, c.Enrichment, err)
 	}

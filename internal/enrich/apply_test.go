@@ -13,7 +13,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// proposed is a world in which so many assets have an accepted proposal.
+// proposed returns a world in which n assets have an accepted proposal.
 func proposed(tb testing.TB, n int) *world {
 	tb.Helper()
 	w := newWorld(tb, n)
@@ -37,7 +37,7 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Errorf("a second time: %+v (%v)", again, err)
 	}
 	if n, err := w.undoable(t, got.Run.ID); err != nil || n != 2 {
-		t.Errorf("%d can be taken back (%v)", n, err)
+		t.Errorf("%d can be undone (%v)", n, err)
 	}
 	w.assets["asset01"].Metadata.Description = "A person wrote this about the dog"
 	undone, err := w.engine().Undo(t.Context(), got.Run.ID)
@@ -48,15 +48,14 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 	if n, err := w.undoable(t, got.Run.ID); err != nil || n != 0 {
-		t.Errorf("%d can be taken back still (%v)", n, err)
+		t.Errorf("%d can still be undone (%v)", n, err)
 	}
 	if _, err := w.engine().Undo(t.Context(), undone.Run.ID); err == nil {
 		t.Error("an undo can be undone")
 	}
 }
 
-// TestUndoInTheWrongOrder has two runs write the same text: the first is taken back after the
-// second only, and then wholly.
+// Two runs write the same text. The first can only be undone after the second.
 func TestUndoInTheWrongOrder(t *testing.T) {
 	w := proposed(t, 1)
 	first, err := w.engine().Apply(t.Context())
@@ -72,7 +71,7 @@ func TestUndoInTheWrongOrder(t *testing.T) {
 		t.Fatalf("got %+v (%v)", got, err)
 	}
 	for c, err := range w.store.Changes(t.Context(), first.Run.ID) {
-		if err != nil || c.State != enrichment.ChangeApplied || c.Error != "a later run wrote again: undo run "+second.Run.ID+" first" {
+		if err != nil || c.State != enrichment.ChangeApplied || c.Error != "a later run changed the asset again: undo run "+second.Run.ID+" first" {
 			t.Errorf("got %+v (%v)", c, err)
 		}
 	}
@@ -86,7 +85,7 @@ func TestUndoInTheWrongOrder(t *testing.T) {
 	}
 }
 
-// TestNeverOverAPerson has somebody write between the proposal and its writing.
+// Another user changes an asset between the proposal and its application.
 func TestNeverOverAPerson(t *testing.T) {
 	for name, edit := range map[string]func(*world){
 		"description": func(w *world) { w.assets["asset00"].Metadata.Description = "A person wrote this" },
@@ -107,8 +106,8 @@ func TestNeverOverAPerson(t *testing.T) {
 	}
 }
 
-// TestEveryFaultWriting has the n-th call of writing fail, for each n, in each way that it
-// can, and runs once more; for undo as well.
+// The n-th write fails in every possible way, for each n, and the run is repeated. The same for
+// undo.
 func TestEveryFaultWriting(t *testing.T) {
 	ways := map[string]fault{
 		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
@@ -170,7 +169,7 @@ func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
 	return struck
 }
 
-// A person wrote while the process was dead that had begun to write.
+// A user changes an asset after the process that wrote it died.
 func TestWrittenMeanwhile(t *testing.T) {
 	for n := 1; ; n++ {
 		w := proposed(t, 1)
@@ -232,7 +231,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// undoable counts what an undo of a run would take back.
+// undoable counts the changes that an undo of a run would restore.
 func (w *world) undoable(t *testing.T, run string) (n int, err error) {
 	for _, err := range w.engine().Undoable(t.Context(), run) {
 		if err != nil {

@@ -15,14 +15,13 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// maxAlike is how many assets in a row may fail in the same way before a run ends.
-const maxAlike = 20
+// maxFailureStreak is the number of identical failures in a row that ends a run.
+const maxFailureStreak = 20
 
-// Ask has proposals made for the assets that a request is about, and keeps them in the
-// journal. First it finds out what became of what an earlier process asked; in the end it
-// deletes the conversations it held. The result is good also with an error: ErrNoSurvey,
-// ErrBudget, a *BreakerError, or what is wrong with the service or the journal for all
-// assets.
+// Ask requests proposals for the assets of a request and stores them in the state database. It
+// first resolves the requests of an interrupted process, and finally deletes its conversations.
+// The result is valid even with an error: ErrNoAudit, ErrBudget, a *BreakerError, or a failure
+// of the service or the state database.
 func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	r, err := r.withDefaults()
 	if err == nil {
@@ -41,26 +40,26 @@ func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	return a.result(ctx, left, errors.Join(err, cleanErr))
 }
 
-// An asker is a run that asks.
+// An asker is a run that requests proposals.
 type asker struct {
 	*Engine
 	request Request
 	run     enrichment.Run
 	budget  budget
-	// categories are those of the destination now, by id: one may have become private since
-	// the survey.
+	// categories are the current ones by ID: a category may have become private since the
+	// audit.
 	categories map[string]assets.Category
 
-	mu      sync.Mutex
-	states  map[enrichment.State]int64
-	last    string // how the last asset failed; empty if it did not
-	alike   int    // how many in a row did so
-	ended   error  // why nothing is begun any more
-	stopped bool   // some were left because it was told to stop
+	mu            sync.Mutex
+	states        map[enrichment.State]int64
+	last          string // kind of the last failure; "" after a success
+	failureStreak int    // number of identical failures in a row
+	ended         error  // why no more work starts
+	stopped       bool   // the run was stopped before all assets were done
 }
 
 func (r *asker) all(ctx context.Context) error {
-	if err := r.budget.begin(ctx, r); err != nil {
+	if err := r.budget.start(ctx, r); err != nil {
 		return err
 	}
 	draining := r.draining(ctx)
@@ -81,17 +80,17 @@ func (r *asker) all(ctx context.Context) error {
 	return r.end()
 }
 
-// each asks about all assets that leave, some at a time.
+// each requests proposals for all selected assets, several at a time.
 func (r *asker) each(ctx context.Context) (err error) {
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(r.Concurrency)
 	defer func() { err = errors.Join(g.Wait(), err) }()
-	batch, size := []Leaving(nil), batchSize(r.request.Kind)
-	for l, err := range r.Leaving(ctx, r.request) {
+	batch, size := []Candidate(nil), batchSize(r.request.Kind)
+	for l, err := range r.Candidates(ctx, r.request) {
 		switch {
 		case err != nil:
 			return err
-		case l.Reason != "" || !r.mayLeave(&l):
+		case l.Reason != "" || !r.maySend(&l):
 			continue
 		case parallel.Err() != nil || r.isOver():
 			return nil
@@ -120,11 +119,11 @@ func (r *asker) readCategories(ctx context.Context) error {
 	return nil
 }
 
-// mayLeave reports whether an asset may leave also as its category is now.
-func (r *asker) mayLeave(l *Leaving) bool {
+// maySend reports whether the current category of an asset also permits sending it.
+func (r *asker) maySend(l *Candidate) bool {
 	c, ok := r.categories[l.Category]
 	l.CategoryName, l.Private = c.Name, c.Private
-	return ok && r.request.Rules.holdsBack(l.Surveyed) == ""
+	return ok && r.request.Rules.exclusion(l.Surveyed) == ""
 }
 
 func batchSize(kind enrichment.Kind) int {
@@ -137,9 +136,9 @@ func batchSize(kind enrichment.Kind) int {
 	return 1
 }
 
-// batch asks about some assets. Its error is one of the journal: all others are those of
-// assets, or end the run.
-func (r *asker) batch(ctx context.Context, batch []Leaving) error {
+// batch requests proposals for some assets. It only returns errors of the state database: other
+// errors are stored with the assets or end the run.
+func (r *asker) batch(ctx context.Context, batch []Candidate) error {
 	if r.isOver() {
 		return nil
 	}
@@ -158,7 +157,7 @@ func (r *asker) batch(ctx context.Context, batch []Leaving) error {
 	return r.describe(ctx, batch[0])
 }
 
-// isOver reports whether nothing is to be begun any more.
+// isOver reports whether no more work may start.
 func (r *asker) isOver() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +170,7 @@ func (r *asker) isOver() bool {
 	}
 }
 
-// endWith has nothing begun any more, for a reason.
+// endWith starts no more work, and keeps the reason.
 func (r *asker) endWith(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +187,7 @@ func (r *asker) end() error {
 	return r.ended
 }
 
-// asStop takes an error that only says that the run was told to stop for no error.
+// asStop returns nil for an error that only reports a requested stop.
 func (r *asker) asStop(err error) error {
 	if errors.Is(err, retry.ErrDraining) {
 		r.endWith(err)
@@ -197,7 +196,7 @@ func (r *asker) asStop(err error) error {
 	return errors.Join(r.end(), err)
 }
 
-// isFatal reports whether an error concerns all assets.
+// isFatal reports whether an error affects all assets.
 func isFatal(err error) bool {
 	if err == nil {
 		return false
@@ -206,8 +205,8 @@ func isFatal(err error) bool {
 	return class == retry.Fatal
 }
 
-// failed is what becomes of an asset after an error. One that concerns all assets ends the
-// run; then, and where it was only told to stop, the asset was not to blame.
+// failed returns the answer to store after an error. An error that affects all assets ends the
+// run; the asset then stays planned, as after a requested stop.
 func (r *asker) failed(ctx context.Context, num int64, err error) enrichment.Answer {
 	a := enrichment.Answer{Num: num, Model: r.request.Model.ID}
 	class, _ := retry.Classify(err)
@@ -227,7 +226,7 @@ func (r *asker) failed(ctx context.Context, num int64, err error) enrichment.Ans
 	return a
 }
 
-// flaggedBy gives the categories for which the moderation of the service refused something.
+// flaggedBy returns the moderation categories for which the service refused content.
 func flaggedBy(err error) []string {
 	var e interface {
 		error
@@ -239,28 +238,28 @@ func flaggedBy(err error) []string {
 	return nil
 }
 
-// oneLine is an error as the journal has it.
+// oneLine returns an error as stored in the state database.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// count ends the run if too many assets in a row fail in the same way.
+// count ends the run after too many identical failures in a row.
 func (r *asker) count(err error) {
-	way := wayOf(err)
+	way := failureKind(err)
 	r.mu.Lock()
 	if way != r.last {
-		r.last, r.alike = way, 0
+		r.last, r.failureStreak = way, 0
 	}
-	r.alike++
-	over := r.alike >= maxAlike
-	failures := r.alike
+	r.failureStreak++
+	over := r.failureStreak >= maxFailureStreak
+	failures := r.failureStreak
 	r.mu.Unlock()
 	if over {
 		r.endWith(&BreakerError{failures, err})
 	}
 }
 
-// wayOf tells what errors of several assets have in common: not their numbers, and no words
-// that have numbers in them, such as ids.
-func wayOf(err error) string {
+// failureKind returns what identical failures of different assets have in common: the message
+// without words that contain digits, such as IDs.
+func failureKind(err error) string {
 	var words []string
 	for word := range strings.FieldsSeq(err.Error()) {
 		if !strings.ContainsFunc(word, unicode.IsDigit) {
@@ -270,8 +269,8 @@ func wayOf(err error) string {
 	return strings.Join(words, " ")
 }
 
-// record keeps what came of asking, also after an interrupt, and tells of it. There is an
-// outcome for each answer.
+// record stores answers, even after an interrupt, and reports them. There is one outcome for
+// each answer.
 func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []enrichment.Answer) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
@@ -281,12 +280,12 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []enrich
 	for n, a := range answers {
 		o := outcomes[n]
 		if a.State == enrichment.Planned {
-			continue // nothing came of it yet
+			continue // no result yet
 		}
 		r.mu.Lock()
 		r.states[a.State]++
 		if a.State == enrichment.Proposed {
-			r.last, r.alike = "", 0
+			r.last, r.failureStreak = "", 0
 		}
 		r.mu.Unlock()
 		o.State, o.Proposal, o.Class, o.Error, o.Flagged = a.State, a.Proposal, a.Class, a.Error, a.Flagged
@@ -295,14 +294,14 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []enrich
 	return nil
 }
 
-// leave counts an asset of which nothing can be said yet: a run that left some did not do all.
+// leave counts an asset without a result, so the run is reported as incomplete.
 func (r *asker) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.states[enrichment.Planned]++
 }
 
-// outcomeOf is what is told of an enrichment before anything came of it.
+// outcomeOf returns the outcome of an enrichment before it has a result.
 func outcomeOf(e enrichment.Enrichment) Outcome {
 	return Outcome{Asset: e.Asset, Kind: e.Kind, Language: e.Language}
 }

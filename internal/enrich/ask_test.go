@@ -38,9 +38,9 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestEveryFault has the n-th call of all fail, for each n, in each way that it can, and
-// runs once more. Whatever happened, each asset has its proposal, each picture was asked about
-// once, nothing is left at the service, and the journal knows each call that was billed.
+// The n-th request fails in every possible way, for each n, and the run is repeated. In the end
+// each asset has its proposal, each image was requested once, no conversation is left, and the
+// state database counts every billed request.
 func TestEveryFault(t *testing.T) {
 	ways := map[string]fault{
 		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
@@ -73,7 +73,7 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// failed are the assets that failed.
+// failed returns the IDs of failed assets.
 func (w *world) failed() (ids []string) {
 	w.Helper()
 	for _, e := range w.enrichments() {
@@ -84,7 +84,7 @@ func (w *world) failed() (ids []string) {
 	return ids
 }
 
-// checkWhole checks that all is as if nothing had gone wrong.
+// checkWhole checks that the result is the same as without faults.
 func (w *world) checkWhole(result Result, n int) {
 	w.Helper()
 	if got := w.states(); got[enrichment.Proposed] != n || len(got) != 1 {
@@ -110,7 +110,7 @@ func (w *world) checkWhole(result Result, n int) {
 	}
 }
 
-// A model that does not answer as it should is asked once more, in the same conversation.
+// A model that ignores the requested form is asked again in the same conversation.
 func TestRepair(t *testing.T) {
 	long := strings.Repeat("word ", 40)
 	for _, tt := range []struct {
@@ -125,8 +125,8 @@ func TestRepair(t *testing.T) {
 		{"too long twice", `{"alt": "` + long + `"}`, `{"alt": "` + long + `"}`, strings.TrimSpace(long[:120]) + "…", "shortened from 199 characters", 2},
 		{"too long, then nothing", `{"alt": "` + long + `"}`, `no`, strings.TrimSpace(long[:120]) + "…", "shortened from 199 characters", 2},
 		{"nothing twice", "no", "no", "", "", 2},
-		{"says little", `{"alt": "Image"}`, "", "Image", "says little about the picture", 1},
-		{"another language", `{"alt": "Ein Hund mit einem Ball"}`, "", "Ein Hund mit einem Ball", "seems not to be in the language en", 1},
+		{"says little", `{"alt": "Image"}`, "", "Image", "the description says little about the image", 1},
+		{"another language", `{"alt": "Ein Hund mit einem Ball"}`, "", "Ein Hund mit einem Ball", "the text does not seem to be in the language en", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, 1)
@@ -172,12 +172,12 @@ func TestDecorative(t *testing.T) {
 	_, err = w.engine().Undo(t.Context(), got.Run.ID)
 	must(t, err)
 	if counts, err = w.engine().Findings(t.Context()); err != nil || counts.Findings[FindingDecorative] != 1 || counts.Findings[FindingNone] != 1 {
-		t.Errorf("taken back: %+v (%v)", counts, err)
+		t.Errorf("undone: %+v (%v)", counts, err)
 	}
 }
 
-// That an asset needs no description is remembered and taken back with its proposal, whenever the
-// process dies.
+// The mark that an asset needs no description is stored, and removed with its proposal,
+// whenever the process dies.
 func TestDecorativeAfterACrash(t *testing.T) {
 	for call := 1; ; call++ {
 		w := newWorld(t, 1)
@@ -220,7 +220,7 @@ func TestDecorativeAfterACrash(t *testing.T) {
 	}
 }
 
-// What was said about an asset since the survey counts.
+// Changes of an asset since the audit are respected.
 func TestChangedSinceSurvey(t *testing.T) {
 	w := newWorld(t, 4)
 	e := w.engine()
@@ -261,7 +261,7 @@ func TestBreaker(t *testing.T) {
 	}
 	_, err := w.ask(w.engine(), nil)
 	e, ok := errors.AsType[*BreakerError](err)
-	if !ok || e.Failures != maxAlike || w.states()[enrichment.Failed] != maxAlike || w.billed != 0 {
+	if !ok || e.Failures != maxFailureStreak || w.states()[enrichment.Failed] != maxFailureStreak || w.billed != 0 {
 		t.Errorf("got %v, and %v", err, w.states())
 	}
 	if _, err := w.ask(w.engine(), nil); err != nil || w.states()[enrichment.Failed] != 30 {
@@ -273,7 +273,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// TestPlanKnowsTheLimit: what may be called a minute bounds how soon it can be over.
+// The limit of requests per minute is part of the estimated duration.
 func TestPlanKnowsTheLimit(t *testing.T) {
 	w := newWorld(t, 30)
 	e := w.engine()
@@ -287,7 +287,7 @@ func TestPlanKnowsTheLimit(t *testing.T) {
 	}
 }
 
-// Moderation is nothing that another try could help against.
+// Moderation refuses for good: nothing is sent again.
 func TestRefused(t *testing.T) {
 	var w *world
 	for n := 1; ; n++ {

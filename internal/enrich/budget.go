@@ -8,35 +8,35 @@ import (
 )
 
 const (
-	requestLimit = 25             // after so many the service is asked what was spent
-	budgetSince  = 24 * time.Hour // how long before the run the time begins that it is asked about
+	requestLimit = 25             // requests between two queries of the usage
+	budgetSince  = 24 * time.Hour // how far the queried period begins before the run
 )
 
-// A budget keeps a run below the credits that it may spend. The service tells what was spent,
-// by others, too; between two looks it is estimated by what calls cost so far. What was
-// begun last may still come to a little more.
+// A budget stops a run at its credit limit. The service reports the credits used, including
+// those of other processes. Between two queries, the budget estimates them from the average
+// cost of a request. Requests in progress can exceed the limit slightly.
 type budget struct {
 	most  float64 // 0: no limit
 	since time.Time
-	base  float64 // what was spent before the run
-	knows bool    // the service tells
+	base  float64 // credits used before the run
+	knows bool    // the service reports the credits used
 
 	mu       sync.Mutex
-	spent    float64 // at the last look
-	each     float64 // what a call costs; 0: unknown
-	calls    int     // that came to an end, all in all
-	unseen   int     // of these, since the last look
+	spent    float64 // at the last query
+	each     float64 // credits per request; 0: unknown
+	calls    int     // finished in this run
+	unseen   int     // finished since the last query
 	underWay int
 }
 
-// begin looks what was spent before the run. A service that does not tell is an error only
-// where there is a limit to keep to.
-func (b *budget) begin(ctx context.Context, r *asker) error {
+// start queries the credits used before the run. A service that does not report them is an
+// error only if there is a limit.
+func (b *budget) start(ctx context.Context, r *asker) error {
 	b.most, b.since = r.request.MaxCredits, r.Now().Add(-budgetSince)
 	base, err := r.Service.Credits(ctx, b.since)
 	if err != nil {
 		if b.most > 0 {
-			return fmt.Errorf("the limit of %g credits cannot be kept to, because the service does not say what was spent: %w", b.most, err)
+			return fmt.Errorf("the limit of %g credits cannot be enforced, because the service does not report the credits used: %w", b.most, err)
 		}
 		return context.Cause(ctx)
 	}
@@ -51,7 +51,7 @@ func (b *budget) begin(ctx context.Context, r *asker) error {
 	return nil
 }
 
-// take makes sure that another call is within the limit, and fails with ErrBudget if not.
+// take checks that another request is within the limit. If not, it returns ErrBudget.
 func (b *budget) take(ctx context.Context, r *asker) error {
 	if b.most <= 0 {
 		return nil
@@ -60,17 +60,17 @@ func (b *budget) take(ctx context.Context, r *asker) error {
 	defer b.mu.Unlock()
 	if b.unseen >= requestLimit || b.each == 0 && b.calls > 0 || b.exceeded() {
 		if err := b.look(ctx, r); err != nil {
-			return fmt.Errorf("find out what was spent: %w", err)
+			return fmt.Errorf("query the credits used: %w", err)
 		}
 	}
 	if b.exceeded() {
-		return fmt.Errorf("%w: %.4g of %.4g are spent", ErrBudget, b.spent, b.most)
+		return fmt.Errorf("%w: %.4g of %.4g used", ErrBudget, b.spent, b.most)
 	}
 	b.underWay++
 	return nil
 }
 
-// exceeded reports whether another call may be more than the limit allows.
+// exceeded reports whether another request could exceed the limit.
 func (b *budget) exceeded() bool {
 	return b.spent+b.each*float64(b.unseen+b.underWay+1) > b.most
 }
@@ -87,7 +87,7 @@ func (b *budget) look(ctx context.Context, r *asker) error {
 	return nil
 }
 
-// done notes that a call came to its end.
+// done counts a finished request.
 func (b *budget) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *budget) done() {
 	}
 }
 
-// total is what the run spent, nil if the service does not tell.
+// total returns the credits that the run used, or nil if the service does not report them.
 func (b *budget) total(ctx context.Context, r *asker) *float64 {
 	if !b.knows {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// Every billed call refers to the contexts of its request, the one that asks for a repair among
-// them, and the journal knows of them.
+// Every billed request has the contexts of the run, also a repeated one, and the state database
+// stores them.
 func TestContexts(t *testing.T) {
 	refs := []ai.ContextRef{{ID: "c1"}, {ID: "c2", PromptID: "p"}}
 	for kind, calls := range map[enrichment.Kind]int{enrichment.KindDescribe: 2, enrichment.KindReview: 1, enrichment.KindTranslate: 1} {
@@ -47,13 +47,13 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// A context that is gone is so for all assets.
+// A missing context affects all assets.
 func TestContextGone(t *testing.T) {
 	gone := &ai.Error{Status: 404, Code: "context-not-found"}
-	if err := passing(gone); !isFatal(err) {
+	if err := classified(gone); !isFatal(err) {
 		t.Errorf("got %v", fmt.Sprintf("%#v", err))
 	}
-	if err := lasting(gone); !isFatal(err) {
+	if err := endingRun(gone); !isFatal(err) {
 		t.Errorf("got %v", fmt.Sprintf("%#v", err))
 	}
 }

@@ -15,25 +15,24 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// conversationID gives the id of a conversation that is about to be made. It tells whose it
-// is to who looks at those of the service.
+// conversationID returns the ID for a new conversation. Its prefix shows administrators of the
+// service where the conversation comes from.
 func conversationID() string {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return "assetferry-" + hex.EncodeToString(id[:])
 }
 
-// recordTimeout is how long what has happened may take to be written down, also once nobody
-// waits for anything else any more.
+// recordTimeout limits storing a result, which also happens after the run was cancelled.
 const recordTimeout = 30 * time.Second
 
-// recording is a context for what must be done even after an interrupt.
+// recording returns a context for work that must be done even after an interrupt.
 func recording(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 }
 
-// settle finds out what became of conversations that a process left when it died, and of
-// questions that were no conversations.
+// settle resolves the conversations of an interrupted process, and its requests without a
+// conversation.
 func (r *asker) settle(ctx context.Context) error {
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(r.Concurrency)
@@ -53,10 +52,10 @@ func (r *asker) settle(ctx context.Context) error {
 	return err
 }
 
-// settleOne takes the reply of a conversation, if there is one that can be used. Where nobody
-// can tell the conversation stays for the next run, unless it would fail for all of them.
+// settleOne stores the reply of a conversation, if it is usable. If the service does not
+// answer, the conversation stays for the next run, unless the error affects all of them.
 func (r *asker) settleOne(ctx context.Context, c enrichment.Conversation) error {
-	said, err := r.look(ctx, c.ID, r.Settle-r.Now().Sub(c.At))
+	said, err := r.look(ctx, c.ID, r.ConfirmTimeout-r.Now().Sub(c.At))
 	if isFatal(err) {
 		return err
 	} else if err != nil {
@@ -66,21 +65,20 @@ func (r *asker) settleOne(ctx context.Context, c enrichment.Conversation) error 
 	a := enrichment.Answer{Num: c.Enrichment.Num, State: enrichment.Planned, Model: c.Enrichment.Proposal.Model, Calls: said.Questions}
 	p, err := proposalOf(said.Reply)
 	if isUsable(err) {
-		p = remarked(shortened(p), enrichment.Surveyed{}, c.Enrichment.Language)
+		p = withWarnings(shortened(p), enrichment.Surveyed{}, c.Enrichment.Language)
 		a.State, a.Proposal = enrichment.Proposed, &p
 	}
 	return r.record(ctx, []Outcome{outcomeOf(c.Enrichment)}, []enrichment.Answer{a})
 }
 
-// isUsable reports whether what came of reading an answer is a proposal.
+// isUsable reports whether the error of parsing an answer leaves a usable proposal.
 func isUsable(err error) bool {
 	_, long := errors.AsType[*tooLongError](err)
 	return err == nil || long
 }
 
-// look finds out what was said in a conversation. A reply may be on its way still: the
-// service goes on with it when nobody listens. Then this looks again for so long, after ever
-// longer pauses.
+// look reads a conversation. A reply may still arrive, because the service continues without a
+// listener. So look repeats the query with growing pauses until timeout is over.
 func (e *Engine) look(ctx context.Context, conversation string, left time.Duration) (said Exchange, err error) {
 	for pause := time.Second; ; pause *= 2 {
 		said, err = e.Service.Exchange(ctx, conversation)
@@ -98,16 +96,14 @@ func (e *Engine) look(ctx context.Context, conversation string, left time.Durati
 	}
 }
 
-// forgetTime is how long deleting a conversation may take: what is not deleted now is so by
-// the next run.
+// forgetTime limits deleting a conversation. The next run deletes those that are left.
 const forgetTime = 10 * time.Second
 
-// maxUndeleted is after how many conversations that the service did not delete no others are
-// tried.
+// maxUndeleted is the number of failed deletions after which no others are tried.
 const maxUndeleted = 5
 
-// CleanUp deletes the conversations that runs left at the service, and gives how many are
-// there still, or may be. It deletes none of which the reply is not known yet.
+// CleanUp deletes the conversations of runs at the service. It returns how many are left, or
+// may be left. Conversations whose reply is still unknown are kept.
 func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 	var mu sync.Mutex
 	undeleted := 0
@@ -138,12 +134,12 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 			return err
 		})
 	}
-	err = g.Wait() // only then nobody counts any more
+	err = g.Wait() // after this no goroutine counts
 	return left, err
 }
 
-// forget deletes a conversation, and only then forgets it. That the service does not do it
-// now is no error: the next run tries again.
+// forget deletes a conversation at the service, and then from the state database. A failed
+// deletion is no error: the next run repeats it.
 func (e *Engine) forget(ctx context.Context, id string) (gone bool, err error) {
 	soon, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()

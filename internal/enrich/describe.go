@@ -15,21 +15,21 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// maxFile is the most bytes of a file that are read to make a picture of.
+// maxFile limits the bytes that are read from an image file.
 const maxFile = 64 << 20
 
-// describe asks about one asset. Its error is one of the journal.
-func (r *asker) describe(ctx context.Context, l Leaving) error {
+// describe requests a description of one asset. It only returns errors of the state database.
+func (r *asker) describe(ctx context.Context, l Candidate) error {
 	o := Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: enrichment.KindDescribe, Language: r.request.Language}
 	now, err := r.Library.Asset(ctx, l.Asset)
 	if err != nil {
 		return r.failWithout(ctx, l.Surveyed, o, err)
 	}
-	a, changed := r.asItIs(l, now)
+	a, changed := r.current(l, now)
 	if changed {
 		return nil
 	}
-	shown, err := r.show(ctx, a)
+	shown, err := r.loadImage(ctx, a)
 	if err != nil {
 		return r.failWithout(ctx, a, o, err)
 	}
@@ -40,7 +40,7 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 	answer, settled := c.hold(ctx)
 	if !settled || ctx.Err() != nil && answer.State == enrichment.Planned {
 		r.leave()
-		return context.Cause(ctx) // the next run finds out what came of it
+		return context.Cause(ctx) // the next run checks for a reply
 	}
 	if err := r.record(ctx, []Outcome{o}, []enrichment.Answer{answer}); err != nil {
 		return err
@@ -49,18 +49,18 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 	return err
 }
 
-// asItIs is an asset of the survey as the service has it now. Somebody may have described
-// it since, or said that it must not leave: then it is left for the next survey.
-func (r *asker) asItIs(l Leaving, now assets.Asset) (a enrichment.Surveyed, changed bool) {
+// current returns an audited asset as it is at the service now. It reports changed if another
+// user described it or made it excluded since; such an asset waits for the next audit.
+func (r *asker) current(l Candidate, now assets.Asset) (a enrichment.Surveyed, changed bool) {
 	c := assets.Category{ID: l.Category, Name: l.CategoryName, Private: l.Private}
 	a = surveyed(now, c, l.Folder, r.request.Language)
 	if now.CategoryID != l.Category || now.FolderID != l.FolderID {
-		return a, true // who knows what its new place is called
+		return a, true // its new path is not known
 	}
-	return a, !r.request.isAbout(enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.holdsBack(a) != ""
+	return a, !r.request.isAbout(enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.exclusion(a) != ""
 }
 
-// intend notes what is about to be asked, in a conversation if it has an id.
+// intend records a request before it is sent. Conversation is "" if there is none.
 func (r *asker) intend(ctx context.Context, a enrichment.Surveyed, conversation string) (int64, error) {
 	nums, err := r.Store.Ask(ctx, r.run, []enrichment.Question{r.asking(a, conversation)})
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *asker) asking(a enrichment.Surveyed, conversation string) enrichment.Qu
 		Attribute: r.request.attribute, Value: attributeOf(a.Attributes, r.request.attribute)}}
 }
 
-// failWithout records the failure of an asset that could not even be asked about.
+// failWithout records the failure of an asset before a request was sent.
 func (r *asker) failWithout(ctx context.Context, a enrichment.Surveyed, o Outcome, err error) error {
 	answer := r.failed(ctx, 0, err)
 	if answer.State == enrichment.Planned {
@@ -87,18 +87,17 @@ func (r *asker) failWithout(ctx context.Context, a enrichment.Surveyed, o Outcom
 	return r.record(ctx, []Outcome{o}, []enrichment.Answer{answer})
 }
 
-// A pictureError says that a picture cannot be shown to a model. The same picture never does
-// better.
-type pictureError struct{ error }
+// An imageError reports an image that a model cannot process. It is permanent for this image.
+type imageError struct{ error }
 
-func (e *pictureError) Unwrap() error      { return e.error }
-func (e *pictureError) Class() retry.Class { return retry.Permanent }
+func (e *imageError) Unwrap() error      { return e.error }
+func (e *imageError) Class() retry.Class { return retry.Permanent }
 
-// show gives the picture of an asset as a model takes it: the rendition of the service, or
-// else the file.
-func (r *asker) show(ctx context.Context, a enrichment.Surveyed) (picture.Picture, error) {
+// loadImage returns the image of an asset for a model: the rendition of the service, or else
+// the file.
+func (r *asker) loadImage(ctx context.Context, a enrichment.Surveyed) (picture.Picture, error) {
 	addresses := slices.DeleteFunc([]string{a.Image, a.URL}, func(address string) bool { return address == "" })
-	err := error(&pictureError{errors.New("it has no address")})
+	err := error(&imageError{errors.New("the asset has no URL")})
 	for _, address := range addresses {
 		var shown picture.Picture
 		if shown, err = r.fetch(ctx, address); err == nil || retriable(err) {
@@ -108,7 +107,7 @@ func (r *asker) show(ctx context.Context, a enrichment.Surveyed) (picture.Pictur
 	return picture.Picture{}, err
 }
 
-// retriable reports whether another address is not to be tried instead.
+// retriable reports whether the error may be temporary, so that no other URL is tried instead.
 func retriable(err error) bool {
 	class, _ := retry.Classify(err)
 	return class != retry.Permanent
@@ -124,27 +123,27 @@ func (r *asker) fetch(ctx context.Context, address string) (shown picture.Pictur
 		return shown, err
 	}
 	if len(content) > maxFile {
-		return shown, &pictureError{fmt.Errorf("%w: there is no smaller picture of it than its file, which has more than %d MB", picture.ErrTooLarge, maxFile>>20)}
+		return shown, &imageError{fmt.Errorf("%w: the file has more than %d MB, and the service has no smaller rendition", picture.ErrTooLarge, maxFile>>20)}
 	}
 	shown, err = picture.Fit(ctx, content, picture.Limits{Bytes: r.request.Model.MaxImageBytes})
 	if errors.Is(err, picture.ErrType) || errors.Is(err, picture.ErrTooLarge) || errors.Is(err, picture.ErrBroken) {
-		err = &pictureError{err}
+		err = &imageError{err}
 	}
 	return shown, err
 }
 
-// A conversation is one about an asset.
+// A conversation is a conversation about one asset.
 type conversation struct {
 	*asker
 	asset enrichment.Surveyed
 	id    string
 	num   int64
 	shown picture.Picture
-	calls int // that were billed
+	calls int // billed
 	bytes int64
 }
 
-// hold has a conversation, and gives what came of it. It is not settled where nobody knows
+// hold conducts a conversation and returns the answer. Settled is false if it is unknown
 // whether there is a reply.
 func (c *conversation) hold(ctx context.Context) (a enrichment.Answer, settled bool) {
 	p, err := c.propose(ctx)
@@ -157,12 +156,12 @@ func (c *conversation) hold(ctx context.Context) (a enrichment.Answer, settled b
 	return a, !open
 }
 
-// An unsettledError says that nobody knows whether a question was answered. It is of the
-// class of what kept us from finding out.
+// An unsettledError reports that it is unknown whether a request was answered. Its class is
+// that of the failed query.
 type unsettledError struct{ asked, looked error }
 
 func (e *unsettledError) Error() string {
-	return fmt.Sprintf("%v; whether there is a reply could not be found out: %v", e.asked, e.looked)
+	return fmt.Sprintf("%v; the check for a reply failed: %v", e.asked, e.looked)
 }
 func (e *unsettledError) Unwrap() []error { return []error{e.looked, e.asked} }
 func (e *unsettledError) Class() retry.Class {
@@ -179,7 +178,7 @@ func (c *conversation) propose(ctx context.Context) (enrichment.Proposal, error)
 		return enrichment.Proposal{}, err
 	}
 	c.bytes = int64(len(c.shown.Data))
-	c.shown.Data = nil // nobody needs it any more, and answers take long
+	c.shown.Data = nil // not needed any more, and a reply takes long
 	language := c.request.Language
 	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}, Pixels: c.shown.Width * c.shown.Height, Contexts: c.request.Contexts})
 	if err != nil {
@@ -191,10 +190,10 @@ func (c *conversation) propose(ctx context.Context) (enrichment.Proposal, error)
 			return p, err
 		}
 	}
-	return remarked(shortened(p), c.asset, language), nil
+	return withWarnings(shortened(p), c.asset, language), nil
 }
 
-// again asks once more in the same conversation, because an answer cannot be used. One that
+// again repeats the request in the same conversation after an unusable answer. An answer that
 // is only too long is better than none.
 func (c *conversation) again(ctx context.Context, first enrichment.Proposal, problem error) (enrichment.Proposal, error) {
 	reply, err := c.say(ctx, Question{Prompt: repair(problem, c.request.Language), Model: c.request.Model.ID, Contexts: c.request.Contexts})
@@ -213,16 +212,16 @@ func (c *conversation) again(ctx context.Context, first enrichment.Proposal, pro
 	return p, &answerError{second}
 }
 
-// An answerError says that a model did not answer as it was asked to. Another time it may.
+// An answerError reports that a model ignored the requested form. Another attempt may succeed.
 type answerError struct{ problem error }
 
 func (e *answerError) Error() string {
-	return fmt.Sprintf("the model gave no usable answer, twice: %v", e.problem)
+	return fmt.Sprintf("the model gave no usable answer in two attempts: %v", e.problem)
 }
 func (e *answerError) Class() retry.Class { return retry.Transient }
 
-// say sends a question and gives the reply. Where nobody knows what became of it the
-// conversation is looked into: what was billed is not asked for a second time.
+// say sends a question and returns the reply. After a lost answer it reads the conversation, so
+// that no billed request is sent twice.
 func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 	reply, err := c.Service.Ask(ctx, c.id, q)
 	if err == nil {
@@ -232,7 +231,7 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 	if !errors.Is(err, ErrAsked) {
 		return "", err
 	}
-	patience := c.Settle
+	patience := c.ConfirmTimeout
 	if errors.Is(err, ErrNoReply) {
 		patience = 0
 	}
@@ -248,7 +247,7 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 	return "", err
 }
 
-// fileNameFor is the name of an asset with the extension of a media type of pictures.
+// fileNameFor returns the name of an asset with the extension of an image type.
 func fileNameFor(a enrichment.Surveyed, mediaType string) string {
 	return strings.ReplaceAll(clean(a.Name), "/", "-") + "." + strings.TrimPrefix(mediaType, "image/")
 }

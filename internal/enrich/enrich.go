@@ -1,19 +1,18 @@
-// Package enrich is the engine that has the AI content service propose descriptions, tags
-// and translations for assets, and that writes into assets what people accepted of it.
+// Package enrich requests descriptions, tags and translations for assets from the AI content
+// service, and writes accepted proposals into the assets.
 //
-// Survey lists the assets of a destination and finds those whose descriptions are missing
-// or no good. Plan says which of them would leave for the service, which are held back, and
-// why. Describe, Review and Translate ask for proposals; every one of them waits for the
-// verdict of a person. Apply writes what was accepted, Undo takes back what was written, and
-// neither ever does so over what somebody else wrote since.
+// Audit lists the assets of a destination and finds missing or poor descriptions. Plan returns
+// which assets would be sent to the service, which are excluded, and why. Ask requests
+// proposals; a person decides on each of them. Apply writes accepted proposals, and Undo
+// restores the previous values. Neither overwrites later changes of other users.
 //
-// Every call costs money, so an asset is asked about once. The id of a conversation is
-// durable before the conversation is made; whoever dies in between leaves a note by which
-// the next run finds a reply that came meanwhile, deletes the conversation, and only then
-// forgets it. Reviews and translations are no conversations, and nobody can look for
-// their replies: what is asked for when the process dies is asked for once more.
+// Every request costs money, so an asset is requested once. The ID of a conversation is stored
+// before the conversation is created. After a crash, the next run uses that ID to look for the
+// reply, deletes the conversation, and then removes the ID. Reviews and translations have no
+// conversation, so their replies cannot be looked up: requests in progress during a crash are
+// sent again.
 //
-// The package knows no SQL, no HTTP and no terminal.
+// The package contains no SQL, no HTTP and no terminal output.
 package enrich
 
 import (
@@ -31,7 +30,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// Library is the part of the destination that reading needs.
+// Library is the part of the destination that is needed for reading.
 type Library interface {
 	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
 	Folders(ctx context.Context) ([]assets.Folder, error)
@@ -46,37 +45,36 @@ type Writer interface {
 	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
 }
 
-// Service is what the engine needs of the AI content service. That of a *ai.Client is made
-// by Over.
+// Service is the part of the AI content service that the engine needs. Over returns one for an
+// *ai.Client.
 type Service interface {
-	// Converse makes a conversation with an id of the caller's. One that is there already
-	// is an fs.ErrExist.
+	// Converse creates a conversation with an ID of the caller. The error is an fs.ErrExist if
+	// the ID is in use.
 	Converse(ctx context.Context, id string) error
-	// Attach puts a picture into a conversation and gives the id of the file.
+	// Attach adds an image to a conversation and returns the ID of the file.
 	Attach(ctx context.Context, conversation string, p Attachment) (file string, err error)
-	// Ask sends a prompt, with files that were attached before, and gives the reply as a
-	// whole. An error that satisfies errors.Is(err, ErrAsked) may have been billed, and the
-	// reply may be there or come all the same, unless it satisfies errors.Is(err, ErrNoReply).
+	// Ask sends a prompt with attached files and returns the complete reply. An error that
+	// satisfies errors.Is(err, ErrAsked) may have been billed. A reply to it may exist or still
+	// arrive, unless the error also satisfies errors.Is(err, ErrNoReply).
 	Ask(ctx context.Context, conversation string, q Question) (string, error)
-	// Exchange tells what was said in a conversation; one that is not there is an
-	// fs.ErrNotExist.
+	// Exchange returns the messages of a conversation. The error is an fs.ErrNotExist if there
+	// is none.
 	Exchange(ctx context.Context, conversation string) (Exchange, error)
-	// Forget deletes a conversation with all that is in it. That it is gone already is no
-	// error.
+	// Forget deletes a conversation with its files. A deleted conversation is no error.
 	Forget(ctx context.Context, conversation string) error
-	// Review has elements of HTML reviewed and gives those that the review would change, by
-	// their data-id. Errors are as those of Ask.
+	// Review requests a review of HTML elements. It returns the changed ones by their data-id.
+	// Errors are those of Ask.
 	Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error)
-	// Translate gives HTML in another language. Errors are as those of Ask.
+	// Translate returns HTML in another language. Errors are those of Ask.
 	Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error)
-	// Credits tells what was spent since a time; an error that satisfies
-	// errors.Is(err, errors.ErrUnsupported) says that the service does not count.
+	// Credits returns the credits used since a time. The error satisfies errors.Is(err,
+	// errors.ErrUnsupported) if the service does not count them.
 	Credits(ctx context.Context, since time.Time) (float64, error)
 }
 
-// An Attachment is a picture that is ready to be sent.
+// An Attachment is an image to send.
 type Attachment struct {
-	Name string // with an extension that fits the type
+	Name string // with the extension of the type
 	Type string // media type
 	Data []byte
 }
@@ -85,72 +83,71 @@ type Attachment struct {
 type Question struct {
 	Prompt string
 	Model  string
-	Files  []string // ids of attached ones
-	Pixels int      // of the attached pictures, all together
+	Files  []string // IDs of attachments
+	Pixels int      // total of the attached images
 
 	Contexts []ai.ContextRef
 }
 
-// An Exchange is what was said in a conversation.
+// An Exchange summarizes the messages of a conversation.
 type Exchange struct {
-	Questions int    // messages that were sent, each of which was billed
-	Reply     string // the answer to the last of them; empty if there is none so far
+	Questions int    // messages sent, each of which was billed
+	Reply     string // answer to the last message; "" if there is none yet
 }
 
-// Errors that callers branch on.
+// Errors for callers.
 var (
-	// ErrAsked says that a call may have been billed although there is no usable answer.
-	ErrAsked = errors.New("it may have been billed")
-	// ErrNoReply says, beside ErrAsked, that no reply will come any more.
+	// ErrAsked marks a request that may have been billed without a usable answer.
+	ErrAsked = errors.New("the request may have been billed")
+	// ErrNoReply says in addition to ErrAsked that no reply will arrive.
 	ErrNoReply = errors.New("there is no reply")
-	// ErrBudget says that a run ended because it may not spend more credits.
-	ErrBudget = errors.New("the credits that may be spent are used up")
-	// ErrNoSurvey says that the assets of the destination were never listed to the end.
-	ErrNoSurvey = errors.New("the assets of the destination were not listed")
+	// ErrBudget reports that a run ended at its credit limit.
+	ErrBudget = errors.New("the credit limit is reached")
+	// ErrNoSurvey reports that no audit of the destination is complete.
+	ErrNoSurvey = errors.New("there is no complete audit of the destination")
 )
 
-// A BreakerError says that a run ended because so many assets in a row failed in the same way.
+// A BreakerError reports that a run ended after identical failures in a row.
 type BreakerError struct {
 	Failures int
 	Last     error
 }
 
 func (e *BreakerError) Error() string {
-	return fmt.Sprintf("%d assets in a row failed in the same way, the last one: %v", e.Failures, e.Last)
+	return fmt.Sprintf("%d assets in a row failed in the same way; last error: %v", e.Failures, e.Last)
 }
 
 func (e *BreakerError) Unwrap() error { return e.Last }
 
-// Hint is the next step.
+// Hint returns the next step.
 func (e *BreakerError) Hint() string {
-	return "find out what is wrong, then run it again: what was proposed so far is kept"
+	return "fix the cause and repeat the command; the proposals so far are kept"
 }
 
-// Deps are what every part of the engine works with. Methods of an Engine that do not need
-// one of them leave it alone: it may be nil.
+// Deps are the dependencies of the engine. A dependency that a method does not use may be nil.
 type Deps struct {
 	Store       *enrichment.Store
 	Library     Library
-	Writer      Writer  // Apply and Undo only
-	Service     Service // Describe, Review and Translate only
-	Host        string  // which service it is, for people and for the journal; it holds no secret
+	Writer      Writer  // for Apply and Undo
+	Service     Service // for Ask
+	Host        string  // of the service, for people and the state database; without secrets
 	Destination string  // as in state.Pair
 	Observer    Observer
 
-	PerMinute   int64            // calls that may be billed a minute, for estimates; 0: any number
-	Concurrency int              // assets at once; 0: 4
-	Stop        <-chan struct{}  // closed: nothing is begun any more, what has begun comes to its end
-	Settle      time.Duration    // how long a reply is waited for whose stream was lost, or whose process died; 0: DefaultSettle
-	Now         func() time.Time // nil: clock.Now
+	PerMinute      int64            // billable requests per minute, for estimates; 0: unlimited
+	Concurrency    int              // assets at a time; 0: 4
+	Stop           <-chan struct{}  // closed: no more work starts, work in progress is finished
+	ConfirmTimeout time.Duration    // how long to wait for a lost reply; 0: DefaultConfirmTimeout
+	Now            func() time.Time // nil: clock.Now
 }
 
-// DefaultSettle is how long a reply is waited for whose stream was lost.
-const DefaultSettle = 30 * time.Second
+// DefaultConfirmTimeout is how long a run waits for a lost reply.
+const DefaultConfirmTimeout = 30 * time.Second
 
-// An Engine does the work. Its methods are not to be called at the same time.
+// An Engine runs the commands. Its methods must not be called concurrently.
 type Engine struct{ Deps }
 
-// New makes an engine.
+// New returns an engine.
 func New(d Deps) *Engine {
 	if d.Observer == nil {
 		d.Observer = Silent{}
@@ -158,8 +155,8 @@ func New(d Deps) *Engine {
 	if d.Concurrency <= 0 {
 		d.Concurrency = 4
 	}
-	if d.Settle <= 0 {
-		d.Settle = DefaultSettle
+	if d.ConfirmTimeout <= 0 {
+		d.ConfirmTimeout = DefaultConfirmTimeout
 	}
 	if d.Now == nil {
 		d.Now = clock.Now
@@ -167,35 +164,35 @@ func New(d Deps) *Engine {
 	return &Engine{d}
 }
 
-// draining is a context under which nothing waits any more once it is to stop.
+// draining returns a context under which no wait begins after Stop.
 func (e *Engine) draining(ctx context.Context) context.Context { return retry.WithDrain(ctx, e.Stop) }
 
-// An Observer watches the engine. Its methods must not block and may be called from several
-// goroutines.
+// An Observer receives the events of the engine. Its methods must not block, and several
+// goroutines may call them.
 type Observer interface {
-	// Phase begins one: "survey", "describe", "review", "translate", "apply", "undo", "clean
-	// up". The number of assets is -1 where it is not known.
+	// Phase starts a phase: "audit", "describe", "review", "translate", "apply", "undo" or
+	// "clean up". The number of assets is -1 if unknown.
 	Phase(name string, assets int64)
-	// Progress says that so many more assets are done in the phase.
+	// Progress adds finished assets to the phase.
 	Progress(assets int64)
-	// Outcome tells what became of an asset, after the journal has it.
+	// Outcome reports the result for an asset after it is stored.
 	Outcome(o Outcome)
 }
 
-// An Outcome is what became of an enrichment.
+// An Outcome is the result of an enrichment.
 type Outcome struct {
 	Asset    string
-	Path     string // CATEGORY/FOLDER/NAME.ext; empty if the asset is not in the survey
+	Path     string // CATEGORY/FOLDER/NAME.ext; "" if the audit does not contain the asset
 	Kind     enrichment.Kind
 	Language string
 	State    enrichment.State
 	Proposal *enrichment.Proposal // nil if there is none
 	Class    string               // of Error
-	Error    string               // empty if all went well
+	Error    string               // "" without an error
 	Flagged  []string
 }
 
-// Silent is an Observer that keeps quiet.
+// Silent is an Observer that ignores all events.
 type Silent struct{}
 
 // Phase does nothing.
@@ -207,10 +204,10 @@ func (Silent) Progress(int64) {}
 // Outcome does nothing.
 func (Silent) Outcome(Outcome) {}
 
-// A Result sums a run up.
+// A Result summarizes a run.
 type Result struct {
-	Run     enrichment.Run // as it is in the journal now
+	Run     enrichment.Run // as stored in the state database
 	States  map[enrichment.State]int64
-	Stopped bool  // it was told to, and not all is done
-	Left    int64 // conversations that are at the service still; the next run deletes them
+	Stopped bool  // the run was stopped before all assets were done
+	Left    int64 // conversations still at the service; the next run deletes them
 }

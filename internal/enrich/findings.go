@@ -11,29 +11,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Finding is what is wrong with the description of an asset.
+// A Finding is a problem with the description of an asset.
 type Finding string
 
-// The findings. An asset that a person marked as decorative has only that one.
+// The findings. An asset marked as decorative has no other finding.
 const (
-	FindingNone       Finding = "none"       // there is no description
-	FindingJunk       Finding = "junk"       // it says nothing: the name of the file, what a camera wrote, an address
-	FindingLong       Finding = "long"       // it has more characters than screen readers should read out
-	FindingLanguage   Finding = "language"   // it is in another language than the one that is wanted
-	FindingDecorative Finding = "decorative" // a person said that there is nothing to describe
+	FindingNone       Finding = "none"       // no description
+	FindingJunk       Finding = "junk"       // without meaning: a file name, a camera's name, a URL
+	FindingLong       Finding = "long"       // more characters than a screen reader should read
+	FindingLanguage   Finding = "language"   // not in the requested language
+	FindingDecorative Finding = "decorative" // marked by a person as needing no description
 )
 
-// AllFindings are the findings that a description can have.
+// AllFindings returns the findings that a description can have.
 func AllFindings() []Finding {
 	return []Finding{FindingNone, FindingJunk, FindingLong, FindingLanguage}
 }
 
-// MaxAlt is how many characters an alternative text may have: what guidelines for web pages
-// agree on, although no standard says so.
+// MaxAlt is the recommended maximum of characters for alternative text. Guidelines for web
+// pages agree on it, although no standard requires it.
 const MaxAlt = 125
 
-// findings tells what is wrong with a description of an asset with a name, given without its
-// extension. Where no language is wanted any is fine.
+// findings returns the problems of a description. The name has no extension. Without a wanted
+// language, every language is accepted.
 func findings(description, name, extension, wanted string) (found []Finding) {
 	text := strings.TrimSpace(norm.NFC.String(description))
 	switch {
@@ -51,23 +51,23 @@ func findings(description, name, extension, wanted string) (found []Finding) {
 	return found
 }
 
-// camera is what cameras and scanners call pictures: a word and a number of some digits.
+// camera matches the names that cameras and scanners give to images: a word and several digits.
 var camera = regexp.MustCompile(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
 
-// emptyWords are all that a description says that says nothing.
+// emptyWords are words without meaning in a description.
 const emptyWords = " a an the this is my new untitled unbenannt ohne titel no without title description beschreibung alt text alternative " +
 	"image images img picture pic photo photograph photography graphic icon logo placeholder thumbnail file asset bild foto grafik datei " +
 	"of von du de unnamed screenshot screen shot bildschirmfoto scan capture copy whatsapp at todo tbd n na none null undefined test x xx xxx "
 
-// isEmptyWord takes numbers for empty, too.
+// isEmptyWord also accepts numbers.
 func isEmptyWord(word string) bool {
 	return strings.Contains(emptyWords, " "+word+" ") || !hasLetters(word)
 }
 
-// opening is how many descriptions begin that only give the name of the file.
+// opening matches words before a file name in a description.
 var opening = regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
 
-// isJunk reports whether a description says nothing about the picture.
+// isJunk reports whether a description says nothing about the image.
 func isJunk(text, name, extension string) bool {
 	plain := strings.ToLower(text)
 	if isAddress(plain) || !hasLetters(plain) {
@@ -81,7 +81,7 @@ func isJunk(text, name, extension string) bool {
 
 func hasLetters(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
 
-// isAddress reports whether a text is an address and nothing else.
+// isAddress reports whether text is only a URL.
 func isAddress(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return false
@@ -90,8 +90,8 @@ func isAddress(text string) bool {
 	return err == nil && (u.Scheme != "" && u.Host != "" || strings.HasPrefix(text, "www."))
 }
 
-// isName reports whether a text is nothing but a file name: that of the asset, once or
-// repeated, or anything with an extension of pictures.
+// isName reports whether text is only a file name: that of the asset, once or repeated, or any
+// name with an image extension.
 func isName(text string, words []string, name, extension string) bool {
 	if fileName.MatchString(strings.TrimSpace(text)) {
 		return true
@@ -102,7 +102,7 @@ func isName(text string, words []string, name, extension string) bool {
 
 var fileName = regexp.MustCompile(`^[^\s]+\.(?:jpe?g|png|gif|webp|tiff?|bmp|svg|heic|avif|pdf|psd|eps)$`)
 
-// wordsOf gives the words of a text, whatever is between them.
+// wordsOf returns the words of a text.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

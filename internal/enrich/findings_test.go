@@ -79,7 +79,7 @@ func TestSpeech(t *testing.T) {
 		{"12 € & co.", "", "de", false},
 	} {
 		if tt.language != "" || tt.wanted == "en" && !tt.foreign {
-			if got := speechOf(tt.text).language; got != tt.language {
+			if got := writingOf(tt.text).language; got != tt.language {
 				t.Errorf("%q is taken for %q, want %q", tt.text, got, tt.language)
 			}
 		}
@@ -97,8 +97,7 @@ func TestCheckLanguage(t *testing.T) {
 	}
 }
 
-// A short description that a person wrote is no junk because its letters are those that
-// cameras use.
+// A short description of a person is no junk because its letters are those that cameras use.
 func TestShortDescriptions(t *testing.T) {
 	for _, text := range []string{"Map", "Sam", "Scandinavia", "Camp", "Stamp 3", "A cup", "Lamp", "Chip 2", "Mosam", "Sunset", "Logo of the club", "Ship", "Chimp at 3", "Black/white", "浜辺の犬", "C'est la vie"} {
 		if got := joined(findings(text, "IMG_1", "jpg", "")); got != "" {

@@ -35,8 +35,8 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// A world is a destination and an AI content service in memory, with a journal of its own.
-// A fault can be set for the n-th call of all that the engine makes.
+// A world is a destination and an AI content service in memory, with a state database. A fault
+// can be set for the n-th request of the engine.
 type world struct {
 	testing.TB
 	store *enrichment.Store
@@ -64,8 +64,8 @@ type talk struct {
 	reply     string
 }
 
-// A fault strikes at one call. Lost is an answer that did not come although the call was
-// carried out; after a kill nothing happens any more.
+// A fault affects one request. Lost is an answer that did not arrive although the request was
+// executed. After a kill nothing happens any more.
 type fault struct {
 	at         int // from 1; 0: never
 	lost, kill bool
@@ -77,7 +77,7 @@ var errKilled = errors.New("killed")
 
 const library = "environment/workspace"
 
-// newWorld makes a destination with so many assets without a description.
+// newWorld returns a destination with n assets without descriptions.
 func newWorld(tb testing.TB, n int) *world {
 	tb.Helper()
 	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
@@ -94,7 +94,7 @@ func newWorld(tb testing.TB, n int) *world {
 	return w
 }
 
-// add makes an asset with a picture of its own.
+// add adds an asset with its own image.
 func (w *world) add(id, description string) *assets.Asset {
 	w.Helper()
 	var b bytes.Buffer
@@ -109,10 +109,10 @@ func (w *world) add(id, description string) *assets.Asset {
 }
 
 func (w *world) engine() *Engine {
-	return New(Deps{Store: w.store, Library: w, Writer: w, Service: w, Host: "ai.example.com", Destination: library, Concurrency: 1, Settle: time.Nanosecond})
+	return New(Deps{Store: w.store, Library: w, Writer: w, Service: w, Host: "ai.example.com", Destination: library, Concurrency: 1, ConfirmTimeout: time.Nanosecond})
 }
 
-// ask surveys and asks; Again and the like are set by change.
+// ask runs an audit and a request, which change can modify.
 func (w *world) ask(e *Engine, change func(*Request)) (Result, error) {
 	w.Helper()
 	must(w, New(Deps{Store: w.store, Library: w.unfailing(), Destination: library}).Survey(w.Context(), "en"))
@@ -123,12 +123,12 @@ func (w *world) ask(e *Engine, change func(*Request)) (Result, error) {
 	return e.Ask(w.Context(), r)
 }
 
-// unfailing is the destination without faults.
+// unfailing returns the destination without faults.
 func (w *world) unfailing() Library {
 	return &world{TB: w.TB, assets: w.assets, files: w.files}
 }
 
-// accept accepts all that is proposed.
+// accept accepts all proposals.
 func (w *world) accept() {
 	w.Helper()
 	var nums []int64
@@ -161,7 +161,7 @@ func (w *world) states() map[enrichment.State]int {
 	return counts
 }
 
-// call counts a call and has it fail where that is wanted: before it is carried out, or after.
+// call counts a request and lets it fail at the chosen point, before or after its execution.
 func (w *world) call(carryOut func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,7 +175,7 @@ func (w *world) call(carryOut func() error) error {
 	return ends
 }
 
-// hook has calls fail that write what becomes of questions and changes.
+// hook lets the storage of requests and changes fail.
 func (w *world) hook(op string, done bool) error {
 	if !slices.Contains([]string{"begin run", "note questions", "record answers", "abandon questions", "forget conversation",
 		"finish run", "note change", "record change", "note undo", "record undo", "mark decorative"}, op) {
@@ -191,7 +191,7 @@ func (w *world) hook(op string, done bool) error {
 	return begins
 }
 
-// strike counts a call, and gives what it fails with before it is carried out, or after.
+// strike counts a request and returns its errors before and after execution.
 func (w *world) strike() (begins, ends error) {
 	w.calls++
 	f := &w.fault
@@ -210,7 +210,7 @@ func (w *world) strike() (begins, ends error) {
 	return err, nil
 }
 
-// again has no fault strike any more, as a process that begins anew.
+// again removes the fault, like a new process.
 func (w *world) again() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -305,7 +305,7 @@ func (w *world) Attach(_ context.Context, id string, a Attachment) (file string,
 	return file, err
 }
 
-// Ask answers. Whatever keeps an answer from coming, the reply is there once it was asked.
+// Ask answers. The reply is stored even if the answer is lost.
 func (w *world) Ask(_ context.Context, id string, q Question) (reply string, err error) {
 	asked := false
 	err = w.call(func() error {
@@ -382,7 +382,7 @@ func (w *world) Credits(context.Context, time.Time) (credits float64, err error)
 	return credits, err
 }
 
-// A statusError is what a service says.
+// A statusError is an error of the service.
 type statusError struct {
 	text  string
 	class retry.Class

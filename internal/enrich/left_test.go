@@ -12,14 +12,14 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// An unreadable destination does not tell what an asset is now.
+// An unreadable destination cannot return an asset.
 type unreadable struct{ *world }
 
 func (unreadable) Asset(context.Context, string) (assets.Asset, error) {
 	return assets.Asset{}, &statusError{"unavailable", retry.Transient, nil}
 }
 
-// A mute service takes questions, and then says nothing any more.
+// A mute service accepts requests and then does not answer.
 type mute struct{ *world }
 
 func (mute) Ask(context.Context, string, Question) (string, error) {
@@ -30,7 +30,7 @@ func (mute) Exchange(context.Context, string) (Exchange, error) {
 	return Exchange{}, &statusError{"unavailable", retry.Transient, nil}
 }
 
-// A run that left assets must not look like one that did all.
+// A run with assets left must not look complete.
 func TestLeftIsTold(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("wrong", "A dog at teh beach")
@@ -50,7 +50,7 @@ func TestLeftIsTold(t *testing.T) {
 	}
 }
 
-// Documents are no news to who has pictures described, unless they are named.
+// Documents are excluded silently, unless they are named.
 func TestDocumentsAreNotHeldBack(t *testing.T) {
 	w := newWorld(t, 1)
 	w.add("report", "").Extension = "pdf"
@@ -66,7 +66,7 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 	}
 }
 
-// A flagging service flags a batch, and has no credits for what comes after it.
+// A flagging service flags a batch and then has no credits left.
 type flagging struct {
 	*world
 	calls int
@@ -80,7 +80,7 @@ func (f *flagging) Review(context.Context, string, string, []ai.ContextRef) (map
 	return nil, &flaggedError{}
 }
 
-// What ends a run ends it also between texts that are asked about one by one.
+// What ends a run also ends it between texts that are requested one by one.
 func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	w := newWorld(t, 0)
 	for n := range 5 {

@@ -15,48 +15,48 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// A Request says what is asked for, of which assets.
+// A Request selects assets and defines the requested proposals.
 type Request struct {
 	Kind     enrichment.Kind
-	Language string // of the texts that are wanted; for a review it may be empty
+	Language string // of the proposals; optional for a review
 	Rules    Rules
-	Assets   []string // ids; empty: all
-	Again    bool     // also those of which there is a proposal, or that failed for good
-	Limit    int      // the most assets to ask about; 0: no limit
+	Assets   []string // IDs; empty: all
+	Again    bool     // also assets with a proposal or a permanent failure
+	Limit    int      // maximum of assets; 0: no limit
 
-	Findings   []Finding // for descriptions: which assets, empty: those with none or junk
+	Findings   []Finding // for descriptions; empty: none and junk
 	Model      Model     // for descriptions
 	Contexts   []ai.ContextRef
-	Review     string  // for reviews: the name of one of the service's own, such as correctness
-	Into       string  // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
+	Review     string  // for reviews: a review of the service, such as correctness
+	Into       string  // for translations: "description" or a custom attribute; "": description_LANGUAGE
 	MaxCredits float64 // 0: no limit
 
 	only      map[string]bool // Assets
-	attribute string          // from Into; empty: the texts are for the description
+	attribute string          // from Into; "": the description
 }
 
-// A Model is what answers.
+// A Model is the model that answers.
 type Model struct {
 	ID            string
-	MaxImageBytes int64 // 0: what internal/picture takes for the limit
+	MaxImageBytes int64 // 0: the limit of internal/picture
 }
 
-// IntoDescription is a Request.Into that has a translation take the place of the description.
+// IntoDescription is a Request.Into that replaces the description by its translation.
 const IntoDescription = "description"
 
-// Batches of texts that are sent with one call.
+// Number of texts in a request.
 const (
 	reviewBatch    = 40
 	translateBatch = 20
 )
 
-// maxAttempts is after how many failures in a row an asset is left alone.
+// maxAttempts is the number of failures in a row after which an asset is excluded.
 const maxAttempts = 5
 
-// withDefaults completes a request, or says what is wrong with it.
+// withDefaults completes and checks a request.
 func (r Request) withDefaults() (Request, error) {
 	if r.Language == "" && r.Kind != enrichment.KindReview {
-		return r, errors.New("no language is given for the texts")
+		return r, errors.New("the language of the texts is missing")
 	}
 	if err := errors.Join(CheckLanguage(r.Language), r.Rules.Check()); err != nil {
 		return r, err
@@ -79,7 +79,7 @@ func (r Request) withDefaults() (Request, error) {
 	return r, nil
 }
 
-// contexts are those of a request as the journal has them.
+// contexts returns the contexts of a request as stored in the state database.
 func (r Request) contexts() (all []string) {
 	for _, ref := range r.Contexts {
 		all = append(all, ref.String())
@@ -87,29 +87,29 @@ func (r Request) contexts() (all []string) {
 	return all
 }
 
-// A Leaving is an asset that a request is about.
-type Leaving struct {
+// A Candidate is an asset that matches a request.
+type Candidate struct {
 	enrichment.Enrichable
-	Reason Reason // why it is held back; empty: it leaves
+	Reason Reason // why it is excluded; "": it is selected
 }
 
-// Leaving lists the assets that a request is about, by their ids, and says which of them are
-// held back, and why. It asks the journal only, and fails with ErrNoSurvey without a whole
-// survey.
-func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, error] {
-	return func(yield func(Leaving, error) bool) {
+// Candidates returns the assets that match a request, in order of their IDs, with the reason of
+// those that are excluded. It only reads the state database. Without a complete audit the error
+// is ErrNoAudit.
+func (e *Engine) Candidates(ctx context.Context, r Request) iter.Seq2[Candidate, error] {
+	return func(yield func(Candidate, error) bool) {
 		r, err := r.withDefaults()
 		if err == nil {
 			err = e.needSurvey(ctx)
 		}
 		if err != nil {
-			yield(Leaving{}, err)
+			yield(Candidate{}, err)
 			return
 		}
 		left := 0
 		for c, err := range e.Store.Enrichables(ctx, e.Destination, r.Kind, r.Language) {
 			if err != nil {
-				yield(Leaving{}, err)
+				yield(Candidate{}, err)
 				return
 			}
 			reason, wanted := r.decide(c)
@@ -119,14 +119,14 @@ func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, erro
 			if reason == "" {
 				left++
 			}
-			if !yield(Leaving{c, reason}, nil) {
+			if !yield(Candidate{c, reason}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// decide says whether a request is about an asset, and what holds it back.
+// decide reports whether a request covers an asset, and why the asset is excluded.
 func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	switch {
 	case len(r.only) > 0 && !r.only[c.Asset]:
@@ -134,7 +134,7 @@ func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	case c.Enrichment != nil && c.Enrichment.State == enrichment.Asking:
 		return ReasonUnsettled, true
 	case r.Kind == enrichment.KindDescribe && len(r.only) == 0 && !IsPicture(c.Surveyed):
-		return "", false // nobody expects a document to be described
+		return "", false // a document needs no description
 	case !r.Again && r.isKnown(c):
 		return ReasonKnown, true
 	case !r.isAbout(c):
@@ -142,7 +142,7 @@ func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	case c.Decorative:
 		return ReasonDecorative, true
 	}
-	if reason := r.Rules.holdsBack(c.Surveyed); reason != "" {
+	if reason := r.Rules.exclusion(c.Surveyed); reason != "" {
 		return reason, true
 	}
 	if r.Kind == enrichment.KindDescribe && !IsPicture(c.Surveyed) {
@@ -151,10 +151,10 @@ func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	return r.afterFailure(c), true
 }
 
-// isAbout reports whether the description of an asset is what a request is about: what was
-// found wrong, or else that it is asked for once more, or that there is a text to work with.
+// isAbout reports whether the description of an asset matches a request: by its findings, by an
+// earlier proposal with Again, or by existing text.
 func (r Request) isAbout(c enrichment.Enrichable) bool {
-	found := strings.Split(c.Findings, ",") // as they are, whatever a person says
+	found := strings.Split(c.Findings, ",") // as found, whatever a person decided
 	switch missing := slices.Contains(found, string(FindingNone)) || slices.Contains(found, string(FindingJunk)); {
 	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == enrichment.KindDescribe || !missing):
 		return true
@@ -166,7 +166,7 @@ func (r Request) isAbout(c enrichment.Enrichable) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(found, string(f)) })
 }
 
-// isKnown reports whether there is a proposal for an asset as it is now.
+// isKnown reports whether there is a proposal for the asset as it is now.
 func (r Request) isKnown(c enrichment.Enrichable) bool {
 	if c.Enrichment == nil {
 		return false
@@ -178,14 +178,14 @@ func (r Request) isKnown(c enrichment.Enrichable) bool {
 	return false
 }
 
-// attributeOf is the text of a custom attribute; empty if there is none.
+// attributeOf returns the text of a custom attribute, or "".
 func attributeOf(attributes map[string]any, name string) string {
 	text, _ := attributes[name].(string)
 	return text
 }
 
-// hasChanged reports whether an asset is another one than the one that was asked about: its
-// picture, or for texts its description.
+// hasChanged reports whether an asset changed since its last request: its image, or for texts
+// its description.
 func (r Request) hasChanged(c enrichment.Enrichable) bool {
 	e, a := c.Enrichment, c.Surveyed
 	if r.Kind != enrichment.KindDescribe {
@@ -195,13 +195,14 @@ func (r Request) hasChanged(c enrichment.Enrichable) bool {
 	return a.Size != b.Size || differ(a.Width, b.Width) || differ(a.Height, b.Height) || differ(a.Blur, b.Blur)
 }
 
-// differ compares what the service may not have known yet.
+// differ reports whether two values differ. Values that the service may not have reported yet
+// are ignored.
 func differ[T comparable](a, b T) bool {
 	var unknown T
 	return a != b && a != unknown && b != unknown
 }
 
-// afterFailure gives what earlier attempts hold an asset back for.
+// afterFailure returns the reason to exclude an asset after earlier attempts.
 func (r Request) afterFailure(c enrichment.Enrichable) Reason {
 	if c.Enrichment == nil || r.Again || r.hasChanged(c) {
 		return ""
@@ -217,28 +218,28 @@ func (r Request) afterFailure(c enrichment.Enrichable) Reason {
 	return ""
 }
 
-// An Estimate is what a request would come to.
+// An Estimate is the expected size of a request.
 type Estimate struct {
-	Host     string // where the assets would leave for
-	Assets   int64  // that would leave
+	Host     string // of the service
+	Assets   int64  // selected
 	Held     map[Reason]int64
-	Other    int64         // of those held back as proposed already: proposed with other contexts
-	Calls    int64         // that are billed, if each is answered well at once
-	Credits  *float64      // nil: unknown, because no earlier run knows what its calls cost
-	Duration time.Duration // a guess, unless earlier runs know
-	Bytes    int64         // of pictures, at most: what the assets have
+	Other    int64         // already proposed, but with other contexts
+	Calls    int64         // billable requests without repetitions
+	Credits  *float64      // nil: unknown, because no earlier run has costs
+	Duration time.Duration // a guess if no earlier run has durations
+	Bytes    int64         // maximum, for images
 }
 
-// maxPicture is how many bytes a picture has at most that is sent; see internal/picture.
+// maxPicture is the most bytes of an image that is sent; see internal/picture.
 const maxPicture = 5_000_000
 
-// callTime is how long a call takes where nothing is known; a guess.
+// callTime is the assumed duration of a request without earlier runs.
 const callTime = 5 * time.Second
 
-// Plan says what a request would come to, and changes nothing.
+// Plan returns the estimate for a request. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
 	s, contexts := Estimate{Host: e.Host, Held: map[Reason]int64{}}, r.contexts()
-	for l, err := range e.Leaving(ctx, r) {
+	for l, err := range e.Candidates(ctx, r) {
 		if err != nil {
 			return s, err
 		}

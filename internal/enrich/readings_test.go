@@ -16,8 +16,8 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// However a service lists folders and categories, each asset is met once, and in the folder
-// that it is in: rules say by folder what must not be asked about.
+// However a service lists folders and categories, the audit contains each asset once, with its
+// folder: rules exclude by folder.
 func TestSurveyMeetsEachOnce(t *testing.T) {
 	for _, reading := range sandboxtest.Readings() {
 		t.Run(reading, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSurveyMeetsEachOnce(t *testing.T) {
 	}
 }
 
-// counted is how many assets are done.
+// counted counts finished assets.
 type counted struct {
 	enrich.Silent
 	n int64

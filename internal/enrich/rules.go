@@ -12,47 +12,47 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// Rules are the user's decisions about what never leaves for the AI content service. They
-// hold for descriptions that are reviewed or translated as they do for pictures.
+// Rules are the user's rules for content that is never sent to the AI content service. They
+// apply to images and to texts.
 type Rules struct {
-	// Exclude are globs over CATEGORY/FOLDER/NAME.ext, in the syntax of migrate.Match.
-	// Capitals and small letters are the same here: it is better to hold too much back.
+	// Exclude are globs over CATEGORY/FOLDER/NAME.ext, in the syntax of migrate.Match. Case is
+	// ignored: it is safer to exclude too much.
 	Exclude    []string
-	Categories []string // by name
+	Categories []string // names
 	Tags       []string
-	Private    bool // whether assets of private categories may leave; they stay by default
+	Private    bool // also send assets of private categories
 }
 
-// Check reports what is wrong with the rules, or nil.
+// Check returns an error for invalid rules.
 func (r Rules) Check() error {
 	for _, glob := range r.Exclude {
 		if err := migrate.CheckGlob(glob); err != nil {
-			return fmt.Errorf("what never leaves for the AI content service: %w", err)
+			return fmt.Errorf("rules for the AI content service: %w", err)
 		}
 	}
 	return nil
 }
 
-// A Reason says why an asset is held back.
+// A Reason is the code of why an asset is excluded.
 type Reason string
 
 // The reasons.
 const (
-	ReasonExcluded   Reason = "excluded"   // by a glob of the user
-	ReasonCategory   Reason = "category"   // the user keeps its category back
-	ReasonPrivate    Reason = "private"    // its category is private
-	ReasonTag        Reason = "tag"        // the user keeps assets with one of its tags back
-	ReasonDecorative Reason = "decorative" // a person said that there is nothing to describe
-	ReasonNoPicture  Reason = "no-picture" // it is not a picture, or of a kind that cannot be read
-	ReasonKnown      Reason = "known"      // there is a proposal already
-	ReasonUnsettled  Reason = "unsettled"  // it was asked about, and whether there is a reply is not known yet
-	ReasonRefused    Reason = "refused"    // the moderation of the service flagged it; a person has to write the text
-	ReasonFailed     Reason = "failed"     // it failed for good, or too often
-	ReasonConflict   Reason = "conflict"   // somebody else wrote since it was proposed
+	ReasonExcluded   Reason = "excluded"   // a glob of the user matches
+	ReasonCategory   Reason = "category"   // the user excludes the category
+	ReasonPrivate    Reason = "private"    // the category is private
+	ReasonTag        Reason = "tag"        // the user excludes one of its tags
+	ReasonDecorative Reason = "decorative" // marked as needing no description
+	ReasonNoPicture  Reason = "no-picture" // no image, or an unsupported type
+	ReasonKnown      Reason = "known"      // a proposal exists
+	ReasonUnsettled  Reason = "unsettled"  // requested, but the reply is unknown
+	ReasonRefused    Reason = "refused"    // moderation refused it: a person has to write the text
+	ReasonFailed     Reason = "failed"     // failed permanently or too often
+	ReasonConflict   Reason = "conflict"   // changed by another user after the proposal
 )
 
-// holdsBack gives the rule by which an asset never leaves; empty if it may.
-func (r Rules) holdsBack(a enrichment.Surveyed) Reason {
+// exclusion returns the rule that excludes an asset, or "".
+func (r Rules) exclusion(a enrichment.Surveyed) Reason {
 	switch {
 	case a.Private && !r.Private:
 		return ReasonPrivate
@@ -67,18 +67,18 @@ func (r Rules) holdsBack(a enrichment.Surveyed) Reason {
 }
 
 func (r Rules) excludes(path string) bool {
-	key := sources.Key(alike(path))
-	return slices.ContainsFunc(r.Exclude, func(glob string) bool { return migrate.Match(alike(glob), key) })
+	key := sources.Key(caseFolded(path))
+	return slices.ContainsFunc(r.Exclude, func(glob string) bool { return migrate.Match(caseFolded(glob), key) })
 }
 
 func contains(list []string, text string) bool {
-	return slices.ContainsFunc(list, func(one string) bool { return alike(one) == alike(text) })
+	return slices.ContainsFunc(list, func(one string) bool { return caseFolded(one) == caseFolded(text) })
 }
 
-// alike makes texts equal that people take for the same.
-func alike(text string) string { return strings.ToLower(norm.NFC.String(strings.TrimSpace(text))) }
+// caseFolded returns text for comparisons that ignore case and Unicode form.
+func caseFolded(text string) string { return strings.ToLower(norm.NFC.String(strings.TrimSpace(text))) }
 
-// Path is where an asset is, as rules and people see it: CATEGORY/FOLDER/NAME.ext.
+// Path returns CATEGORY/FOLDER/NAME.ext, as used in rules and shown to people.
 func Path(a enrichment.Surveyed) string {
 	parts := []string{a.CategoryName}
 	if a.Folder != "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRules holds what may leave: where it is not clear, nothing does.
+// The rules permit only what is clearly permitted.
 func TestRules(t *testing.T) {
 	asset := func(change func(*enrichment.Surveyed)) enrichment.Surveyed {
 		a := enrichment.Surveyed{Asset: "a", Category: "c1", CategoryName: "Images", Folder: "people/board", Name: "Zoe\u0308", Extension: "jpg", Tags: []string{"portrait"}}
@@ -36,7 +36,7 @@ func TestRules(t *testing.T) {
 		{"in no folder", Rules{Exclude: []string{"Images/*.jpg"}}, asset(func(a *enrichment.Surveyed) { a.Folder = "" }), ReasonExcluded},
 		{"without an extension", Rules{Exclude: []string{"*.jpg"}}, asset(func(a *enrichment.Surveyed) { a.Extension = "" }), ""},
 	} {
-		if got := tt.rules.holdsBack(tt.asset); got != tt.want {
+		if got := tt.rules.exclusion(tt.asset); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"assetferry/internal/retry"
 )
 
-// conversationGroup is that of all our conversations, so that people can tell whose they are.
+// conversationGroup is the group of all conversations that assetferry creates.
 const conversationGroup = "assetferry"
 
-// Over has the engine use a client of the AI content service.
+// Over returns a Service that uses a client of the AI content service.
 func Over(c *ai.Client) Service { return client{c} }
 
 type client struct{ *ai.Client }
@@ -29,7 +29,7 @@ func (c client) Converse(ctx context.Context, id string) error {
 func (c client) Attach(ctx context.Context, conversation string, p Attachment) (string, error) {
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.Data)), nil }
 	file, err := c.UploadFile(ctx, conversation, ai.File{Name: p.Name, Type: p.Type, Size: int64(len(p.Data)), Body: body})
-	return file, passing(err)
+	return file, classified(err)
 }
 
 func (c client) Ask(ctx context.Context, conversation string, q Question) (string, error) {
@@ -41,7 +41,7 @@ func (c client) Ask(ctx context.Context, conversation string, q Question) (strin
 		m.Content = append(m.Content, ref.Item())
 	}
 	reply, err := answered(ai.Text)(c.Send(ctx, conversation, m))
-	return reply, passing(err)
+	return reply, classified(err)
 }
 
 func (c client) Exchange(ctx context.Context, conversation string) (said Exchange, err error) {
@@ -65,12 +65,12 @@ func (c client) Forget(ctx context.Context, conversation string) error {
 
 func (c client) Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error) {
 	changed, err := answered(ai.Suggestions)(c.Client.Review(ctx, review, html, nil, contexts...))
-	return changed, lasting(err)
+	return changed, endingRun(err)
 }
 
 func (c client) Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error) {
 	translated, err := answered(ai.Text)(c.Action(ctx, "translate", html, map[string]string{"language": language}, contexts...))
-	return translated, lasting(err)
+	return translated, endingRun(err)
 }
 
 func (c client) Credits(ctx context.Context, since time.Time) (float64, error) {
@@ -81,8 +81,7 @@ func (c client) Credits(ctx context.Context, since time.Time) (float64, error) {
 	return used.Credits, err
 }
 
-// answered reads an answer to its end. From the moment in which it begins it may be billed,
-// whatever becomes of it.
+// answered reads a complete answer. A started answer may be billed even if it fails.
 func answered[T any](read func(*ai.Stream) (T, error)) func(*ai.Stream, error) (T, error) {
 	return func(s *ai.Stream, err error) (answer T, _ error) {
 		if err != nil {
@@ -103,18 +102,18 @@ func answered[T any](read func(*ai.Stream) (T, error)) func(*ai.Stream, error) (
 	}
 }
 
-// lasting has what the service does not have, such as a review of that name, end the run.
-func lasting(err error) error {
+// endingRun makes an error that affects all assets end the run, such as an unknown review.
+func endingRun(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &classedError{err, retry.Fatal}
 	}
 	return err
 }
 
-// passing gives errors of conversations another class than they have for a single request: a
-// model or a context that is gone is so for all assets, and a conversation that is gone or in use is
-// followed by another one.
-func passing(err error) error {
+// classified changes the class of errors in conversations. A missing model or context affects
+// all assets. A conversation that is missing or in use affects one asset: another conversation
+// replaces it.
+func classified(err error) error {
 	switch {
 	case errors.Is(err, ai.ErrModel), errors.Is(err, ai.ErrContext):
 		return &classedError{err, retry.Fatal}
@@ -124,7 +123,7 @@ func passing(err error) error {
 	return err
 }
 
-// A classedError has another class than the error in it.
+// A classedError replaces the class of an error.
 type classedError struct {
 	error
 	class retry.Class

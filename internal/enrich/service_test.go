@@ -42,7 +42,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// policy waits as little as it can: what waits are like is held by the tests of the clients.
+// policy has the shortest waits. The tests of the clients cover real waits.
 func policy() retry.Policy {
 	return retry.Policy{Attempts: 4, First: time.Nanosecond, Max: time.Millisecond}
 }
@@ -98,7 +98,7 @@ func newLibrary(tb testing.TB, assetFaults, aiFaults []string) *library {
 	return l
 }
 
-// fill uploads so many pictures, which are all different.
+// fill uploads n different images.
 func (l *library) fill(n int) {
 	l.Helper()
 	category, err := l.assets.CreateCategory(l.Context(), assets.NewCategory{Name: "Pictures", Extensions: []string{"png"}})
@@ -128,7 +128,7 @@ func tiny(n int) []byte {
 
 func (l *library) engine() *enrich.Engine {
 	return enrich.New(enrich.Deps{Store: l.store, Library: l.assets, Writer: l.assets, Service: enrich.Over(l.ai), Host: "ai.example.com",
-		Destination: destination, Concurrency: 6, Settle: time.Second})
+		Destination: destination, Concurrency: 6, ConfirmTimeout: time.Second})
 }
 
 func (l *library) counts() map[enrichment.State]int64 {
@@ -141,7 +141,7 @@ func (l *library) counts() map[enrichment.State]int64 {
 	return counts
 }
 
-// TestServices describes, writes, reviews, translates and takes back against both stand-ins.
+// The whole process runs against both sandbox services.
 func TestServices(t *testing.T) {
 	l := newLibrary(t, nil, nil)
 	l.fill(5)
@@ -184,7 +184,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// What the contexts of a request ask for is heeded, whatever kind it is.
+// The contexts of a request take effect, whatever its kind.
 func TestServicesHeedContexts(t *testing.T) {
 	for _, kind := range []enrichment.Kind{enrichment.KindDescribe, enrichment.KindReview, enrichment.KindTranslate} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -219,9 +219,9 @@ func TestServicesHeedContexts(t *testing.T) {
 	}
 }
 
-// TestBadServices describes many pictures while nearly a third of all that is asked of either
-// service goes wrong, in every way that it can: in as many runs as that takes each picture
-// gets its proposal, no conversation is left, and the journal knows each call that was billed.
+// Nearly a third of all requests to either service fails, in every possible way. After some
+// runs each image has its proposal, no conversation is left, and the state database counts
+// every billed request.
 func TestBadServices(t *testing.T) {
 	const message = "POST /v1.1/conversations/{conversationId}/messages "
 	l := newLibrary(t, []string{
@@ -264,7 +264,7 @@ func TestBadServices(t *testing.T) {
 	t.Logf("%d pictures took %d runs and %d calls", want, runs+1, calls)
 }
 
-// run surveys, as often as it takes, and asks.
+// run repeats the audit until it succeeds, and requests proposals.
 func (l *library) run(r enrich.Request) {
 	l.Helper()
 	e := l.engine()
@@ -280,7 +280,7 @@ func (l *library) run(r enrich.Request) {
 	}
 }
 
-// failed are the assets that failed.
+// failed returns the IDs of failed assets.
 func (l *library) failed() (ids []string) {
 	l.Helper()
 	for c, err := range l.store.Enrichments(l.Context(), destination, enrichment.Filter{States: []enrichment.State{enrichment.Failed}}) {
@@ -290,7 +290,7 @@ func (l *library) failed() (ids []string) {
 	return ids
 }
 
-// left counts the conversations that the journal has not seen go.
+// left counts the conversations that are not known to be deleted.
 func (l *library) left() (n int) {
 	l.Helper()
 	for _, err := range l.store.Conversations(l.Context(), "ai.example.com") {

@@ -16,16 +16,16 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// surveyPage is how many assets are written into the journal at a time.
+// surveyPage is how many assets are stored in a transaction.
 const surveyPage = 500
 
-// imageWidth is the width of the rendition that is asked about, in pixels: about what models
-// look at.
+// imageWidth is the preferred width of an image for a model, in pixels. Most models use no
+// more.
 const imageWidth = 1024
 
-// Survey lists all assets of the destination into the journal and finds what is wrong with
-// their descriptions. Where no language is wanted any is fine. It only reads. What an earlier
-// survey met stays until this one is at its end.
+// Survey lists all assets of the destination into the state database and finds problems with
+// their descriptions. Without a language, every language is accepted. It only reads from the
+// destination. The previous audit is kept until this one is complete.
 func (e *Engine) Survey(ctx context.Context, language string) error {
 	if err := CheckLanguage(language); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (e *Engine) Survey(ctx context.Context, language string) error {
 	if err != nil {
 		return err
 	}
-	e.Observer.Phase("survey", -1)
+	e.Observer.Phase("audit", -1)
 	s := surveyor{Engine: e, number: number, language: language}
 	if err := s.categories(e.draining(ctx)); err != nil {
 		return err
@@ -42,19 +42,19 @@ func (e *Engine) Survey(ctx context.Context, language string) error {
 	return e.Store.EndSurvey(ctx, e.Destination, number)
 }
 
-// CheckLanguage reports what is wrong with a language such as de or pt-BR; none is fine.
+// CheckLanguage returns an error unless text is "" or a language code such as de or pt-BR.
 func CheckLanguage(text string) error {
 	if text == "" {
 		return nil
 	}
 	tag, err := language.Parse(text)
 	if _, confidence := tag.Base(); err != nil || confidence == language.No {
-		return fmt.Errorf("%q is not a language: give its code, such as en, de or pt-BR", text)
+		return fmt.Errorf("%q is not a language code, such as en, de or pt-BR", text)
 	}
 	return nil
 }
 
-// A surveyor walks through a destination.
+// A surveyor lists the assets of a destination.
 type surveyor struct {
 	*Engine
 	number   int64
@@ -86,7 +86,7 @@ func (s *surveyor) categories(ctx context.Context) error {
 	return s.flush(ctx)
 }
 
-// folder lists a folder and those below it.
+// folder lists a folder and its subfolders.
 func (s *surveyor) folder(ctx context.Context, c assets.Category, parent string, f assets.Folder) error {
 	path := strings.TrimPrefix(parent+"/"+f.Name, "/")
 	if err := s.list(ctx, c, path, assets.ListOptions{FolderID: f.ID}); err != nil {
@@ -132,19 +132,19 @@ func (s *surveyor) flush(ctx context.Context) error {
 	return nil
 }
 
-// surveyed is an asset as the journal keeps it.
+// surveyed converts an asset for the state database.
 func surveyed(a assets.Asset, c assets.Category, folder, wanted string) enrichment.Surveyed {
 	m := a.Metadata
 	return enrichment.Surveyed{
 		Asset: a.ID, Category: c.ID, CategoryName: c.Name, Private: c.Private, Folder: folder, FolderID: a.FolderID, Name: a.Name, Extension: a.Extension,
 		Size: a.Size, Width: m.Width, Height: m.Height, Blur: m.BlurHash, Description: m.Description, Tags: a.Tags, Attributes: m.CustomAttributes,
 		Modified: a.LastModifiedAt, URL: a.URL, Image: imageOf(a),
-		Findings: joined(findings(m.Description, a.Name, a.Extension, wanted)), Language: speechOf(m.Description).language,
+		Findings: joined(findings(m.Description, a.Name, a.Extension, wanted)), Language: writingOf(m.Description).language,
 	}
 }
 
-// imageOf gives the address of the rendition whose width comes nearest to what is wanted from
-// above, or of the widest one; empty if there is none.
+// imageOf returns the URL of the narrowest rendition that is wide enough for a model, or else
+// of the widest one. It returns "" if there is no rendition.
 func imageOf(a assets.Asset) string {
 	widths := map[int]string{}
 	for name, address := range a.ImageURLs {
@@ -168,7 +168,7 @@ func joined(found []Finding) string {
 	return strings.Join(texts, ",")
 }
 
-// FindingsOf are the findings of an asset.
+// FindingsOf returns the findings of an asset.
 func FindingsOf(a enrichment.Surveyed) []Finding {
 	if a.Decorative {
 		return []Finding{FindingDecorative}
@@ -183,16 +183,17 @@ func FindingsOf(a enrichment.Surveyed) []Finding {
 	return found
 }
 
-// Counts are how many assets there are.
+// Counts are the results of an audit.
 type Counts struct {
 	Assets   int64
 	Pictures int64
-	Findings map[Finding]int64 // of pictures
+	Findings map[Finding]int64 // of images
 
-	Languages map[string]int64 // of descriptions of pictures; empty: not known which
+	Languages map[string]int64 // of images by language of the description; "": unknown
 }
 
-// Findings counts what the last survey found. Without a whole one it is an ErrNoSurvey.
+// Findings counts the findings of the last audit. Without a complete audit the error is
+// ErrNoAudit.
 func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 	counts := Counts{Findings: map[Finding]int64{}, Languages: map[string]int64{}}
 	if err := e.needSurvey(ctx); err != nil {
@@ -217,7 +218,7 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 	return counts, nil
 }
 
-// needSurvey fails with ErrNoSurvey unless there is a whole survey.
+// needSurvey returns ErrNoSurvey unless there is a complete audit.
 func (e *Engine) needSurvey(ctx context.Context) error {
 	switch v, err := e.Store.LastSurvey(ctx, e.Destination); {
 	case errors.Is(err, state.ErrNotFound):
@@ -225,13 +226,13 @@ func (e *Engine) needSurvey(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !v.Whole:
-		return fmt.Errorf("%w to the end", ErrNoSurvey)
+		return ErrNoSurvey
 	}
 	return nil
 }
 
-// IsPicture reports whether an asset is a picture that can be shown to a model: the service
-// made another picture of it, or its file is of a kind that can be read.
+// IsPicture reports whether a model can process an asset as an image: the service has a
+// rendition of it, or its file type is supported.
 func IsPicture(a enrichment.Surveyed) bool {
 	switch strings.ToLower(a.Extension) {
 	case "jpg", "jpeg", "jpe", "png", "gif", "webp", "bmp", "tif", "tiff":

@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// Texts go to the service as paragraphs, each with its number, by which suggestions and
-// translations are told apart. Nobody can look for the answers to these calls, so what was
-// asked for when a process died is asked for once more.
+// Texts are sent as numbered paragraphs. The numbers identify the results. Replies cannot be
+// looked up after a crash, so these requests are sent again.
 
-// review has texts reviewed, and proposes those that come back changed.
-func (r *asker) review(ctx context.Context, batch []Leaving) error {
-	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]enrichment.Answer, error) {
+// review requests reviews of texts and proposes the changed ones.
+func (r *asker) review(ctx context.Context, batch []Candidate) error {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Candidate) ([]enrichment.Answer, error) {
 		changed, err := r.Service.Review(ctx, r.request.Review, paragraphs(batch), r.request.Contexts)
 		if err != nil {
 			return nil, err
@@ -29,7 +28,7 @@ func (r *asker) review(ctx context.Context, batch []Leaving) error {
 				answers[n] = r.textAnswer(nums[n], l, text)
 				continue
 			}
-			same := enrichment.Proposal{Text: l.Description, Note: "the review changes nothing"}
+			same := enrichment.Proposal{Text: l.Description, Note: "the review suggests no changes"}
 			answers[n] = enrichment.Answer{Num: nums[n], State: enrichment.Rejected, Proposal: &same}
 		}
 		answers[0].Calls = 1
@@ -37,9 +36,10 @@ func (r *asker) review(ctx context.Context, batch []Leaving) error {
 	})
 }
 
-// translate has texts translated. Those that an answer does not hold are asked for one by one.
-func (r *asker) translate(ctx context.Context, batch []Leaving) error {
-	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]enrichment.Answer, error) {
+// translate requests translations. Texts that are missing in the answer are requested one by
+// one.
+func (r *asker) translate(ctx context.Context, batch []Candidate) error {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Candidate) ([]enrichment.Answer, error) {
 		answer, err := r.Service.Translate(ctx, paragraphs(batch), r.request.Language, r.request.Contexts)
 		if err != nil {
 			return nil, err
@@ -61,9 +61,9 @@ func (r *asker) translate(ctx context.Context, batch []Leaving) error {
 	})
 }
 
-// translateOne has one text translated. Its error is one that concerns all of them.
-func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (enrichment.Answer, error) {
-	answer, err := r.Service.Translate(ctx, paragraphs([]Leaving{l}), r.request.Language, r.request.Contexts)
+// translateOne requests one translation. It only returns errors that affect all texts.
+func (r *asker) translateOne(ctx context.Context, num int64, l Candidate) (enrichment.Answer, error) {
+	answer, err := r.Service.Translate(ctx, paragraphs([]Candidate{l}), r.request.Language, r.request.Contexts)
 	if err != nil {
 		a := r.failed(ctx, num, err)
 		a.Calls = billed(err)
@@ -78,7 +78,7 @@ func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (enrichm
 	return a, nil
 }
 
-// billed is what is counted for a call that failed.
+// billed returns how many requests to count for a failed one.
 func billed(err error) int {
 	if errors.Is(err, ErrAsked) {
 		return 1
@@ -86,9 +86,9 @@ func billed(err error) int {
 	return 0
 }
 
-// askAbout notes what is asked for, asks, and records what came of it.
-func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error {
-	batch, err := r.asTheyAre(ctx, batch)
+// askAbout records a request, sends it and stores the answers.
+func (r *asker) askAbout(ctx context.Context, batch []Candidate, ask asking) error {
+	batch, err := r.allCurrent(ctx, batch)
 	if len(batch) == 0 {
 		return err
 	}
@@ -108,9 +108,9 @@ func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error
 	return r.record(ctx, outcomes, answers)
 }
 
-// asTheyAre are those assets of a batch that are what they were in the survey, as far as they
-// can be read. The others are left for the next one.
-func (r *asker) asTheyAre(ctx context.Context, batch []Leaving) (same []Leaving, _ error) {
+// allCurrent returns the assets of a batch that did not change since the audit. Others wait for
+// the next audit.
+func (r *asker) allCurrent(ctx context.Context, batch []Candidate) (same []Candidate, _ error) {
 	for _, l := range batch {
 		now, err := r.Library.Asset(ctx, l.Asset)
 		if isFatal(err) {
@@ -123,19 +123,19 @@ func (r *asker) asTheyAre(ctx context.Context, batch []Leaving) (same []Leaving,
 			r.leave()
 			continue
 		}
-		if a, changed := r.asItIs(l, now); !changed && a.Description == l.Description {
-			same = append(same, Leaving{enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
+		if a, changed := r.current(l, now); !changed && a.Description == l.Description {
+			same = append(same, Candidate{enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
 		}
 	}
 	return same, nil
 }
 
-// asking asks about texts that have these numbers, with one call or a few.
-type asking func(nums []int64, batch []Leaving) ([]enrichment.Answer, error)
+// asking requests proposals for texts with these numbers, in one request or several.
+type asking func(nums []int64, batch []Candidate) ([]enrichment.Answer, error)
 
-// answersTo asks, and gives what came of it. Where the moderation flags something in one of
-// several texts they are asked about one by one: the others are not to blame.
-func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, ask asking) []enrichment.Answer {
+// answersTo sends requests and returns the answers. If moderation refuses several texts at
+// once, each is sent alone to find the flagged one.
+func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Candidate, ask asking) []enrichment.Answer {
 	answers, err := ask(nums, batch)
 	switch {
 	case err == nil:
@@ -165,11 +165,11 @@ func (r *asker) unasked(num int64) enrichment.Answer {
 }
 
 // textAnswer proposes a text.
-func (r *asker) textAnswer(num int64, l Leaving, text string) enrichment.Answer {
+func (r *asker) textAnswer(num int64, l Candidate, text string) enrichment.Answer {
 	a := enrichment.Answer{Num: num, State: enrichment.Proposed, Model: r.request.Model.ID}
 	text = clean(text)
 	if text == "" {
-		err := &answerError{errors.New("it is empty")}
+		err := &answerError{errors.New("the text is empty")}
 		a.State, a.Class, a.Error = enrichment.Failed, string(err.Class()), oneLine(err)
 		return a
 	}
@@ -179,14 +179,14 @@ func (r *asker) textAnswer(num int64, l Leaving, text string) enrichment.Answer 
 		p.Note = fmt.Sprintf("shortened from %d characters", len(characters))
 	}
 	if r.request.Language != "" {
-		p = remarked(p, l.Surveyed, r.request.Language)
+		p = withWarnings(p, l.Surveyed, r.request.Language)
 	}
 	a.Proposal = &p
 	return a
 }
 
-// paragraphs makes HTML of descriptions.
-func paragraphs(batch []Leaving) string {
+// paragraphs returns descriptions as HTML.
+func paragraphs(batch []Candidate) string {
 	var b strings.Builder
 	for n, l := range batch {
 		fmt.Fprintf(&b, "<p data-id=\"%d\">%s</p>\n", n, html.EscapeString(l.Description))
@@ -199,13 +199,13 @@ var (
 	markup  = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// elements gives the texts of paragraphs by their numbers. One that comes twice has none: who
-// knows which it is.
+// elements returns the text of each numbered paragraph. A number that occurs twice is ignored,
+// because it is ambiguous.
 func elements(answer string) map[int]string {
 	texts := map[int]string{}
 	twice := map[int]bool{}
 	for _, m := range element.FindAllStringSubmatch(answer, -1) {
-		n, _ := strconv.Atoi(m[1]) // digits, and few
+		n, _ := strconv.Atoi(m[1]) // only digits, and few
 		_, again := texts[n]
 		twice[n] = twice[n] || again
 		texts[n] = plain(m[2])
@@ -218,7 +218,7 @@ func elements(answer string) map[int]string {
 	return texts
 }
 
-// plain is the text of HTML.
+// plain returns the text of HTML.
 func plain(text string) string {
 	return clean(html.UnescapeString(markup.ReplaceAllString(text, "")))
 }

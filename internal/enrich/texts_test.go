@@ -63,7 +63,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// A translation whose original, or whose place, somebody changed meanwhile is not written.
+// A translation is not written if its original or its attribute changed.
 func TestTranslateNeverOverAPerson(t *testing.T) {
 	for name, edit := range map[string]func(m *world){
 		"original": func(w *world) { w.assets["dog"].Metadata.Description = "A cat on the beach" },
@@ -84,7 +84,7 @@ func TestTranslateNeverOverAPerson(t *testing.T) {
 	}
 }
 
-// What an answer does not hold is asked for on its own.
+// Texts that an answer omits are requested one by one.
 func TestTranslateOneByOne(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("a", "A dog on the beach")
@@ -103,7 +103,7 @@ func TestTranslateOneByOne(t *testing.T) {
 	}
 }
 
-// A forgetful service leaves out what is said of a cat where it is not alone.
+// A forgetful service omits a text about a cat unless it is alone.
 type forgetful struct{ *world }
 
 func (f *forgetful) Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error) {
@@ -115,7 +115,7 @@ func (f *forgetful) Translate(ctx context.Context, html, language string, contex
 	return strings.Join(lines, "\n"), err
 }
 
-// Where one text of several is flagged, the others are not to blame.
+// One flagged text of several does not affect the others.
 func TestFlaggedText(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("a", "A dog on teh beach")
@@ -128,7 +128,7 @@ func TestFlaggedText(t *testing.T) {
 	}
 }
 
-// A strict service takes no fights.
+// A strict service refuses fights.
 type strict struct{ *world }
 
 func (s *strict) Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error) {
@@ -149,7 +149,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// What was said about an asset since the survey counts for its texts, too.
+// Changes of an asset since the audit are respected for its texts, too.
 func TestTextsChangedSinceSurvey(t *testing.T) {
 	w := newWorld(t, 0)
 	for _, id := range []string{"a", "b", "c", "d"} {

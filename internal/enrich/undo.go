@@ -7,10 +7,10 @@ import (
 	"iter"
 )
 
-// Undo takes back what a run of Apply wrote, as far as it is as it was written; where
-// somebody else wrote since there is a conflict, and nothing is changed; where that was a later
-// run of Apply, once more after an undo of that one. The proposals can be accepted again after it. A run that is not known, or not one of this destination, is an
-// error. The result is good also with an error.
+// Undo restores what a run of Apply changed, unless another user changed it afterwards, which
+// is a conflict. If a later run of Apply changed it, undo that run first and repeat this undo.
+// Undone proposals can be accepted again. An unknown run, or one of another destination, is an
+// error. The result is valid even with an error.
 func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 	if _, err := e.written(ctx, run); err != nil {
 		return Result{}, err
@@ -20,7 +20,7 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 			if err != nil {
 				return err
 			}
-			if !w.begin(ctx, c.Enrichment.Asset, func() error { return w.undo(ctx, c) }) {
+			if !w.start(ctx, c.Enrichment.Asset, func() error { return w.undo(ctx, c) }) {
 				break
 			}
 		}
@@ -28,21 +28,21 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 	})
 }
 
-// written finds a run that wrote into the destination.
+// written returns a run that wrote into the destination.
 func (e *Engine) written(ctx context.Context, id string) (enrichment.Run, error) {
 	run, err := e.Store.Run(ctx, id)
 	switch {
 	case err != nil:
 		return run, err
 	case run.Destination != e.Destination:
-		return run, fmt.Errorf("run %s is one of the destination %s", id, run.Destination)
+		return run, fmt.Errorf("run %s belongs to the destination %s", id, run.Destination)
 	case run.Command != "apply":
-		return run, fmt.Errorf("run %s is one of %s, which wrote nothing into assets: only a run of apply can be taken back", id, run.Command)
+		return run, fmt.Errorf("run %s is a run of enrich %s, which changes no assets: only runs of enrich apply can be undone", id, run.Command)
 	}
 	return run, nil
 }
 
-// Undoable lists what Undo would take back.
+// Undoable lists the changes that Undo would restore.
 func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[enrichment.Change, error] {
 	return func(yield func(enrichment.Change, error) bool) {
 		for c, err := range e.Store.Changes(ctx, run) {
@@ -56,7 +56,7 @@ func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[enrichment.
 	}
 }
 
-// undo takes one change back. Its error ends the run.
+// undo restores one change. Its error ends the run.
 func (w *writer) undo(ctx context.Context, c enrichment.Change) error {
 	if isDecorative(c.Enrichment) { // first, as in apply
 		if err := w.Decorative(ctx, false, c.Enrichment.Asset); err != nil {

@@ -10,21 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxDescription is the most characters that a description may have at the destination.
+// maxDescription is the maximum of characters in a description at the destination.
 const maxDescription = 1024
 
-// Proposals lists what was proposed, each with its asset as it was listed last.
+// Proposals lists proposals, each with its asset from the last audit.
 func (e *Engine) Proposals(ctx context.Context, f enrichment.Filter) iter.Seq2[enrichment.Enrichable, error] {
 	return e.Store.Enrichments(ctx, e.Destination, f)
 }
 
-// Accept records that a person wants these proposals to be written. It gives the numbers of
-// those that cannot be accepted, because there is nothing proposed or it is written already.
+// Accept records that proposals are to be written. It returns the numbers of those that cannot
+// be accepted, because they do not exist, have no text or are written already.
 func (e *Engine) Accept(ctx context.Context, nums ...int64) (refused []int64, err error) {
 	return e.judge(ctx, true, nums)
 }
 
-// Reject records that a person does not want these proposals, as Accept does.
+// Reject records that proposals are not wanted. It returns the same as Accept.
 func (e *Engine) Reject(ctx context.Context, nums ...int64) (refused []int64, err error) {
 	return e.judge(ctx, false, nums)
 }
@@ -37,7 +37,7 @@ func (e *Engine) judge(ctx context.Context, accepted bool, nums []int64) ([]int6
 	return e.judgeAll(ctx, verdicts)
 }
 
-// judgeAll records verdicts in transactions of bounded size.
+// judgeAll records decisions in transactions of limited size.
 func (e *Engine) judgeAll(ctx context.Context, verdicts []enrichment.Verdict) (refused []int64, err error) {
 	for batch := range slices.Chunk(verdicts, surveyPage) {
 		left, err := e.Store.Judge(ctx, e.Destination, batch)
@@ -49,23 +49,22 @@ func (e *Engine) judgeAll(ctx context.Context, verdicts []enrichment.Verdict) (r
 	return refused, nil
 }
 
-// Decorative notes what a person said: that assets need no description, or that they do after
-// all. Proposals for them stay as they are.
+// Decorative records whether assets need no description. Their proposals do not change.
 func (e *Engine) Decorative(ctx context.Context, decorative bool, assets ...string) error {
 	return e.Store.MarkDecorative(ctx, e.Destination, assets, decorative)
 }
 
-// A Row is what a person made of a proposal in a table.
+// A Row is a decision from a table.
 type Row struct {
 	Num        int64 // of the proposal
 	Accepted   bool
-	Decorative bool // beats Accepted: the asset needs no description, and the proposal is rejected
+	Decorative bool // overrides Accepted: the asset needs no description, and the proposal is rejected
 	Text       string
 	Tags       []string
 }
 
-// Import records the rows of a table. It gives the numbers of those that cannot be decided
-// about, as Accept does. A row that cannot be written is an error, and then none is recorded.
+// Import records the rows of a table. It returns the numbers of proposals that cannot be
+// decided, as Accept does. If a row is invalid, no row is recorded.
 func (e *Engine) Import(ctx context.Context, rows []Row) (refused []int64, err error) {
 	var verdicts []enrichment.Verdict
 	var decorative []string
@@ -99,9 +98,9 @@ func (r Row) check() error {
 	case !r.Accepted || r.Decorative:
 		return nil
 	case strings.TrimSpace(r.Text) == "" && len(r.Tags) == 0:
-		return fmt.Errorf("proposal %d is accepted and says nothing: give it a text or tags, or reject it", r.Num)
+		return fmt.Errorf("proposal %d is accepted, but has no text and no tags: add some, or reject it", r.Num)
 	case n > maxDescription:
-		return fmt.Errorf("proposal %d has %d characters, and a description may have %d", r.Num, n, maxDescription)
+		return fmt.Errorf("proposal %d has a description of %d characters; the limit is %d", r.Num, n, maxDescription)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// A late service loses its connection with each question, and has the reply some time later.
+// A late service loses its connection with each request, and has the reply some time later.
 type late struct {
 	*world
 	takes time.Duration
@@ -33,7 +33,7 @@ func (l *late) Exchange(ctx context.Context, conversation string) (Exchange, err
 	return said, err
 }
 
-// A reply whose stream was lost is waited for, and not asked for again; but not for good.
+// A reply with a lost stream is waited for, up to a limit, and not requested again.
 func TestWaitsForReply(t *testing.T) {
 	for _, tt := range []struct {
 		takes, waits time.Duration
@@ -45,32 +45,31 @@ func TestWaitsForReply(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 1)
 			e := w.engine()
-			e.Service, e.Settle = &late{world: w, takes: tt.takes}, 30*time.Second
-			begin := time.Now()
+			e.Service, e.ConfirmTimeout = &late{world: w, takes: tt.takes}, 30*time.Second
+			start := time.Now()
 			got, err := w.ask(e, nil)
 			if err != nil || got.States[tt.want] != 1 || w.billed != 1 || got.Run.Calls != 1 || got.Left != 0 {
 				t.Errorf("a reply after %v: got %+v (%v)", tt.takes, got, err)
 			}
-			if waited := time.Since(begin); waited != tt.waits {
+			if waited := time.Since(start); waited != tt.waits {
 				t.Errorf("a reply after %v was waited for for %v, want %v", tt.takes, waited, tt.waits)
 			}
 		})
 	}
 }
 
-// Told to stop, a run begins nothing more and waits for nothing; what it left is found out by
-// the next one.
+// After a stop, a run starts nothing and waits for nothing. The next run resolves the rest.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
 		stop := make(chan struct{})
 		e := w.engine()
-		e.Stop, e.Service, e.Settle = stop, &late{world: w, takes: time.Minute}, 2*time.Minute
+		e.Stop, e.Service, e.ConfirmTimeout = stop, &late{world: w, takes: time.Minute}, 2*time.Minute
 		time.AfterFunc(10*time.Second, func() { close(stop) })
-		begin := time.Now()
+		start := time.Now()
 		got, err := w.ask(e, nil)
-		if err != nil || !got.Stopped || w.billed != 1 || got.Left != 1 || time.Since(begin) != 10*time.Second {
-			t.Errorf("after %v: got %+v (%v)", time.Since(begin), got, err)
+		if err != nil || !got.Stopped || w.billed != 1 || got.Left != 1 || time.Since(start) != 10*time.Second {
+			t.Errorf("after %v: got %+v (%v)", time.Since(start), got, err)
 		}
 		next := w.engine()
 		got, err = w.ask(next, nil)
@@ -80,7 +79,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// What a dead process asked is waited for from the moment on in which it asked.
+// The wait for a reply begins when the dead process sent the request.
 func TestWaitsAfterDeath(t *testing.T) {
 	for _, tt := range []struct {
 		takes, dead, waits time.Duration
@@ -94,16 +93,16 @@ func TestWaitsAfterDeath(t *testing.T) {
 			slow := &late{world: w, takes: tt.takes}
 			stop := make(chan struct{})
 			e := w.engine()
-			e.Stop, e.Service, e.Settle = stop, slow, 30*time.Second
+			e.Stop, e.Service, e.ConfirmTimeout = stop, slow, 30*time.Second
 			time.AfterFunc(time.Millisecond, func() { close(stop) })
 			_, err := w.ask(e, nil)
 			must(t, err)
 			time.Sleep(tt.dead - time.Millisecond)
 			next := w.engine()
-			next.Service, next.Settle = slow, 30*time.Second
-			begin := time.Now()
+			next.Service, next.ConfirmTimeout = slow, 30*time.Second
+			start := time.Now()
 			must(t, w.settle(next))
-			if waited := time.Since(begin); waited != tt.waits {
+			if waited := time.Since(start); waited != tt.waits {
 				t.Errorf("a reply after %v was waited for for %v after %v, want %v", tt.takes, waited, tt.dead, tt.waits)
 			}
 			slow.takes = 0
@@ -114,7 +113,7 @@ func TestWaitsAfterDeath(t *testing.T) {
 	}
 }
 
-// settle finds out what an earlier process left, and does nothing else.
+// settle only resolves what an earlier process left.
 func (w *world) settle(e *Engine) error {
 	run, err := e.Store.BeginRun(w.Context(), enrichment.Run{Destination: library, Command: "describe", Service: e.Host})
 	must(w, err)
@@ -122,7 +121,7 @@ func (w *world) settle(e *Engine) error {
 	return a.settle(w.Context())
 }
 
-// Interrupted in the midst of a call, a run leaves what it asked to the next one.
+// A run interrupted during a request leaves it to the next one.
 func TestInterrupt(t *testing.T) {
 	w := newWorld(t, 2)
 	must(t, w.engine().Survey(t.Context(), "en"))
@@ -139,7 +138,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// An interrupted service is asked, and then somebody interrupts the run.
+// An interrupted service receives a request, and then the run is interrupted.
 type interrupted struct {
 	*world
 	cancel context.CancelCauseFunc

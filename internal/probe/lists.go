@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// maxListings is how often a new asset is looked for in the list of its folder: for half a
-	// minute or so.
+	// maxListings is how often the list of a folder is searched for a new asset: for about half a
+	// minute.
 	maxListings = 36
-	// apart is how long two uploads are apart for their times to differ, which may be whole
-	// seconds.
+	// apart is the time between two uploads whose timestamps must differ. They may be whole seconds.
 	apart = time.Second
 )
 
-// listingDelay measures how long it takes until a new asset is listed, as finely as it is
-// looked for.
+// listingDelay measures the time until a new asset is listed, with the resolution of the interval between
+// two requests.
 func (p *prober) listingDelay(ctx context.Context) error {
 	began := p.Now()
 	made, err := p.upload(ctx, "listed.txt", []byte("is it listed?"))
@@ -39,7 +38,7 @@ func (p *prober) listingDelay(ctx context.Context) error {
 		}
 		took := p.Now().Sub(began)
 		if slices.Contains(listed, made.ID) {
-			if n > 0 && took > 2*firstLook { // else it may have been listed at once
+			if n > 0 && took > 2*firstLook { // otherwise it may have been listed at once
 				p.profile.ListingDelay = took.Round(firstLook)
 			}
 			return nil
@@ -52,7 +51,7 @@ func (p *prober) listingDelay(ctx context.Context) error {
 	return fmt.Errorf("a new asset was not listed after %v", p.Now().Sub(began).Round(time.Second))
 }
 
-// untilListed waits until everything that was made is listed.
+// untilListed waits until all assets of the probe are listed.
 func (p *prober) untilListed(ctx context.Context) error {
 	if why, unknown := p.profile.Unknown["listing_delay"]; unknown {
 		return errors.New(why)
@@ -60,7 +59,7 @@ func (p *prober) untilListed(ctx context.Context) error {
 	return sleep(ctx, p.profile.ListingDelay*3/2)
 }
 
-// list gives the IDs of a list as the service gives it.
+// list returns the IDs of a list in the order of the service.
 func (p *prober) list(ctx context.Context, o assets.ListOptions) (ids []string, err error) {
 	o.AsListed = true
 	for a, err := range p.Client.List(ctx, o) {
@@ -72,7 +71,7 @@ func (p *prober) list(ctx context.Context, o assets.ListOptions) (ids []string, 
 	return ids, nil
 }
 
-// folders makes a folder in the folder, and looks whether it is listed beside that one.
+// folders creates a nested folder and checks whether it is listed with its parent.
 func (p *prober) folders(ctx context.Context) (err error) {
 	if p.inner, err = p.Client.CreateFolder(ctx, assets.NewFolder{Name: "inner", ParentID: p.folder}); err != nil {
 		return err
@@ -90,12 +89,12 @@ func (p *prober) folders(ctx context.Context) (err error) {
 	case listed(p.folder):
 		p.profile.Folders = "top"
 	default:
-		return errors.New("the list of folders does not hold a new one")
+		return errors.New("the list of folders lacks a new one")
 	}
 	return nil
 }
 
-// categoryListing looks for what is in the folder in the list of its category.
+// categoryListing checks whether the list of a category contains the assets in its folders.
 func (p *prober) categoryListing(ctx context.Context) error {
 	if err := p.untilListed(ctx); err != nil {
 		return err
@@ -111,11 +110,10 @@ func (p *prober) categoryListing(ctx context.Context) error {
 	return nil
 }
 
-// listOrder makes two assets, one after the other by what the service says of their age, and
-// asks for them in either order.
+// listOrder creates two assets with different timestamps and lists them in both orders.
 func (p *prober) listOrder(ctx context.Context) error {
 	if p.inner == "" {
-		return errors.New("there is no folder to try it in")
+		return errors.New("there is no folder for the test")
 	}
 	older, err := p.uploadTo(ctx, p.inner, "order a.txt", []byte("the older one"))
 	if err != nil {
@@ -129,7 +127,7 @@ func (p *prober) listOrder(ctx context.Context) error {
 		return err
 	}
 	if !newer.UploadedAt.After(older.UploadedAt) {
-		return fmt.Errorf("what was uploaded %v later has no later time", apart)
+		return fmt.Errorf("an asset uploaded %v later has no later timestamp", apart)
 	}
 	if err := p.untilListed(ctx); err != nil {
 		return err
@@ -150,18 +148,18 @@ func (p *prober) listOrder(ctx context.Context) error {
 	return nil
 }
 
-// dateFilter searches for what was uploaded since a time to come, and since one before all of
-// it, which tells that the dates are understood.
+// dateFilter searches for assets uploaded after a future time, and after an earlier time, which shows
+// that the service understands dates.
 func (p *prober) dateFilter(ctx context.Context) error {
 	if p.profile.ListOrder == "" {
-		return errors.New("there is nothing to search for that is known to be listed")
+		return errors.New("no listed asset is available for a search")
 	}
 	all, err := p.search(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if all == 0 {
-		return errors.New("a search does not find what is listed")
+		return errors.New("a search does not find listed assets")
 	}
 	const day = 24 * time.Hour
 	future, err := p.search(ctx, map[string]any{"gte": stamp(p.Now().Add(2 * day))})
@@ -178,18 +176,18 @@ func (p *prober) dateFilter(ctx context.Context) error {
 	case future > 0:
 		p.profile.DateFilter = "ignored"
 	case past == 0:
-		return errors.New("with dates, a search finds nothing at all")
+		return errors.New("a search with dates finds nothing")
 	default:
 		p.profile.DateFilter = "honoured"
 	}
 	return nil
 }
 
-// stamp is the form in which the client sends times, which is a guess.
+// stamp returns a time in the format of the client, which is an assumption.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// search counts what is found in the category. The client may leave out itself what the service
-// should have left out, so it is not asked.
+// search counts the results in the category. It does not use the search of the client, which may filter
+// results itself.
 func (p *prober) search(ctx context.Context, uploaded map[string]any) (int, error) {
 	filters := map[string]any{"categories": map[string]any{"in": []string{p.in}}}
 	if uploaded != nil {
@@ -215,7 +213,7 @@ func (p *prober) search(ctx context.Context, uploaded map[string]any) (int, erro
 	return len(found.Items), nil
 }
 
-// uploadTo makes an asset in a folder.
+// uploadTo creates an asset in a folder.
 func (p *prober) uploadTo(ctx context.Context, folder, name string, content []byte) (assets.Asset, error) {
 	return p.Client.Upload(ctx, assets.Upload{
 		FolderID: folder, Filename: name, Size: int64(len(content)),

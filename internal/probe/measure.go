@@ -20,7 +20,7 @@ import (
 	"assetferry/internal/assets"
 )
 
-// How far is looked, and how often.
+// Limits of the measurements.
 const (
 	largestPage  = 10_000
 	longestName  = 4096
@@ -28,15 +28,15 @@ const (
 	mostTags     = 1024
 	smallCalls   = 20
 	smallUploads = 10
-	maxLooks     = 20 // at an image that is being processed
+	maxLooks     = 20 // requests for an image in processing
 	firstLook    = 50 * time.Millisecond
 	longestLook  = time.Second
 	burst        = 60
 	abreast      = 12
-	oneSecond    = 1200 * time.Millisecond // and a little, in which a service forgets what came before
+	oneSecond    = 1200 * time.Millisecond // plus a margin, after which earlier requests no longer count
 )
 
-// upload makes an asset in the folder.
+// upload creates an asset in the folder.
 func (p *prober) upload(ctx context.Context, name string, content []byte) (assets.Asset, error) {
 	return p.uploadTo(ctx, p.folder, name, content)
 }
@@ -85,7 +85,7 @@ func accepts(err error) (string, error) {
 	return "refuse", nil
 }
 
-// pages reads the limit that a list says it has: nothing needs to be in it.
+// pages reads the limit in the response of a list, which may be empty.
 func (p *prober) pages(ctx context.Context) (err error) {
 	if p.profile.DefaultPage, _, err = p.page(ctx, 0); err != nil {
 		return err
@@ -109,14 +109,13 @@ func (p *prober) pages(ctx context.Context) (err error) {
 	return nil
 }
 
-// page asks for a page and gives the limit that it has, and whether the one that was
-// asked for is allowed.
+// page requests a page and returns its limit, and whether the requested limit is allowed.
 func (p *prober) page(ctx context.Context, limit int) (got int, ok bool, err error) {
 	pairs := []string{"folderId", p.folder}
 	if limit > 0 {
 		pairs = append(pairs, "limit", strconv.Itoa(limit))
 	}
-	r, err := p.ask(ctx, assets.Question{Op: "ask for a page", Method: http.MethodGet, Address: p.Client.InWorkspace("/assets", pairs...)})
+	r, err := p.ask(ctx, assets.Question{Op: "request a page", Method: http.MethodGet, Address: p.Client.InWorkspace("/assets", pairs...)})
 	if err != nil {
 		return 0, false, err
 	}
@@ -128,12 +127,12 @@ func (p *prober) page(ctx context.Context, limit int) (got int, ok bool, err err
 		return 0, false, answered(r)
 	}
 	if err := json.Unmarshal(r.Body, &page); err != nil || page.Limit < 1 {
-		return 0, false, errors.New("a list does not say which limit it has")
+		return 0, false, errors.New("the response of a list contains no limit")
 	}
 	return page.Limit, true, nil
 }
 
-// update tries changes of the subject, and whether they are kept as they were given.
+// update changes the subject and reports whether the change is stored unaltered.
 func (p *prober) update(ctx context.Context, ch assets.Changes, kept func(assets.Asset) bool) (bool, error) {
 	a, err := p.Client.Update(ctx, p.subject.ID, ch)
 	ok, err := accepted(err)
@@ -176,8 +175,7 @@ func (p *prober) tags(ctx context.Context, tags []string) (bool, error) {
 	return p.update(ctx, assets.Changes{Tags: &tags}, func(a assets.Asset) bool { return len(a.Tags) == len(tags) && slices.Contains(a.Tags, tags[0]) })
 }
 
-// attributeCounts always gives the same ones and more, so that it does not matter
-// whether they are merged.
+// attributeCounts always sends earlier attributes again, so that merging makes no difference.
 func (p *prober) attributeCounts(ctx context.Context) (err error) {
 	p.profile.MaxAttributes, err = most(100, mostTags, func(n int) (bool, error) {
 		all := map[string]any{}
@@ -212,7 +210,7 @@ func (p *prober) merging(ctx context.Context) error {
 	return nil
 }
 
-// extensions uploads with an extension that is allowed in lower case.
+// extensions uploads a file whose extension is allowed in lower case only.
 func (p *prober) extensions(ctx context.Context) error {
 	_, err := p.upload(ctx, "case.TXT", []byte("in capitals"))
 	ok, err := accepted(err)
@@ -250,13 +248,13 @@ func (p *prober) replacing(ctx context.Context) error {
 	return answered(r)
 }
 
-// delivery asks for the head of a file and for two bytes of it.
+// delivery requests the headers of a file and two of its bytes.
 func (p *prober) delivery(ctx context.Context) error {
-	head, err := p.ask(ctx, assets.Question{Op: "ask for a head", Method: http.MethodHead, Address: p.subject.URL})
+	head, err := p.ask(ctx, assets.Question{Op: "request headers", Method: http.MethodHead, Address: p.subject.URL})
 	if err != nil {
 		return err
 	}
-	part, err := p.ask(ctx, assets.Question{Op: "ask for a range", Method: http.MethodGet, Address: p.subject.URL, Header: http.Header{"Range": {"bytes=1-2"}}})
+	part, err := p.ask(ctx, assets.Question{Op: "request a range", Method: http.MethodGet, Address: p.subject.URL, Header: http.Header{"Range": {"bytes=1-2"}}})
 	switch {
 	case err != nil:
 		return err
@@ -275,7 +273,7 @@ func (p *prober) delivery(ctx context.Context) error {
 }
 
 func (p *prober) small() assets.Question {
-	return assets.Question{Op: "ask something small", Method: http.MethodGet, Address: p.Client.InWorkspace("/categories", "limit", "1")}
+	return assets.Question{Op: "send a small request", Method: http.MethodGet, Address: p.Client.InWorkspace("/categories", "limit", "1")}
 }
 
 func (p *prober) latency(ctx context.Context) error {
@@ -294,7 +292,7 @@ func (p *prober) latency(ctx context.Context) error {
 	return nil
 }
 
-// uploads measures how long small uploads take, and how finely they are dated.
+// uploads measures the duration of small uploads and the resolution of timestamps.
 func (p *prober) uploads(ctx context.Context) error {
 	var took []time.Duration
 	finest := time.Second
@@ -312,7 +310,7 @@ func (p *prober) uploads(ctx context.Context) error {
 	return nil
 }
 
-// resolution is the coarsest unit that a time is a whole number of.
+// resolution returns the largest unit of which a time is a multiple.
 func resolution(t time.Time) time.Duration {
 	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, time.Microsecond} {
 		if t.Nanosecond()%int(unit) == 0 {
@@ -322,7 +320,7 @@ func resolution(t time.Time) time.Duration {
 	return time.Nanosecond
 }
 
-// quantiles gives the median and the 95th of a hundred, to a tenth of a millisecond.
+// quantiles returns the median and the 95th percentile, rounded to 0.1 ms.
 func quantiles(all []time.Duration) (median, p95 time.Duration) {
 	slices.Sort(all)
 	at := func(share float64) time.Duration {
@@ -332,7 +330,8 @@ func quantiles(all []time.Duration) (median, p95 time.Duration) {
 	return at(0.5), at(0.95)
 }
 
-// processing measures how long a small image is queued, as finely as it is looked at.
+// processing measures the time in which a small image is processed, with the resolution of the interval
+// between two requests.
 func (p *prober) processing(ctx context.Context) error {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
@@ -342,7 +341,7 @@ func (p *prober) processing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began, queued := p.Now(), time.Duration(0) // how long it was seen to be queued
+	began, queued := p.Now(), time.Duration(0) // last time at which it was queued
 	wait := firstLook
 	for range maxLooks {
 		if a, err = p.Client.Asset(ctx, a.ID); err != nil {
@@ -351,7 +350,7 @@ func (p *prober) processing(ctx context.Context) error {
 		took := p.Now().Sub(began)
 		switch a.Metadata.Status {
 		case assets.Success:
-			if queued >= firstLook { // else it may have been done at once, and a look had to wait
+			if queued >= firstLook { // otherwise it may have been processed at once, and a request had to wait
 				p.profile.Processing = took.Round(firstLook)
 			}
 			return nil
@@ -367,7 +366,7 @@ func (p *prober) processing(ctx context.Context) error {
 	return fmt.Errorf("an image was still queued after %v", p.Now().Sub(began).Round(time.Second))
 }
 
-// trash throws the subject away, looks whether it is still served, and takes it back.
+// trash trashes the subject, checks whether it is still served, and restores it.
 func (p *prober) trash(ctx context.Context) error {
 	if err := p.Client.Trash(ctx, p.subject.ID); err != nil {
 		return err
@@ -398,7 +397,7 @@ func (p *prober) bearer(ctx context.Context) (err error) {
 	return err
 }
 
-// letsIn reports whether the service takes the token that a question comes with.
+// letsIn reports whether the service accepts the token of a request.
 func letsIn(ctx context.Context, c *assets.Client, q assets.Question) (bool, error) {
 	r, err := askAs(ctx, c, q)
 	switch {
@@ -410,10 +409,10 @@ func letsIn(ctx context.Context, c *assets.Client, q assets.Question) (bool, err
 	return r.Status == http.StatusOK, nil
 }
 
-// tokenAge tries tokens of several ages.
+// tokenAge tests tokens of several ages.
 func (p *prober) tokenAge(ctx context.Context) error {
 	if p.Aged == nil {
-		return errors.New("somebody else signs the tokens")
+		return errors.New("a command signs the tokens")
 	}
 	const day = 24 * time.Hour
 	ages := []time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 30 * day, 365 * day}
@@ -434,8 +433,8 @@ func (p *prober) tokenAge(ctx context.Context) error {
 	return err
 }
 
-// rate sends many small requests at once, once, and sees how many are refused. It takes
-// it that as many are let through at once as in a second.
+// rate sends many small requests at the same time, once, and counts the refused ones. It assumes that the
+// burst limit equals the limit per second.
 func (p *prober) rate(ctx context.Context) error {
 	if err := sleep(ctx, oneSecond); err != nil {
 		return err
@@ -456,7 +455,7 @@ func (p *prober) rate(ctx context.Context) error {
 		}
 	}
 	if passed == len(replies) {
-		return fmt.Errorf("%d requests in %v were not too many", burst, took.Round(time.Millisecond))
+		return fmt.Errorf("%d requests in %v were all accepted", burst, took.Round(time.Millisecond))
 	}
 	p.profile.Rate = max(1, int(math.Ceil(float64(passed)/(1+took.Seconds()))))
 	p.profile.RetryAfter = after

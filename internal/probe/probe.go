@@ -1,7 +1,6 @@
-// Package probe finds out what a service does where its documentation is silent:
-// whether it takes equal names, how long a name may be, how large a page, how fast it
-// answers, how many requests are too many. It works in a category of its own with an
-// unmistakable name, which it deletes in the end, whatever happens.
+// Package probe measures behaviour of a service that is not documented: duplicate names, limits of
+// names and pages, latencies and rate limits. It works in a category of its own, which it always
+// deletes at the end.
 package probe
 
 import (
@@ -20,40 +19,39 @@ import (
 	"assetferry/internal/assets"
 )
 
-// Prefix begins the name of every category that a probe makes.
+// Prefix begins the name of every category that a probe creates.
 const Prefix = "assetferry probe "
 
-// Options say what to probe.
+// Options configure a probe.
 type Options struct {
 	Client  *assets.Client // of an administrator
-	Service string         // its address, for the profile
+	Service string         // its URL, for the profile
 
-	// Aged gives a client whose tokens were issued so long ago; nil where somebody
-	// else signs them.
+	// Aged returns a client with tokens that were issued so long ago. It is nil if a command signs
+	// the tokens.
 	Aged func(age time.Duration) (*assets.Client, error)
-	// Step is told what is measured next; it may be nil.
+	// Step is called before each measurement; it may be nil.
 	Step func(what string)
-	// Now is our clock; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Result is what came of probing.
+// A Result is the result of a probe.
 type Result struct {
 	Profile  Profile
-	Measured bool // to the end, whatever became of cleaning up
-	// Left names what could not be deleted in the end, for a person to delete.
+	Measured bool // all measurements ended, even if the cleanup failed
+	// Left lists the categories that must be deleted by hand.
 	Left []string
 }
 
-// A measurement finds out one thing, or a few that go together.
+// A measurement determines one or a few values.
 type measurement struct {
 	name string
 	most int // requests
 	run  func(*prober, context.Context) error
 }
 
-// measurements are all there is to find out, in an order that lets each rely on those
-// before.
+// measurements returns all measurements. Each may rely on those before it.
 func measurements() []measurement {
 	return []measurement{
 		{"limits", 1, (*prober).limits},
@@ -86,12 +84,11 @@ func measurements() []measurement {
 	}
 }
 
-// setUp and cleanUp are how many requests it takes to make the scratch category with
-// what is in it, and to delete it.
+// setUp and cleanUp are the numbers of requests that create and delete the category with its content.
 const setUp, cleanUp = 3, 4
 
-// MostCalls is how many requests a probe makes at most, besides repetitions of those
-// that the service refuses for their rate or that get lost.
+// MostCalls returns the maximum number of requests of a probe, without repetitions of refused and lost
+// ones.
 func MostCalls() int {
 	n := setUp + cleanUp
 	for _, m := range measurements() {
@@ -100,22 +97,21 @@ func MostCalls() int {
 	return n
 }
 
-// A prober is at work.
+// A prober is a probe in progress.
 type prober struct {
 	Options
 	profile  Profile
-	category string   // the name, of which there may be several
+	category string   // its name, which several may have
 	made     []string // IDs of the categories of that name
-	lost     bool     // another one may have been made
-	in       string   // ID of the category that is worked in
+	lost     bool     // another one may have been created
+	in       string   // ID of the category that the probe uses
 	folder   string
 	inner    string       // a folder in that one
-	subject  assets.Asset // on which attributes are tried
+	subject  assets.Asset // used to test attributes
 }
 
-// Run probes a service. Where something cannot be measured it says so in the profile
-// and goes on. What it made is deleted also after an error, and after the context has
-// ended.
+// Run probes a service. If a measurement fails, the profile contains the reason and the probe
+// continues. The categories are deleted also after an error and after the context has ended.
 func Run(ctx context.Context, o Options) (result Result, err error) {
 	p := &prober{Options: o, category: Prefix + rand.Text()}
 	if p.Now == nil {
@@ -128,7 +124,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 		err = errors.Join(err, cerr)
 	}()
 	if err := p.prepare(ctx); err != nil {
-		return Result{}, fmt.Errorf("make a place to probe in: %w", err)
+		return Result{}, fmt.Errorf("create a category for the probe: %w", err)
 	}
 	for _, m := range measurements() {
 		p.step(m.name)
@@ -149,7 +145,7 @@ func (p *prober) step(what string) {
 	}
 }
 
-// prepare makes a category, a folder in it, and an asset.
+// prepare creates a category, a folder in it, and an asset.
 func (p *prober) prepare(ctx context.Context) (err error) {
 	if p.in, err = p.makeCategory(ctx, "txt", "png"); err != nil {
 		return err
@@ -160,12 +156,12 @@ func (p *prober) prepare(ctx context.Context) (err error) {
 	if p.folder, err = p.Client.CreateFolder(ctx, assets.NewFolder{Name: "probe", CategoryID: p.in}); err != nil {
 		return err
 	}
-	p.subject, err = p.upload(ctx, "subject.txt", []byte("assetferry looks what may be said of this"))
+	p.subject, err = p.upload(ctx, "subject.txt", []byte("metadata of this asset is tested"))
 	return err
 }
 
-// makeCategory makes a category of ours. It is not given up half-way, since the
-// service could make it after we have looked for what to delete.
+// makeCategory creates a category. It ignores an interrupt, since the service could create the
+// category after the cleanup.
 func (p *prober) makeCategory(ctx context.Context, extensions ...string) (id string, err error) {
 	id, err = p.Client.CreateCategory(context.WithoutCancel(ctx), assets.NewCategory{Name: p.category, Extensions: extensions})
 	if err != nil {
@@ -176,30 +172,30 @@ func (p *prober) makeCategory(ctx context.Context, extensions ...string) (id str
 	return id, nil
 }
 
-// cleanTime is how long cleaning may take.
+// cleanTime is the maximum duration of the cleanup.
 const cleanTime = time.Minute
 
-// clean deletes every category of ours. It looks for them by name only if one may have been
-// made by a request that got no answer: a list may not be had, or not hold new ones yet.
+// clean deletes every category of the probe. It finds them by name only if a request without a response
+// may have created one: a list may be unavailable or may lack new ones.
 func (p *prober) clean(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cleanTime)
 	defer cancel()
 	p.step("clean up")
 	if p.lost {
 		if err = p.findMade(ctx); err != nil {
-			left, err = append(left, fmt.Sprintf("the category %q, if it was made", p.category)), fmt.Errorf("clean up: %w", err)
+			left, err = append(left, fmt.Sprintf("the category %q, if it exists", p.category)), fmt.Errorf("clean up: %w", err)
 		}
 	}
 	for _, id := range p.made {
 		if failed := p.remove(ctx, id); failed != nil {
-			left, err = append(left, fmt.Sprintf("the category %q (%s), with all that is in it", p.category, id)), errors.Join(err, failed)
+			left, err = append(left, fmt.Sprintf("the category %q (%s) with its content", p.category, id)), errors.Join(err, failed)
 		}
 	}
 	return left, err
 }
 
-// remove deletes a category. One that is not found is looked for: it may be the endpoint that
-// was not found.
+// remove deletes a category. After a 404 it requests the category, because the endpoint may be missing
+// instead.
 func (p *prober) remove(ctx context.Context, id string) error {
 	r, err := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
 	switch {
@@ -213,7 +209,7 @@ func (p *prober) remove(ctx context.Context, id string) error {
 	return fmt.Errorf("delete category: %w", answered(r))
 }
 
-// findMade finds the categories of ours that are listed.
+// findMade adds the listed categories of the probe.
 func (p *prober) findMade(ctx context.Context) error {
 	for c, err := range p.Client.Categories(ctx) {
 		if err != nil {
@@ -226,19 +222,19 @@ func (p *prober) findMade(ctx context.Context) error {
 	return nil
 }
 
-// answered is a reply as an error.
+// answered returns a reply as an error.
 func answered(r assets.Reply) error {
 	return fmt.Errorf("%d %s", r.Status, http.StatusText(r.Status))
 }
 
-// Repetitions of what is refused for its rate.
+// Repetitions of requests that are refused for their rate.
 const (
 	maxTries  = 8
 	firstWait = 250 * time.Millisecond
 	longWait  = 5 * time.Second
 )
 
-// ask asks, and again if it was too soon.
+// ask sends a request, again if it is refused for its rate.
 func (p *prober) ask(ctx context.Context, q assets.Question) (assets.Reply, error) {
 	return askAs(ctx, p.Client, q)
 }
@@ -271,8 +267,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// refused reports whether an error is the service's no to what was asked, which tells
-// something, as opposed to trouble on the way.
+// refused reports whether an error is a refusal by the service, which is a result, and not a
+// connection error.
 func refused(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
 	if !ok || e.Err != nil {
@@ -282,7 +278,7 @@ func refused(err error) bool {
 		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, e.Status)
 }
 
-// accepted makes an answer of an error: yes, no, or not known.
+// accepted turns an error into yes, no or unknown.
 func accepted(err error) (bool, error) {
 	if err == nil || refused(err) {
 		return err == nil, nil
@@ -290,7 +286,7 @@ func accepted(err error) (bool, error) {
 	return false, err
 }
 
-// lacks notes that the service does not have something, if a status says so.
+// lacks records that the service lacks a feature, if a status shows that.
 func (p *prober) lacks(status int, what string) bool {
 	missing := slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, status)
 	if missing {
@@ -299,7 +295,7 @@ func (p *prober) lacks(status int, what string) bool {
 	return missing
 }
 
-// bisection is how many tries it takes at most to find a limit up to a ceiling.
+// bisection returns the maximum number of attempts to find a limit up to a ceiling.
 func bisection(ceiling int) int {
 	n := 3
 	for ; ceiling > 0; ceiling /= 2 {
@@ -308,8 +304,8 @@ func bisection(ceiling int) int {
 	return n
 }
 
-// most finds the largest number that is accepted, or -1 if all are up to a ceiling. The
-// usual limit is tried first, as it often is the one.
+// most returns the largest accepted number, or -1 if all up to a ceiling are accepted. It tries the usual
+// limit first.
 func most(usual, ceiling int, try func(int) (bool, error)) (int, error) {
 	low, high := 0, ceiling+1 // accepted, and not accepted
 	for _, n := range []int{usual, usual + 1, ceiling} {
@@ -341,10 +337,10 @@ func most(usual, ceiling int, try func(int) (bool, error)) (int, error) {
 		}
 	}
 	if low == 0 {
-		return 0, errors.New("not even the least was accepted")
+		return 0, errors.New("even the smallest value was refused")
 	}
 	return low, nil
 }
 
-// long is a text of so many characters.
+// long returns a text of n characters.
 func long(n int) string { return strings.Repeat("n", n) }

@@ -40,10 +40,10 @@ type service struct {
 	requests  atomic.Int64
 
 	mu sync.Mutex
-	on func(n int64) // told of each request, and which one it is; may be nil
+	on func(n int64) // called with the number of each request; may be nil
 }
 
-// begin makes a sandbox, whose answers are counted.
+// begin starts a sandbox and counts its responses.
 func begin(t *testing.T, o sandbox.Options) (*service, *sandbox.Server, http.HandlerFunc) {
 	t.Helper()
 	o.Environments = []tokens.Environment{sandboxtest.Environment()}
@@ -78,8 +78,7 @@ func serve(t *testing.T, o sandbox.Options) *service {
 	return s
 }
 
-// serveBubble is serve without a network, so that it may be in a bubble, where nothing takes
-// time that is not meant to.
+// serveBubble is serve without a network, for use in a bubble, where only intended waits take time.
 func serveBubble(t *testing.T, o sandbox.Options) *service {
 	t.Helper()
 	s, box, handler := begin(t, o)
@@ -114,8 +113,8 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return result, nil
 }
 
-// tell has a function told of each request from now on.
-func (s *service) tell(on func(n int64)) {
+// observe calls a function for each request from now on.
+func (s *service) observe(on func(n int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on = on
@@ -154,7 +153,7 @@ func (s *service) probe(t *testing.T) probe.Profile {
 	return got.Profile
 }
 
-// checkClean makes sure that nothing of a probe is there any more.
+// checkClean checks that a probe left nothing.
 func (s *service) checkClean(t *testing.T) {
 	t.Helper()
 	for c, err := range s.client(t, "admin", 0).Categories(context.WithoutCancel(t.Context())) {
@@ -164,7 +163,7 @@ func (s *service) checkClean(t *testing.T) {
 	}
 }
 
-// times are what comes out a little different each time.
+// times are the values that vary.
 var times = cmpopts.IgnoreFields(probe.Profile{}, "MeasuredAt", "Service", "Latency", "LatencyP95", "UploadLatency", "UploadLatencyP95", "Unknown")
 
 func TestProbe(t *testing.T) {
@@ -293,16 +292,15 @@ max_file_size: 4096
 `,
 }
 
-// unmeasured are the keys that cannot be measured at a service, besides the rate where it has
-// no limit.
+// unmeasured are the keys that cannot be measured at a service, in addition to the rate of a service
+// without a limit.
 var unmeasured = map[string][]string{
 	"too late": {"category_listing", "date_filter", "list_order", "listing_delay", "processing"},
 }
 
-// TestOddServices probes sandboxes with odd settings: the profile says what they are, in all
-// that they are set to and in all else, and what it does not say it names. A sandbox with that
-// profile is the same again. What is measured in time would be another on a machine with much
-// else to do, so no real time passes.
+// TestOddServices probes sandboxes with unusual settings. The profile contains the settings and the
+// defaults, and lists what it could not measure. A sandbox with that profile behaves the same. Time is
+// simulated, since a busy machine would change measured times.
 func TestOddServices(t *testing.T) {
 	t.Parallel()
 	for name, text := range odd {
@@ -315,7 +313,7 @@ func TestOddServices(t *testing.T) {
 
 func probeOdd(t *testing.T, text string, unknown []string) {
 	settings := read(t, []byte("version: 1\n"+text))
-	time.Sleep(123456789) // of whole seconds, no resolution could be told
+	time.Sleep(123456789) // whole seconds have no measurable resolution
 	first := serveBubble(t, sandbox.Options{Profile: settings}).probe(t)
 	encoded, err := first.Encode()
 	if err != nil {
@@ -339,7 +337,7 @@ func probeOdd(t *testing.T, text string, unknown []string) {
 	}
 }
 
-// usual is what is measured where a profile says nothing.
+// usual are the measured values of a sandbox without settings.
 const usual = `
 version: 1
 equal_assets: accept
@@ -375,8 +373,7 @@ max_file_size: 5368709120
 max_megapixels: 50
 `
 
-// checkKeys compares every key of a profile that was measured with what the service was set to,
-// or else does.
+// checkKeys compares every key of a measured profile with the settings or defaults of the service.
 func checkKeys(t *testing.T, text string, unknown []string, measured profile.Profile) {
 	t.Helper()
 	settings, others := read(t, []byte("version: 1\n"+text)), read(t, []byte(usual))
@@ -407,7 +404,7 @@ func read(t *testing.T, text []byte) profile.Profile {
 	return p
 }
 
-// keys are those of a profile's lines.
+// keys returns the keys of a profile.
 func keys(text string) (all []string) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		key, _, _ := strings.Cut(line, ":")
@@ -416,7 +413,7 @@ func keys(text string) (all []string) {
 	return all
 }
 
-// value is that of a key in a profile, whose fields are named alike.
+// value returns the value of a key in a profile.
 func value(t *testing.T, p profile.Profile, key string) string {
 	t.Helper()
 	text, err := json.Marshal(p)
@@ -436,8 +433,8 @@ func value(t *testing.T, p profile.Profile, key string) string {
 	return ""
 }
 
-// close compares two values. How long an image is processed, and an asset not listed, is
-// measured as finely as it is looked at.
+// close compares two values. The times of processing and listing have the resolution of the interval
+// between two requests.
 func close(key, got, want string) bool {
 	g, gerr := strconv.ParseInt(got, 10, 64)
 	w, werr := strconv.ParseInt(want, 10, 64)
@@ -452,8 +449,7 @@ func close(key, got, want string) bool {
 	return g == w
 }
 
-// TestInterrupted ends a probe at each of its requests, one after the other, and finds
-// nothing left.
+// TestInterrupted: a probe that is interrupted at any request leaves nothing.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, sandbox.Options{})
@@ -461,7 +457,7 @@ func TestInterrupted(t *testing.T) {
 	for _, at := range []int64{1, 2, 3, 4, 5, 6, 7, 10, 20, 40, 80} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		from := s.requests.Load()
-		s.tell(func(n int64) {
+		s.observe(func(n int64) {
 			if n == from+at {
 				cancel(enough)
 			}
@@ -470,13 +466,13 @@ func TestInterrupted(t *testing.T) {
 		if !errors.Is(err, enough) && !errors.Is(err, context.Canceled) || len(got.Left) > 0 {
 			t.Errorf("at request %d: %v, left %v", at, err, got.Left)
 		}
-		s.tell(nil)
+		s.observe(nil)
 		s.checkClean(t)
 		cancel(nil)
 	}
 }
 
-// TestLeft tells what cannot be deleted, also where it is the endpoint that is not found.
+// TestLeft: categories that cannot be deleted are listed, also without the endpoint.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"500", "404"} {
@@ -494,8 +490,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestUnlisted deletes what it made by the IDs that it was given, also where the list of
-// categories cannot be had, or does not hold new ones yet.
+// TestUnlisted: categories are deleted by their IDs, also without a list of categories or if the list
+// lacks new ones.
 func TestUnlisted(t *testing.T) {
 	t.Parallel()
 	f, err := fault.Parse("GET /categories status=500")
@@ -514,7 +510,7 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
-// TestMadeWithoutAnAnswer finds by their name the categories of which no answer told the ID.
+// TestMadeWithoutAnAnswer: categories are found by name if no response contained the ID.
 func TestMadeWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"POST /admin/categories status=500 commit=after", "POST /admin/categories drop=after nth=2"} {
@@ -530,7 +526,7 @@ func TestMadeWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestUnknown goes on where something cannot be measured, and says why.
+// TestUnknown: a failed measurement is reported and the probe continues.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	var faults []fault.Rule
@@ -547,7 +543,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestNoAdministrator makes nothing and says so.
+// TestNoAdministrator: without administrator access, a probe creates nothing and reports that.
 func TestNoAdministrator(t *testing.T) {
 	t.Parallel()
 	s := serve(t, sandbox.Options{})

@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/profile"
 )
 
-// A Profile is what was found out. What was not has its zero value and a reason in
-// Unknown. Of lengths and counts, -1 says that no limit was found.
+// A Profile contains the measured values. Unmeasured ones are zero and have a reason in Unknown. A length
+// or count of -1 means that no limit was found.
 type Profile struct {
 	Version    int    `yaml:"version"`
 	Service    string `yaml:"service"`
@@ -61,10 +61,10 @@ type Profile struct {
 	Unknown map[string]string `yaml:"unknown,omitempty"`
 }
 
-// Encode writes the profile as YAML, in which assetferry sandbox --profile reads it.
+// Encode returns the profile as YAML, which assetferry sandbox --profile reads.
 func (p Profile) Encode() ([]byte, error) { return profile.Encode(p, "a service") }
 
-// Rows gives the profile for people.
+// Rows returns the profile as a table.
 func (p Profile) Rows() []profile.Row {
 	number := profile.Number
 	has := func(what string) string {
@@ -74,9 +74,9 @@ func (p Profile) Rows() []profile.Row {
 		return "yes"
 	}
 	return profile.Rows([]profile.Row{
-		{"equal asset names", p.EqualAssets}, {"equal folder names", p.EqualFolders}, {"equal category names", p.EqualCategories},
+		{"duplicate asset names", p.EqualAssets}, {"duplicate folder names", p.EqualFolders}, {"duplicate category names", p.EqualCategories},
 		{"list of folders", p.Folders}, {"list of a category", p.CategoryListing}, {"order of lists", p.ListOrder}, {"dates in a search", p.DateFilter},
-		{"until a new asset is listed", p.unless("listing_delay", cmp.Or(length(p.ListingDelay), "at once"))},
+		{"delay until a new asset is listed", p.unless("listing_delay", cmp.Or(length(p.ListingDelay), "at once"))},
 		{"default page", number(p.DefaultPage)}, {"largest page", number(p.LargestPage)}, {"larger pages", p.TooLargePages},
 		{"name, characters", number(p.MaxName)}, {"description, characters", number(p.MaxDescription)},
 		{"tag, characters", number(p.MaxTag)}, {"tags", number(p.MaxTags)},
@@ -85,15 +85,15 @@ func (p Profile) Rows() []profile.Row {
 		{"replace in place", has("replace")}, {"restore from the trash", has("restore")}, {"trash is served", yesNo(p.TrashServed)},
 		{"HEAD at delivery", has("head")}, {"ranges at delivery", has("ranges")}, {"ETag at delivery", has("etag")},
 		{`"Bearer " before a token`, yesNo(p.Bearer)}, {"oldest token", length(p.TokenAge)},
-		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", p.unless("processing", cmp.Or(length(p.Processing), "at once"))},
+		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing time of a small image", p.unless("processing", cmp.Or(length(p.Processing), "at once"))},
 		{"small requests, median", length(p.Latency)}, {"small requests, 95 %", length(p.LatencyP95)},
 		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
-		{"requests a second", cmp.Or(number(p.Rate), "no limit seen")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
+		{"requests per second", cmp.Or(number(p.Rate), "no limit found")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
 		{"plan", p.Plan}, {"largest file, bytes", strings.TrimPrefix(strconv.FormatInt(p.MaxFileSize, 10), "0")}, {"largest image, megapixels", number(p.MaxMegapixels)},
 	}, p.Unknown)
 }
 
-// unless gives a value that zero stands for, too, unless it could not be measured.
+// unless returns the value of a duration that may be zero, or "" if it was not measured.
 func (p Profile) unless(name, value string) string {
 	if _, unknown := p.Unknown[name]; unknown {
 		return ""

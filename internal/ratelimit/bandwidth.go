@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// grants is into how many pieces the bytes of a second are cut: many readers at
-	// a low rate each get one every few seconds.
+	// grants is the number of pieces into which the bytes of a second are divided, so that
+	// many readers at a low rate each get a piece every few seconds.
 	grants   = 64
 	maxGrant = 64 << 10
-	// slack is what timers may be late, all in all, before bytes are lost by it.
+	// slack is the total delay of timers that is made up for. Later timers lose bytes.
 	slack = 100 * time.Millisecond
 )
 
-// A Bandwidth bounds the bytes a second of all that is read through it. A nil
-// Bandwidth bounds nothing.
+// A Bandwidth limits the bytes per second that all its readers read together. A nil
+// Bandwidth has no limit.
 type Bandwidth struct {
 	table Timetable
 	now   func() time.Time
 
 	mu   sync.Mutex
-	next time.Time // when the next piece may go
+	next time.Time // the time of the next piece
 }
 
-// NewBandwidth makes a limit, nil if there is none at any time.
+// NewBandwidth returns a limit, or nil if the timetable has none at any time.
 func NewBandwidth(t Timetable, now func() time.Time) *Bandwidth {
 	for _, s := range t {
 		if s.Bytes > 0 {
@@ -38,12 +38,12 @@ func NewBandwidth(t Timetable, now func() time.Time) *Bandwidth {
 	return nil
 }
 
-// Reader reads through the limit. Waiting ends with the context.
+// Reader returns a reader within the limit. Its waits end with the context.
 func (b *Bandwidth) Reader(ctx context.Context, r io.ReadCloser) io.ReadCloser {
 	if b == nil {
 		return r
 	}
-	return &limited{r, retry.WithDrain(ctx, nil), b} // what has begun is finished
+	return &limited{r, retry.WithDrain(ctx, nil), b} // a request in progress is completed
 }
 
 type limited struct {
@@ -67,8 +67,7 @@ func (r *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take books bytes at the limit by which they were measured out, and gives how long
-// whoever has them must wait.
+// take counts bytes at the limit of their read, and returns how long their reader must wait.
 func (b *Bandwidth) take(n int, limit float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package pace keeps all requests to one service at a pace that the service can
-// stand and that its user allows: one adaptive limiter that all workers share, a
-// budget of requests, and a limit of bandwidth.
+// Package ratelimit limits the requests to one service: an adaptive rate limiter that all workers
+// share, a request limit, and a bandwidth limit.
 package ratelimit
 
 import (
@@ -13,44 +12,43 @@ import (
 	"assetferry/internal/retry"
 )
 
-// Options say how a Limiter begins and how far it may go.
+// Options configure a Limiter.
 type Options struct {
-	Max    int    // requests at once at the most, at least 1
-	Start  int    // requests at once in the beginning; 0 means 4
-	Budget *Calls // of requests in all; may be nil
-	// OnPause is told when all requests have to wait; it may be nil. It must not
-	// block and is called from whatever goroutine got the answer.
+	Max      int       // maximum of requests at the same time, at least 1
+	Start    int       // requests at the same time at the start; 0 means 4
+	Requests *Requests // request limit; may be nil
+	// OnPause is called when all requests have to wait; it may be nil. It must not block. It is
+	// called from the goroutine that received the response.
 	OnPause func(Pause)
 }
 
-// A Pause of all requests has begun, because of the answer to one of them.
+// A Pause is a wait of all requests, caused by the response to one of them.
 type Pause struct {
-	Refused bool // the service said so; otherwise it does not answer any more
+	Refused bool // by the service; otherwise the service no longer responds
 	Length  time.Duration
 }
 
-// An Outcome is what came of a request. The zero Outcome is a good answer.
+// An Outcome is the result of a request. The zero Outcome is a success.
 type Outcome struct {
 	Refused    bool          // 429 or 503
-	RetryAfter time.Duration // how long the service asked to wait; 0 if it did not
-	Silent     bool          // there was no answer at all
-	Unknown    bool          // it ended for reasons of our own, which say nothing about the service
-	Latency    time.Duration // how long the service thought about it; 0 if that is not known
+	RetryAfter time.Duration // requested by the service; 0 if it was not
+	Silent     bool          // no response
+	Unknown    bool          // ended by this process, without information about the service
+	Latency    time.Duration // response time of the service; 0 if unknown
 }
 
-// A Limiter decides when a request may begin. A nil Limiter lets every request
-// pass. Its methods may be called from several goroutines.
+// A Limiter decides when a request may begin. A nil Limiter has no limit. Its methods may be
+// called from several goroutines.
 //
-// Three things shape the pace. A window bounds the requests at once: it doubles until
-// there is trouble, grows by one for each window-full of good answers from then on, and is
-// halved when a request is refused, so it finds out what the service stands. A pause makes
-// all wait as soon as one is refused. And since even one request at a time may be a
-// thousand a second, a rate is found out once there are refusals (see rate.go).
+// It has three parts. A window limits the requests at the same time. It doubles until the first
+// problem, then grows by one for each window of successes, and is halved by each refusal. A pause
+// makes all requests wait as soon as one is refused. A rate is measured once there are refusals,
+// since even one request at a time can be a thousand per second (see rate.go).
 type Limiter struct {
-	budget  *Calls
-	onPause func(Pause)
+	requests *Requests
+	onPause  func(Pause)
 
-	turn chan struct{} // held by the one request that waits to be next
+	next chan struct{} // held by the request that is next
 	free chan struct{} // a request has ended
 
 	mu     sync.Mutex
@@ -61,42 +59,42 @@ type Limiter struct {
 	begun  int64 // requests so far
 
 	throttling Throttling
-	holding    time.Time // since when the next request waits for the rate; zero if none does
+	holding    time.Time // start of the wait for the rate; zero without one
 }
 
-// Throttling is how much a service slowed its requests down.
+// Throttling is how much a service slowed down the requests.
 type Throttling struct {
-	Refused int64         // answers
-	Held    time.Duration // for which no request began because of them
+	Refused int64         // responses 429 and 503
+	Held    time.Duration // time without new requests because of them
 }
 
 const defaultStart = 4
 
-// New makes a limiter.
+// New returns a limiter.
 func New(o Options) *Limiter {
 	most := max(1, o.Max)
 	start := min(most, cmp.Or(o.Start, defaultStart))
 	return &Limiter{
-		budget: o.Budget, onPause: o.OnPause,
-		turn: make(chan struct{}, 1), free: make(chan struct{}, 1),
+		requests: o.Requests, onPause: o.OnPause,
+		next: make(chan struct{}, 1), free: make(chan struct{}, 1),
 		pause:  pause{first: startPause},
 		window: window{size: float64(start), max: float64(most)},
 	}
 }
 
-// Begun is how many requests have begun so far.
+// Begun returns the number of requests that have begun.
 func (l *Limiter) Begun() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begun
 }
 
-// Throttling is how much the service slowed requests down so far.
+// Throttling returns how much the service has slowed down the requests.
 func (l *Limiter) Throttling() Throttling {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.throttling
-	if left := l.pause.left(time.Now()); left > 0 { // which has not been waited for
+	if left := l.pause.left(time.Now()); left > 0 { // not waited for yet
 		t.Held = max(0, t.Held-left)
 	}
 	return t
@@ -108,9 +106,9 @@ type Ticket struct {
 	number  int64
 }
 
-// Begin waits until a request may be made, in the order in which it was called.
-// The request must be ended with End. An error says that it must not be made: the
-// context's cause, retry.ErrDraining where it would have to wait, a RequestLimitError.
+// Begin waits until a request may be made, in the order of the calls. The request must be ended
+// with End. After an error it must not be made: the context's cause, retry.ErrDraining instead of
+// a wait, or a RequestLimitError.
 func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 	if l == nil {
 		return Ticket{}, nil
@@ -118,7 +116,7 @@ func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 	if err := l.await(ctx); err != nil {
 		return Ticket{}, err
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.next }()
 	for {
 		number, wait, err := l.enter(time.Now())
 		if err != nil {
@@ -134,14 +132,14 @@ func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 	}
 }
 
-// giveUp notes that the request that was to be next is not made.
+// giveUp records that the next request is not made.
 func (l *Limiter) giveUp(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold(now, false)
 }
 
-// hold notes that the next request waits for the rate from now on, or does not.
+// hold records whether the next request waits for the rate from now on.
 func (l *Limiter) hold(now time.Time, waits bool) {
 	if !l.holding.IsZero() {
 		l.throttling.Held += now.Sub(l.holding)
@@ -151,15 +149,15 @@ func (l *Limiter) hold(now time.Time, waits bool) {
 	}
 }
 
-// await waits for the turn, which goes round in order.
+// await waits until the request is the next one.
 func (l *Limiter) await(ctx context.Context) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	case <-retry.Draining(ctx):
 		return retry.ErrDraining
@@ -168,11 +166,10 @@ func (l *Limiter) await(ctx context.Context) error {
 	}
 }
 
-// forEver is the wait of those who will be woken.
+// forEver is the wait of a request that another goroutine wakes.
 const forEver = 24 * time.Hour
 
-// enter lets a request begin, or says how long to wait before asking again at the
-// latest.
+// enter lets a request begin, or returns the maximum wait before the next call.
 func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +185,7 @@ func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err er
 		l.hold(now, true)
 		return 0, wait, nil
 	}
-	if err := l.budget.take(); err != nil {
+	if err := l.requests.take(); err != nil {
 		return 0, 0, err
 	}
 	l.busy++
@@ -197,7 +194,7 @@ func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err er
 	return l.begun, 0, nil
 }
 
-// idle waits until it is worth to ask again.
+// idle waits until the next call of enter is useful.
 func (l *Limiter) idle(ctx context.Context, wait time.Duration) error {
 	var due <-chan time.Time
 	if wait < forEver {
@@ -216,7 +213,7 @@ func (l *Limiter) idle(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// interruption is the context's error with its cause.
+// interruption returns the context's error with its cause.
 func interruption(ctx context.Context) error {
 	if err, cause := ctx.Err(), context.Cause(ctx); cause != err {
 		return fmt.Errorf("%w: %w", err, cause)
@@ -224,7 +221,7 @@ func interruption(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// End says what came of the request.
+// End records the outcome of the request.
 func (t Ticket) End(o Outcome) {
 	if t.limiter != nil {
 		t.limiter.end(t.number, o, time.Now())
@@ -266,7 +263,7 @@ func (l *Limiter) end(number int64, o Outcome, now time.Time) {
 	l.mu.Unlock()
 	select {
 	case l.free <- struct{}{}:
-	default: // somebody will be told already
+	default: // a wake-up is pending already
 	}
 	if paused > 0 && l.onPause != nil {
 		l.onPause(Pause{Refused: o.Refused, Length: paused})

@@ -18,10 +18,10 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// A service refuses some requests, by the time they arrive at.
+// A service refuses requests, depending on the time of their arrival.
 type service interface{ refuses(now time.Time) bool }
 
-// A bucket holds as many tokens as one second gives and starts full.
+// A bucket holds the tokens of one second and starts full.
 type bucket struct {
 	perSecond, tokens float64
 	filled            time.Time
@@ -53,7 +53,7 @@ type fine struct{}
 
 func (fine) refuses(time.Time) bool { return false }
 
-// A traffic is what came of a number of calls.
+// A traffic is the result of a number of requests.
 type traffic struct {
 	calls, refused int
 	took           time.Duration
@@ -62,9 +62,8 @@ type traffic struct {
 func (f traffic) goodput() float64 { return float64(f.calls-f.refused) / f.took.Seconds() }
 func (f traffic) share() float64   { return float64(f.refused) / float64(f.calls) }
 
-// drive has sixteen workers make calls until so many are accepted, each taking 2 ms. No
-// two workers take quite as long: what happens at the same moment happens in any order,
-// and a rate that is found out is another one for each.
+// drive lets sixteen workers send requests of 2 ms until a number is accepted. Their durations differ
+// slightly, because simultaneous events have a random order, which would change the measured rate.
 func drive(l *Limiter, s service, accepted int64) traffic {
 	var mu sync.Mutex
 	var left, calls, refused atomic.Int64
@@ -100,26 +99,25 @@ func drive(l *Limiter, s service, accepted int64) traffic {
 	return traffic{int(calls.Load()), int(refused.Load()), time.Since(start)}
 }
 
-// A service that counts gets what it allows, and has little to refuse.
+// A service with a rate limit receives what it allows and refuses little.
 func TestRateOfACountingService(t *testing.T) {
 	for _, perSecond := range []float64{20, 50, 100, 400, 1000} {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := drive(New(Options{Max: 16}), &bucket{perSecond: perSecond}, 2000)
-				t.Logf("limit %v/s: %d calls, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
+				t.Logf("limit %v/s: %d requests, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
 				if f.goodput() < 0.85*perSecond {
 					t.Errorf("limit %v/s: goodput %.1f/s", perSecond, f.goodput())
 				}
 				if f.share() > 0.05 {
-					t.Errorf("limit %v/s: %.1f %% of the calls are refused", perSecond, 100*f.share())
+					t.Errorf("limit %v/s: %.1f %% of the requests are refused", perSecond, 100*f.share())
 				}
 			})
 		})
 	}
 }
 
-// Refusals that have nothing to do with the rate cost little more than themselves,
-// also in the long run.
+// Refusals at any rate cost little more than themselves, also in the long run.
 func TestRateOfAMoodyService(t *testing.T) {
 	seed := seedtest.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +125,8 @@ func TestRateOfAMoodyService(t *testing.T) {
 			well := drive(New(Options{Max: 16}), fine{}, calls)
 			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
 			pauses := time.Duration(f.refused) * 4 * firstPause
-			const findingOut = 12 * time.Second // what is refused anyway, at a low rate; mostly 2 s, but dice are dice
-			t.Logf("%d calls, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
+			const findingOut = 12 * time.Second // time to measure refusals at a low rate; mostly 2 s, but it is random
+			t.Logf("%d requests, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
 			if f.took > 8*well.took+pauses+findingOut {
 				t.Errorf("took %v, without refusals %v", f.took, well.took)
 			}
@@ -136,8 +134,7 @@ func TestRateOfAMoodyService(t *testing.T) {
 	})
 }
 
-// A service whose limit falls, or that begins to count, is a moody one at first
-// sight. That is not for long.
+// A service with a falling or new limit looks like one that refuses at random, but not for long.
 func TestRateOfAServiceThatChanges(t *testing.T) {
 	before := map[string]service{
 		"counts more": &bucket{perSecond: 100},
@@ -153,16 +150,16 @@ func TestRateOfAServiceThatChanges(t *testing.T) {
 				now := &bucket{perSecond: perSecond}
 				drive(l, now, int64(perSecond*(recheck+10*time.Second).Seconds()))
 				f := drive(l, now, 2000)
-				t.Logf("%d calls, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
+				t.Logf("%d requests, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
 				if f.goodput() < 0.85*perSecond || f.share() > 0.05 {
-					t.Errorf("%.1f %% of the calls are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
+					t.Errorf("%.1f %% of the requests are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
 				}
 			})
 		})
 	}
 }
 
-// However long a rate does not matter, it does not get out of sight.
+// A rate that limits nothing stays close to the goodput.
 func TestRateStaysNearWhatIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Max: 1})
@@ -179,7 +176,7 @@ func TestRateStaysNearWhatIsUsed(t *testing.T) {
 
 var background = context.Background()
 
-// begin begins so many requests at once, and reports how many of them may.
+// begin starts a number of requests at the same time, and returns the tickets of those that may begin.
 func begin(t *testing.T, l *Limiter, n int) (tickets []Ticket) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(background)
@@ -219,7 +216,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("requests at once, round by round: %v, want %v", sizes, want)
 		}
 		tickets := begin(t, l, 20)
-		end(tickets, Outcome{Refused: true}) // all of one round count once
+		end(tickets, Outcome{Refused: true}) // all refusals of a round count once
 		time.Sleep(time.Second)
 		sizes = nil
 		for range 4 {
@@ -233,11 +230,11 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// Refusals in a row make the pauses longer, a good answer makes them short again.
+// Refusals in a row make pauses longer, and a success makes them short again.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 4, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 4, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		wait := func() time.Duration {
 			start := time.Now()
 			ticket, err := l.Begin(background)
@@ -256,8 +253,8 @@ func TestPauses(t *testing.T) {
 				t.Errorf("wait %d: %v, want %v", n, waits[n], want)
 			}
 		}
-		if waits[11] != maxPause || len(told) != 12 {
-			t.Errorf("the last wait is %v, told of %d", waits[11], len(told))
+		if waits[11] != maxPause || len(pauses) != 12 {
+			t.Errorf("the last wait is %v, %d pauses", waits[11], len(pauses))
 		}
 		ticket, err := l.Begin(background)
 		if err != nil {
@@ -273,8 +270,8 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// All wait as long as the service asks one of them to, and the answers to what was
-// under way do not add to that.
+// All requests wait for the time that one response asks for. Responses to earlier requests do not extend
+// it.
 func TestRetryAfterIsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Max: 16})
@@ -293,8 +290,7 @@ func TestRetryAfterIsForAll(t *testing.T) {
 	})
 }
 
-// How long no request began because of refusals is counted once, however many wait, and what
-// they wait for otherwise is not.
+// Throttled time counts once, however many requests wait. Other waits do not count.
 func TestThrottling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Max: 2, Start: 2})
@@ -330,7 +326,7 @@ func TestThrottling(t *testing.T) {
 	})
 }
 
-// A service that does not answer any more is not asked all the time.
+// A service that no longer responds receives few requests.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Max: 4})
@@ -348,19 +344,19 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// What ends for reasons of our own is no good answer: it does not make a row of
-// refusals end, and it is no goodput.
+// A request that this process ends is not a success: it does not end a series of refusals and does not
+// count as goodput.
 func TestUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 1, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 1, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		for range 4 {
 			for _, o := range []Outcome{{Refused: true}, {Unknown: true}} {
 				end(one(t, l), o)
 			}
 		}
-		if want := []time.Duration{startPause, 2 * startPause, 4 * startPause, 8 * startPause}; !slices.Equal(told, want) {
-			t.Errorf("pauses %v, want %v", told, want)
+		if want := []time.Duration{startPause, 2 * startPause, 4 * startPause, 8 * startPause}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
 		}
 		if l.rate.count != 0 || l.busy != 0 {
 			t.Errorf("%v counted as good, %d still busy", l.rate.count, l.busy)
@@ -368,7 +364,7 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// one waits until one request may begin.
+// one returns when one request may begin.
 func one(t *testing.T, l *Limiter) []Ticket {
 	t.Helper()
 	ticket, err := l.Begin(background)
@@ -378,22 +374,22 @@ func one(t *testing.T, l *Limiter) []Ticket {
 	return []Ticket{ticket}
 }
 
-// What was under way when a pause began does not make it longer.
+// Requests that began before a pause do not extend it.
 func TestPauseIsForARound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 8, Start: 8, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 8, Start: 8, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		tickets := begin(t, l, 8)
 		end(tickets[:3], Outcome{Refused: true})
 		end(tickets[3:4], Outcome{})
 		end(tickets[4:], Outcome{Refused: true})
-		if want := []time.Duration{startPause}; !slices.Equal(told, want) {
-			t.Errorf("pauses %v, want %v", told, want)
+		if want := []time.Duration{startPause}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
 		}
 	})
 }
 
-// Who waits longest is next, also past those who come and find it free.
+// The longest wait is next, also before new requests that find a free slot.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Max: 1})
@@ -453,7 +449,7 @@ func TestDraining(t *testing.T) {
 			t.Fatal(err)
 		}
 		errs := make(chan error, 2)
-		for range 2 { // one that is next, and one that waits for its turn
+		for range 2 { // the next request and one behind it
 			go func() { _, err := l.Begin(ctx); errs <- err }()
 		}
 		synctest.Wait()
@@ -487,8 +483,8 @@ func BenchmarkBeginEnd(b *testing.B) {
 	for minute := range int64(24 * 60) {
 		used[time.Now().Unix()/60-minute] = 1
 	}
-	budget := NewRequests(RequestLimit{math.MaxInt32, 24 * time.Hour}, time.Now)
-	budget.Load(used)
+	requests := NewRequests(RequestLimit{math.MaxInt32, 24 * time.Hour}, time.Now)
+	requests.Load(used)
 	run := func(name string, workers int, o Options) {
 		b.Run(name, func(b *testing.B) {
 			l := New(o)
@@ -504,11 +500,10 @@ func BenchmarkBeginEnd(b *testing.B) {
 	}
 	run("few", 1, Options{Max: 64})
 	run("many", 16, Options{Max: 64})
-	run("budget", 16, Options{Max: 64, Budget: budget})
+	run("request limit", 16, Options{Max: 64, Requests: requests})
 }
 
-// Refusals long after one another, with little asked for between them, say little
-// about the rate that the service stands.
+// Rare refusals with few requests between them say little about the rate limit of the service.
 func TestQuietTimesAreNoLimit(t *testing.T) {
 	for name, quiet := range map[string]time.Duration{"idle": 2 * time.Hour, "large files": 10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {

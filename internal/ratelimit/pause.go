@@ -3,25 +3,25 @@ package ratelimit
 import "time"
 
 const (
-	firstPause = 5 * time.Millisecond  // one refusal says little, so little time is spent on it
-	startPause = 25 * time.Millisecond // as long as nothing is known of the rate
-	maxPause   = 5 * time.Second       // if the service does not ask for more
-	quietAfter = 3                     // requests in a row without an answer: the service, not the network, is gone
+	firstPause = 5 * time.Millisecond  // one refusal says little, so the wait is short
+	startPause = 25 * time.Millisecond // while the rate is unknown
+	maxPause   = 5 * time.Second       // unless the service asks for more
+	quietAfter = 3                     // requests in a row without a response: the service is down, not the network
 )
 
 // A pause makes all requests wait.
 type pause struct {
 	until   time.Time
-	first   time.Duration // of a row of them
-	length  time.Duration // of the last one, in a row of them
-	begunAt int64         // requests begun when it began: their answers belong to it
-	silence int           // requests in a row without an answer
+	first   time.Duration // first length in a series
+	length  time.Duration // last length in a series
+	begunAt int64         // requests begun before it: their responses belong to it
+	silence int           // requests in a row without a response
 }
 
 func (p *pause) left(now time.Time) time.Duration { return p.until.Sub(now) }
 
-// refused pauses because of a refusal: as long as the service asks, or longer each
-// time there is nothing but refusals. It gives the length of a new pause.
+// refused starts a pause after a refusal: for the time that the service asks for, or longer with
+// each refusal in a row. It returns the length of a new pause.
 func (p *pause) refused(number, begun int64, now time.Time, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return p.extend(begun, now, asked)
@@ -29,7 +29,7 @@ func (p *pause) refused(number, begun int64, now time.Time, asked time.Duration)
 	return p.again(number, begun, now)
 }
 
-// silent pauses once several requests in a row had no answer.
+// silent starts a pause after several requests in a row without a response.
 func (p *pause) silent(number, begun int64, now time.Time) time.Duration {
 	if p.silence++; p.silence < quietAfter {
 		return 0
@@ -37,8 +37,7 @@ func (p *pause) silent(number, begun int64, now time.Time) time.Duration {
 	return p.again(number, begun, now)
 }
 
-// again pauses for twice as long as the last time, unless the request was under way
-// then.
+// again starts a pause of twice the last length, unless the request began before the last pause.
 func (p *pause) again(number, begun int64, now time.Time) time.Duration {
 	if number <= p.begunAt {
 		return 0
@@ -56,5 +55,5 @@ func (p *pause) extend(begun int64, now time.Time, length time.Duration) time.Du
 	return 0
 }
 
-// over notes a good answer: the next pause is a short one again.
+// over records a success: the next pause is short again.
 func (p *pause) over() { p.length, p.silence = 0, 0 }

@@ -3,64 +3,62 @@ package ratelimit
 import "time"
 
 const (
-	shortSpan = 200 * time.Millisecond // is long enough to measure if there were
-	enough    = 20                     // good answers in it
-	longSpan  = 2 * time.Second        // is long enough in any case
-	remember  = 10 * time.Second       // so long a span counts
-	below     = 0.92                   // of the goodput is where the rate goes after a refusal,
-	farBelow  = 0.7                    // and there if it was not above the goodput then
-	surely    = 0.75                   // of the goodput is a rate that is fine
-	growth    = 0.1                    // of the rate in a second without a cut
-	// boldGrowth is where that share of requests is refused anyway.
+	shortSpan = 200 * time.Millisecond // minimum span of a measurement with enough successes
+	enough    = 20                     // successes in a short span
+	longSpan  = 2 * time.Second        // minimum span of any other measurement
+	remember  = 10 * time.Second       // age up to which a span counts
+	below     = 0.92                   // part of the goodput that is the rate after a refusal
+	farBelow  = 0.7                    // the same if the rate was not above the goodput
+	surely    = 0.75                   // part of the goodput that is a safe rate
+	growth    = 0.1                    // growth of the rate per second without a cut
+	// boldGrowth replaces growth if at least this part is refused at any rate (anyway).
 	boldGrowth = 0.5
 	anyway     = 0.03
-	// slowest is the lowest rate, whatever was measured: in a while with little to
-	// ask for there is little goodput, too.
+	// slowest is the lowest rate, whatever was measured: with few requests the goodput is low,
+	// too.
 	slowest  = float64(time.Second) / float64(maxPause)
-	headroom = 4                      // times the goodput is the highest rate: a cut has to be felt soon
-	catchUp  = 2 * time.Millisecond   // of what timers are late
-	calm     = 250 * time.Millisecond // after a cut, until what was under way has ended
-	samples  = 200                    // after which what was counted counts half
-	recheck  = 30 * time.Second       // after which what was refused anyway is found out anew
+	headroom = 4                      // highest rate, in multiples of the goodput, so that a cut has an effect soon
+	catchUp  = 2 * time.Millisecond   // delay of timers that is made up for
+	calm     = 250 * time.Millisecond // time after a cut until earlier requests have ended
+	samples  = 200                    // number of samples after which earlier ones count half
+	recheck  = 30 * time.Second       // time after which refusals at a safe rate are measured again
 
-	// tolerance is the most share of refusals that is taken to have nothing to do
-	// with the rate.
+	// tolerance is the maximum share of refusals that is regarded as independent of the rate.
 	tolerance = 0.2
 )
 
-// A rate bounds the requests a second, once a service refuses some.
+// A rate limits the requests per second, once a service refuses some.
 //
-// The limit of a service shows in the goodput between two refusals: whatever it
-// saves up is used up at both ends. So the goodput of such spans is measured, and
-// the rate goes a little below that of late, and up again slowly. There are also
-// services that refuse now and then whatever the rate is; these show in refusals
-// at a rate that was fine before, and that many are tolerated. That is found out
-// again and again: a service whose limit falls looks the same at first.
+// The goodput between two refusals shows the limit of a service: its burst allowance is used up at
+// both ends. The rate is set a little below the recent goodput and then grows slowly. Some services
+// refuse a share of the requests at any rate. That share shows in refusals at a safe rate and is
+// tolerated. It is measured again from time to time, because a service with a falling limit looks
+// the same at first.
 type rate struct {
-	limit   float64   // requests a second; 0 is no limit
-	next    time.Time // when the next request may begin
-	updated time.Time // until when the limit has grown
-	cut     time.Time // the limit was lowered
+	limit   float64   // requests per second; 0 means no limit
+	next    time.Time // time of the next request
+	updated time.Time // time up to which the limit has grown
+	cut     time.Time // time of the last reduction
 
-	since time.Time // the span that is measured began
-	count float64   // good answers in it
+	since time.Time // start of the current span
+	count float64   // successes in it
 	spans []measured
 
-	low, high share     // of refusals at a rate known to be fine, and above it
-	lowUntil  time.Time // the last answer at such a rate
+	low, high share     // of refusals at a safe rate and above it
+	lowUntil  time.Time // last response at a safe rate
 }
 
-// A measured span.
+// measured is a span with its successes.
 type measured struct {
 	count   float64
 	seconds float64
 	end     time.Time
 }
 
-// A share of refusals among answers.
+// A share is the part of responses that are refusals.
 type share struct{ refused, all float64 }
 
-// of is the share, 0 if there were too few refusals to tell.
+// of returns the share, or 0 with too few refusals to measure it.
 func (s *share) of() float64 {
 	if s.refused < 3 {
 		return 0
@@ -76,7 +74,7 @@ func (s *share) add(refused float64) {
 	s.all++
 }
 
-// left is how long the next request has to wait.
+// left returns how long the next request must wait.
 func (r *rate) left(now time.Time) time.Duration {
 	if r.limit == 0 {
 		return 0
@@ -84,7 +82,7 @@ func (r *rate) left(now time.Time) time.Duration {
 	return r.next.Sub(now)
 }
 
-// begin takes a request's share of the rate. What timers lose is caught up.
+// begin counts a request. Delays of timers are made up for.
 func (r *rate) begin(now time.Time) {
 	if r.limit == 0 {
 		return
@@ -111,10 +109,9 @@ func (r *rate) good(now time.Time) {
 	r.observe(now, 0)
 }
 
-// refused takes note of a refusal, which ends a span, and lowers the rate if it is
-// to blame.
+// refused records a refusal, which ends a span, and lowers the rate if that caused it.
 func (r *rate) refused(now time.Time) {
-	if r.since.IsZero() { // only from here on it is known that nothing is saved up
+	if r.since.IsZero() { // from here on, the burst allowance is known to be used up
 		r.since = now
 		return
 	}
@@ -128,14 +125,14 @@ func (r *rate) refused(now time.Time) {
 		return
 	}
 	to := below
-	if r.limit > 0 && r.limit <= fine { // what was taken for fine is not, or the rate is not to blame
+	if r.limit > 0 && r.limit <= fine { // the safe rate was not safe, or the rate is not the cause
 		to = farBelow
 	}
 	r.limit, r.cut, r.high = max(to*fine, r.limit/2, slowest), now, share{}
-	r.updated = now.Add(2 * calm) // so long it stays, to see what is refused anyway
+	r.updated = now.Add(2 * calm) // constant until then, to measure refusals at any rate
 }
 
-// observe counts an answer where it belongs.
+// observe counts a response as one at a safe rate or above it.
 func (r *rate) observe(now time.Time, refused float64) {
 	switch {
 	case r.limit > 0 && now.Sub(r.cut) < calm:
@@ -147,13 +144,13 @@ func (r *rate) observe(now time.Time, refused float64) {
 	}
 }
 
-// isToBlame reports whether there are more refusals than at a rate that is fine.
+// isToBlame reports whether there are more refusals than at a safe rate.
 func (r *rate) isToBlame() bool {
 	usual := r.low.of()
 	return usual == 0 || r.high.refused > 1+2*min(usual, tolerance)*r.high.all
 }
 
-// measure ends a span, if it was long enough.
+// measure ends a span if it is long enough.
 func (r *rate) measure(now time.Time) {
 	took := now.Sub(r.since)
 	if took < longSpan && (took < shortSpan || r.count < enough) {
@@ -166,12 +163,12 @@ func (r *rate) measure(now time.Time) {
 	}
 }
 
-// used is the goodput of late, or that of the span under way if it is higher.
+// used returns the recent goodput, or that of the current span if it is higher.
 func (r *rate) used(now time.Time) float64 {
 	return max(r.goodput(), r.count/max(now.Sub(r.since), shortSpan).Seconds())
 }
 
-// goodput is that of the spans of late; 0 if nothing was measured.
+// goodput returns the successes per second of recent spans, or 0 without a measurement.
 func (r *rate) goodput() float64 {
 	var count, seconds float64
 	for _, s := range r.spans {

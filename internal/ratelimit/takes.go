@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Takes is how long it takes to send bytes from a time on, at a rate of bytes a second
-// where the table allows more or everything; 0 is no rate of one's own. Clocks that
-// are put forward or back are not reckoned with.
+// Takes returns how long it takes to send bytes from a time on, at a rate in bytes per second and
+// within the timetable. A rate of 0 means no other limit. Changes of daylight saving time are not
+// taken into account.
 func (t Timetable) Takes(bytes, rate float64, from time.Time) time.Duration {
 	if len(t) == 0 {
 		t = Timetable{{}}
@@ -38,10 +38,10 @@ func (t Timetable) Takes(bytes, rate float64, from time.Time) time.Duration {
 
 const (
 	aDay    = 24 * time.Hour
-	maxDays = 100 * 365 // nobody waits for longer
+	maxDays = 100 * 365 // upper bound of the result
 )
 
-// inADay is how many bytes are sent in a day; 0 if there is no limit at some time.
+// inADay returns the bytes that are sent in a day, or 0 if there is no limit at some time.
 func (t Timetable) inADay(rate float64) (bytes float64) {
 	for n, s := range t {
 		until := t[0].From + aDay
@@ -57,7 +57,7 @@ func (t Timetable) inADay(rate float64) (bytes float64) {
 	return bytes
 }
 
-// left is how long the slot of a time still goes on.
+// left returns the rest of the slot at a time.
 func (t Timetable) left(now time.Time) time.Duration {
 	of := time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute +
 		time.Duration(now.Second())*time.Second + time.Duration(now.Nanosecond())
@@ -69,7 +69,7 @@ func (t Timetable) left(now time.Time) time.Duration {
 	return t[0].From + aDay - of
 }
 
-// lesser is the lower of two limits, where 0 is none.
+// lesser returns the lower of two limits. 0 means no limit.
 func lesser(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return max(a, b)

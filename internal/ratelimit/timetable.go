@@ -10,20 +10,18 @@ import (
 	"time"
 )
 
-// A Timetable says how many bytes a second may be sent, by the time of day.
+// A Timetable limits the bytes per second by the time of day.
 type Timetable []Slot
 
-// A Slot of a timetable ends where the next begins; the last goes on until the
-// first of the next day.
+// A Slot ends where the next one begins. The last slot ends with the first one of the next day.
 type Slot struct {
 	From  time.Duration // since midnight
-	Bytes float64       // a second; 0 is no limit
+	Bytes float64       // per second; 0 means no limit
 }
 
-// ParseTimetable reads one limit, such as 512K, 2M or off, or several with the
-// local times at which they begin: "08:00,512K 19:00,10M 23:00,off". K, M and G
-// stand for 1024, its square and its cube; without one it is bytes. Less than 1K is
-// refused: it would be nothing but a forgotten unit.
+// ParseTimetable reads one limit, such as 512K, 2M or off, or several with the local times at
+// which they begin: "08:00,512K 19:00,10M 23:00,off". K, M and G are powers of 1024; a number
+// without a unit is in bytes. Less than 1K is refused, because the unit was forgotten.
 func ParseTimetable(text string) (Timetable, error) {
 	words := strings.Fields(text)
 	if len(words) == 1 && !strings.Contains(text, ",") {
@@ -35,7 +33,7 @@ func ParseTimetable(text string) (Timetable, error) {
 		at, limit, _ := strings.Cut(w, ",")
 		t, err := time.Parse("15:04", at)
 		if err != nil {
-			return nil, fmt.Errorf("%q does not begin with a time of day such as 08:00", w)
+			return nil, fmt.Errorf("%q does not start with a time of day such as 08:00", w)
 		}
 		bytes, err := parseBandwidth(limit)
 		if err != nil {
@@ -44,12 +42,12 @@ func ParseTimetable(text string) (Timetable, error) {
 		table = append(table, Slot{time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, bytes})
 	}
 	if len(table) == 0 {
-		return nil, fmt.Errorf("%q names no limit; want one such as 2M, or 08:00,512K 19:00,off", text)
+		return nil, fmt.Errorf("%q contains no limit such as 2M, or 08:00,512K 19:00,off", text)
 	}
 	slices.SortFunc(table, func(a, b Slot) int { return cmp.Compare(a.From, b.From) })
 	for n := 1; n < len(table); n++ {
 		if table[n].From == table[n-1].From {
-			return nil, fmt.Errorf("%q names a time twice", text)
+			return nil, fmt.Errorf("%q contains a time twice", text)
 		}
 	}
 	return table, nil
@@ -72,18 +70,18 @@ func parseBandwidth(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is not a bandwidth such as 512K, 2M or off", text)
 	}
 	if bytes*unit < minBandwidth {
-		return 0, fmt.Errorf("%q is less than 1K bytes a second; name its unit, such as 512K", text)
+		return 0, fmt.Errorf("%q is less than 1K bytes per second; add a unit, such as 512K", text)
 	}
 	return bytes * unit, nil
 }
 
-// at is the limit at a time, in bytes a second; 0 is no limit.
+// at returns the limit at a time, in bytes per second. 0 means no limit.
 func (t Timetable) at(now time.Time) float64 {
 	if len(t) == 0 {
 		return 0
 	}
 	of := time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute
-	bytes := t[len(t)-1].Bytes // what began yesterday
+	bytes := t[len(t)-1].Bytes // the last slot of the previous day
 	for _, s := range t {
 		if s.From <= of {
 			bytes = s.Bytes

@@ -3,33 +3,32 @@ package ratelimit
 import "time"
 
 const (
-	// slower is how many times its usual time the service takes when it is too
-	// much for it, and slowBy by how much at least: what is quick may vary.
+	// slower is the multiple of the usual latency that shows an overload of the service. The
+	// difference must be at least slowBy, since short latencies vary.
 	slower = 2
 	slowBy = 500 * time.Millisecond
 
 	smoothing = 0.1              // the weight of one answer in the smoothed latency
-	renewBase = 30 * time.Second // so long the least latency seen counts as usual
+	renewBase = 30 * time.Second // time for which the lowest latency counts as usual
 )
 
-// A window bounds the requests at once: additive up, multiplicative down. Before the first
-// sign of trouble it doubles, since one by one a short run would be over before the window
-// is open.
+// A window limits the requests at the same time: additive increase, multiplicative decrease. Before
+// the first problem it doubles, because a short run would otherwise end before the window is open.
 type window struct {
 	size, max float64
-	known     bool  // there was trouble
-	cutAt     int64 // requests begun when it was last cut: those say nothing new
-	pressed   int64 // requests begun when another one last had to wait for the window
+	known     bool  // there was a problem
+	cutAt     int64 // requests begun before the last cut: their responses add nothing
+	pressed   int64 // requests begun when the window last made one wait
 
 	latency  float64 // smoothed, in seconds
-	usual    float64 // the least smoothed latency of late
-	next     float64 // of the time since
+	usual    float64 // lowest smoothed latency of the current period
+	next     float64 // lowest one of the next period
 	renewed  time.Time
 	measured bool
 }
 
-// good grows the window by one for each window-full of good answers, or for each of them
-// while it doubles, if more was wanted than it allowed.
+// good grows the window by one for each window of successes, or for each success while it doubles.
+// It grows only if the window made requests wait.
 func (w *window) good(number int64) {
 	if away := number - w.pressed; away <= -int64(w.size)-1 || away > int64(w.size) {
 		return
@@ -41,10 +40,10 @@ func (w *window) good(number int64) {
 	w.size = min(w.max, w.size+more)
 }
 
-// cut halves the window, once for all the requests that were under way.
+// cut halves the window, once for all requests in progress.
 func (w *window) cut(number, begun int64) { w.shrink(number, begun, 0.5) }
 
-// ease makes the window a little smaller.
+// ease reduces the window a little.
 func (w *window) ease(number, begun int64) { w.shrink(number, begun, 0.8) }
 
 func (w *window) shrink(number, begun int64, factor float64) {
@@ -55,8 +54,8 @@ func (w *window) shrink(number, begun int64, factor float64) {
 	w.cutAt, w.known = begun, true
 }
 
-// isSlow takes note of a latency and reports whether the service has become much
-// slower than it was. Should it stay so, that becomes the usual.
+// isSlow records a latency and reports whether the service has become much slower. If it stays
+// slow, that becomes the usual latency.
 func (w *window) isSlow(now time.Time, latency time.Duration) bool {
 	if latency <= 0 {
 		return false

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// MaxRetryAfter is the longest wait that ParseRetryAfter returns: longer than
-// any limit of a service that means well, short enough to notice a mistake.
+// MaxRetryAfter is the longest wait that ParseRetryAfter returns: longer than reasonable limits of
+// a service, short enough to notice an error.
 const MaxRetryAfter = 10 * time.Minute
 
-// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP
-// date, the latter as seen from now, which is best the time in the same answer's
-// Date header. The result is between 0 and [MaxRetryAfter]; 0 says that there is
-// nothing to wait for: no value, garbage, a negative number or the past.
+// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date. A date is
+// relative to now, ideally the Date header of the same response. The result is between 0 and
+// [MaxRetryAfter]. It is 0 for a missing or invalid value, a negative number or the past.
 func ParseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if isNumber(value) {
 		seconds, err := strconv.ParseUint(value, 10, 32)
-		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) { // an error is: out of range
+		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) { // the only error is: out of range
 			return MaxRetryAfter
 		}
 		return time.Duration(seconds) * time.Second
@@ -31,7 +30,7 @@ func ParseRetryAfter(value string, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), MaxRetryAfter)
 }
 
-// Asked is how long the head of an answer asks to wait, 0 if it does not.
+// Asked returns the wait that the header of a response asks for, or 0.
 func Asked(h http.Header) time.Duration {
 	now := time.Now()
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {

@@ -1,7 +1,7 @@
-// Package retry says which errors are worth another try, and paces the tries.
+// Package retry classifies errors and repeats attempts.
 //
-// It is the one layer of retries within a request (seconds). Attempts at an item
-// (minutes and hours) live in the journal.
+// It is the only layer that retries within a request (seconds). The state database schedules the
+// retries of an item (minutes and hours).
 package retry
 
 import (
@@ -9,35 +9,34 @@ import (
 	"time"
 )
 
-// A Class says what an error means for what comes next. Its text is stored in
-// journals and printed as "class".
+// A Class decides what follows an error. Its text is stored in state databases and printed as
+// "class".
 type Class string
 
 const (
-	// Transient errors go away by themselves: a cut connection, a 502.
+	// Transient errors are temporary: a lost connection, a 502.
 	Transient Class = "transient"
-	// Throttled says that the other side wants us to slow down.
+	// Throttled errors ask for fewer requests.
 	Throttled Class = "throttled"
-	// Permanent errors concern this one item and come again on every try.
+	// Permanent errors concern one item and are the same at every attempt.
 	Permanent Class = "permanent"
-	// Fatal errors concern the whole run: bad credentials, quota used up.
+	// Fatal errors concern the whole run: wrong credentials, an exhausted quota.
 	Fatal Class = "fatal"
 )
 
-// Repeatable reports whether another try makes sense.
+// Repeatable reports whether another attempt is useful.
 func (c Class) Repeatable() bool { return c == Transient || c == Throttled }
 
-// Classified is what errors implement that know their class. If they also have
-// a method Delay() time.Duration, it is how long the other side asked us to
-// wait, 0 if it did not.
+// Classified is implemented by errors with a class. Their optional method Delay() time.Duration
+// returns the wait that the other side asked for, or 0.
 type Classified interface {
 	error
 	Class() Class
 }
 
-// Classify returns the class of an error and the wait that was asked for. An
-// error that does not say is transient: tries are limited, lost work is not. Of
-// joined errors a fatal one counts, wherever it is, and else the first that says.
+// Classify returns the class of an error and the wait that was asked for. An error without a class
+// is transient: attempts are limited, so a wrong guess costs little. Among joined errors, a fatal
+// one counts, otherwise the first with a class.
 func Classify(err error) (Class, time.Duration) {
 	classified, ok := fatalIn(err)
 	if !ok {
@@ -52,8 +51,8 @@ func Classify(err error) (Class, time.Duration) {
 	return classified.Class(), 0
 }
 
-// fatalIn finds a fatal error in a tree of errors. What an error wraps counts only
-// if it does not say its class itself.
+// fatalIn finds a fatal error in a tree of errors. A wrapped error counts only if the outer one has
+// no class.
 func fatalIn(err error) (Classified, bool) {
 	switch e := err.(type) {
 	case nil:

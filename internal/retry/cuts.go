@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// progress is how many bytes are more than little.
+// progress is the number of bytes after which the count of cuts starts again.
 const progress = 1 << 20
 
-// Cuts decide whether content that was cut off is taken up again, unless that happens
-// again and again. They begin with the offset at which it was opened.
+// Cuts decide whether content is resumed after its transfer was cut off. They start with the offset
+// at which it was opened.
 type Cuts struct {
-	// Most is how often content may be cut off with little progress in between.
+	// Most is the number of cuts in a row that are allowed with little progress.
 	Most int
-	// Pause is the longest pause after the first cut; it doubles with each.
+	// Pause is the longest pause after the first cut. It doubles with each cut.
 	Pause time.Duration
 
-	mark int64 // where it was cut off last, or began
-	n    int   // with little progress in between
+	mark int64 // offset of the last cut, or of the start
+	n    int   // cuts in a row with little progress
 }
 
-// CutsFrom gives the cuts of content that is opened at an offset.
+// CutsFrom returns the Cuts of content that is opened at an offset.
 func CutsFrom(offset int64) Cuts { return Cuts{Most: 4, Pause: 100 * time.Millisecond, mark: offset} }
 
-// Again waits a little before content of a size is taken up at an offset, at which it was
-// cut off for a reason. If that was once too often it fails with a *CutError.
+// Again waits before content of a size is resumed at the offset of a cut. After too many cuts it
+// fails with a *CutError.
 func (c *Cuts) Again(ctx context.Context, at, size int64, why error) error {
 	if at-c.mark >= progress {
 		c.n = 0
@@ -39,7 +39,7 @@ func (c *Cuts) Again(ctx context.Context, at, size int64, why error) error {
 	return Sleep(ctx, rand.N(c.Pause<<(c.n-1)))
 }
 
-// A CutError says that content does not come to its end.
+// A CutError reports that content was cut off too often.
 type CutError struct {
 	Cuts     int
 	At, Size int64
@@ -47,11 +47,11 @@ type CutError struct {
 }
 
 func (e *CutError) Error() string {
-	return fmt.Sprintf("cut off %d times, at byte %d of %d now: %v", e.Cuts, e.At, e.Size, e.Why)
+	return fmt.Sprintf("cut off %d times, last at byte %d of %d: %v", e.Cuts, e.At, e.Size, e.Why)
 }
 
-// Class implements Classified, whatever cut it off last.
+// Class implements Classified, whatever the reason of the last cut.
 func (e *CutError) Class() Class { return Transient }
 
-// Unwrap gives io.ErrUnexpectedEOF beside the reason.
+// Unwrap returns io.ErrUnexpectedEOF and the reason.
 func (e *CutError) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.Why} }

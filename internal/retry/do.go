@@ -9,36 +9,34 @@ import (
 	"time"
 )
 
-// MaxFirst is the longest first wait: one refusal says little, so little time is
-// spent on it.
+// MaxFirst is the longest first wait: one refusal says little, so the wait is short.
 const MaxFirst = 100 * time.Millisecond
 
-// A Policy paces tries. The zero Policy is usable.
+// A Policy sets the number and the delays of attempts. The zero Policy is usable.
 type Policy struct {
-	Attempts int           // tries in all; 0 means 5
+	Attempts int           // attempts in total; 0 means 5
 	First    time.Duration // upper bound of the first wait, doubled each time; 0 or more than MaxFirst means MaxFirst
-	Max      time.Duration // upper bound of a wait that nobody asked for; 0 means 5 s
-	Budget   time.Duration // no try begins later than this after the start; 0 means no limit. A try under way is not cut short: uploads take long
+	Max      time.Duration // upper bound of a wait that the other side did not ask for; 0 means 5 s
+	MaxTime  time.Duration // no attempt starts later than this after the first; 0 means no limit. An attempt in progress is not interrupted: uploads take long
 
-	// Rand returns a number in [0, n); nil means a random one. Waits have full
-	// jitter, so that many workers do not come back at the same moment.
+	// Rand returns a number in [0, n); nil means a random one. Waits have full jitter, so that many
+	// workers do not continue at the same time.
 	Rand func(n time.Duration) time.Duration
 }
 
-// A Wait is about to happen, because a try failed.
+// A Wait follows a failed attempt.
 type Wait struct {
-	Attempt int // the try that failed, from 1
+	Attempt int // number of the failed attempt, from 1
 	Delay   time.Duration
 	Class   Class
 	Err     error
 }
 
-// Do tries until there is no error, or one that another try does not help
-// against, or tries or budget are used up, or the context is done. The last
-// error comes back. It looks at the context before each try, waits at least as
-// long as the other side asked for, and calls onWait, which may be nil, before
-// each wait. Where it would wait or try again while draining (see WithDrain) its
-// error is an ErrDraining and the last error.
+// Do repeats an attempt until it succeeds, fails with an error that is not repeatable, reaches a
+// limit of the policy, or the context is done. It returns the last error. It checks the context
+// before each attempt, waits at least as long as the other side asked for, and calls onWait before
+// each wait, unless that is nil. While draining (see WithDrain), it returns ErrDraining and the last
+// error instead of another attempt.
 func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Context) error) error {
 	p = p.withDefaults()
 	start := time.Now()
@@ -73,8 +71,8 @@ func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Cont
 	}
 }
 
-// Stop wraps an error of a try so that Do gives up at once and returns err as it
-// is, whatever its class: where a repetition could do harm.
+// Stop wraps an error so that Do returns err at once, whatever its class. It is for attempts that
+// must not be repeated.
 func Stop(err error) error {
 	if err == nil {
 		return nil
@@ -98,8 +96,8 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// delay is the wait after the n-th try. What the other side asked for is a lower
-// bound, so the jitter goes on top.
+// delay returns the wait after the n-th attempt. The wait that the other side asked for is a lower
+// bound, so the jitter is added.
 func (p Policy) delay(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + p.Rand(p.First)
@@ -114,18 +112,18 @@ func (p Policy) delay(n int, asked time.Duration) time.Duration {
 	return p.Rand(min(ceiling, p.Max))
 }
 
-// affords reports whether a wait ends within the budget and before the context's
-// deadline: a wait that ends in giving up is only a late answer.
+// affords reports whether a wait ends within MaxTime and before the context's deadline. A longer
+// wait would only delay the error.
 func (p Policy) affords(ctx context.Context, start time.Time, delay time.Duration) bool {
-	if p.Budget > 0 && time.Since(start)+delay > p.Budget {
+	if p.MaxTime > 0 && time.Since(start)+delay > p.MaxTime {
 		return false
 	}
 	deadline, ok := ctx.Deadline()
 	return !ok || time.Until(deadline) > delay
 }
 
-// Sleep waits. It ends early with the context's cause, or with ErrDraining. Where
-// there is nothing to wait for, it does not mind the draining.
+// Sleep waits. It ends early with the context's cause or with ErrDraining. Without a wait it ignores
+// draining.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -142,8 +140,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// interrupted is the context's error and cause, with the reason why we were
-// still trying.
+// interrupted returns the context's error and cause with the error of the last attempt.
 func interrupted(ctx context.Context, last error) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {
@@ -154,5 +151,5 @@ func interrupted(ctx context.Context, last error) error {
 	if last == nil {
 		return err
 	}
-	return fmt.Errorf("%w (last try: %w)", err, last)
+	return fmt.Errorf("%w (last attempt: %w)", err, last)
 }

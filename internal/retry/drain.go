@@ -6,21 +6,20 @@ import (
 	"fmt"
 )
 
-// ErrDraining says that something was not begun, or not tried again, because the
-// run is being ended in good order.
-var ErrDraining = errors.New("not begun any more")
+// ErrDraining reports that something was not started or repeated, because the run is ending in good
+// order.
+var ErrDraining = errors.New("not started, because the run is ending")
 
 type drainKey struct{}
 
-// WithDrain returns a context under which nothing waits any more once stop is
-// closed: neither for another try nor for its turn. What has begun goes on. A nil
-// stop switches that off for what must be done even then.
+// WithDrain returns a context in which nothing waits once stop is closed: neither for another
+// attempt nor for its turn. Work in progress continues. A nil stop turns that off for work that must
+// be done in any case.
 func WithDrain(ctx context.Context, stop <-chan struct{}) context.Context {
 	return context.WithValue(ctx, drainKey{}, stop)
 }
 
-// Draining gives the channel that WithDrain put into a context, nil if there is
-// none: nobody closes that.
+// Draining returns the channel of WithDrain, or nil without one. A nil channel is never closed.
 func Draining(ctx context.Context) <-chan struct{} {
 	stop, _ := ctx.Value(drainKey{}).(<-chan struct{})
 	return stop
@@ -35,5 +34,5 @@ func isDraining(ctx context.Context) bool {
 	}
 }
 
-// drained is the error where there is no other try.
-func drained(last error) error { return fmt.Errorf("%w (last try: %w)", ErrDraining, last) }
+// drained returns the error instead of another attempt.
+func drained(last error) error { return fmt.Errorf("%w (last attempt: %w)", ErrDraining, last) }

@@ -15,12 +15,12 @@ func TestDraining(t *testing.T) {
 		name    string
 		policy  retry.Policy
 		err     error
-		drained bool // an error of that kind, else the last one as it is
+		drained bool // ErrDraining, otherwise the last error
 	}{
 		{"does not wait", retry.Policy{Rand: longest}, classed{retry.Throttled, time.Minute}, true},
 		{"does not try again without a wait", retry.Policy{Rand: func(time.Duration) time.Duration { return 0 }}, classed{class: retry.Transient}, true},
 		{"has nothing to do with what is permanent", retry.Policy{}, classed{class: retry.Permanent}, false},
-		{"has nothing to do with the last try", retry.Policy{Attempts: 1}, classed{class: retry.Transient}, false},
+		{"does not depend on the last attempt", retry.Policy{Attempts: 1}, classed{class: retry.Transient}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

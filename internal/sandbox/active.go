@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// sandboxed is the policy for files that may run scripts: a browser shows them as a site of
-// their own, whose scripts do not run.
+// sandboxed is the policy for files that may contain scripts: a browser gives them their own
+// origin and does not run their scripts.
 const sandboxed = "sandbox"
 
-// isActive reports whether a browser may find a script in a file: every type counts but
-// those of pictures, sounds, films, fonts and PDF, and so does any content that looks like
-// text, whatever its type says. Files come from the address of the library page, which a
-// script in one of them could otherwise read.
+// isActive reports whether a browser could find a script in a file. Only images, audio, video,
+// fonts and PDF are safe, and only if their content does not look like text. Files have the
+// same origin as the library page, which a script could otherwise read.
 func isActive(mime string, content io.ReadSeeker) (bool, error) {
 	kind, _, _ := strings.Cut(mime, "/")
 	if mime == "image/svg+xml" || mime != "application/pdf" && !slices.Contains([]string{"image", "audio", "video", "font"}, kind) {

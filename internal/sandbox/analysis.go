@@ -13,9 +13,8 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// analyseAssets queues images for a description and tags. Files that are no
-// images, and those of workspaces where it is switched off, are skipped, and one
-// that is not there refuses them all: guesses.
+// analyseAssets queues images for a description and tags. It skips other files, and workspaces
+// with analysis off. A missing asset refuses the whole request. These are guesses.
 func (s *Server) analyseAssets(c *call) error {
 	if _, err := c.workspace(); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (s *Server) analyseAssets(c *call) error {
 	return nil
 }
 
-// analyseNext analyses one image that was looked into already, if there is one.
+// analyseNext analyses one processed image, if there is one in the queue.
 func (s *Server) analyseNext(ctx context.Context) (analysed bool, err error) {
 	var id, content string
 	err = s.store.Read(func(ses *store.Session) error {
@@ -83,8 +82,8 @@ func (s *Server) analyseNext(ctx context.Context) (analysed bool, err error) {
 	return true, s.store.Write(func(ses *store.Session) error { return s.noteAnalysis(ses, id, content, description, tags) })
 }
 
-// noteAnalysis sets what nobody has written, unless the image has been replaced
-// meanwhile; then it stays queued.
+// noteAnalysis sets the empty fields of an asset. If the image was replaced meanwhile, it stays
+// queued.
 func (s *Server) noteAnalysis(ses *store.Session, id, content, description, tags string) error {
 	if description == "" {
 		_, err := ses.Exec("UPDATE assets SET analysis = 'error' WHERE id = ? AND content = ?", id, content)
@@ -97,8 +96,7 @@ func (s *Server) noteAnalysis(ses *store.Session, id, content, description, tags
 	return err
 }
 
-// describe says in words what can be measured of a picture. The service has a
-// model that knows what is in it; here is none.
+// describe describes an image by measurements, because there is no model here.
 func describe(p rendition.Picture) (description, tags string, err error) {
 	size, colour := p.Size(), colourName(p.Colour())
 	shape := shapeOf(size)
@@ -116,7 +114,7 @@ func shapeOf(size image.Point) string {
 	return "square"
 }
 
-// colourName is that of the nearest of some well-known colours.
+// colourName returns the nearest colour that has a common name.
 func colourName(c color.NRGBA) string {
 	best, least := "", 1<<30
 	for _, known := range []struct {

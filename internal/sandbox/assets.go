@@ -44,9 +44,8 @@ type metadataView struct {
 	Thumbnail        *records.ThumbnailView `json:"thumbnailMetadata,omitempty"`
 }
 
-// view shows an asset, which is queued if it has just come. Addresses are made from
-// the host that the request came to, so that they are right after a restart on
-// another port.
+// view returns the response for an asset; a new one is queued. URLs use the host of the
+// request, so that they are right after a restart on another port.
 func (c *call) view(a records.Asset, queued bool) assetView {
 	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
 	v := assetView{
@@ -58,8 +57,8 @@ func (c *call) view(a records.Asset, queued bool) assetView {
 			Description: a.Description, CustomAttributes: a.Attributes, Status: a.Status(queued), AnalysisStatus: a.Analysis,
 		},
 	}
-	// Also while it is queued: the service has the addresses in the answer to the
-	// upload, and so makes them from the width that the head of the file says.
+	// Also for a queued image: like the service, the response to the upload contains the URLs,
+	// based on the width in the file header.
 	if a.IsImage() && a.Picture.State == "readable" && v.Metadata.Status != "error" {
 		v.ImageURLs = records.ImageURLs(base, a.Picture.Width, naming.Fold(a.Extension))
 	}
@@ -77,8 +76,8 @@ func (c *call) origin() string {
 	return "http://" + c.R.Host
 }
 
-// asset finds one in any workspace that the token sees: clients name no
-// workspace where there is an ID. What is in the trash is not there.
+// asset returns an asset of any workspace of the token: with an ID, clients name no workspace.
+// Assets in the trash are not found.
 func (s *Server) asset(c *call, id string) (records.Asset, error) {
 	var a records.Asset
 	err := s.store.Read(func(ses *store.Session) (err error) {
@@ -94,8 +93,8 @@ func (s *Server) asset(c *call, id string) (records.Asset, error) {
 	return a, c.allow(a.Workspace, a.Category)
 }
 
-// again finds an asset once more within a change, and holds the call's permissions
-// against where it is by now. Its workspace is the same, so the rights are known.
+// again reads an asset again within a transaction, and checks the permissions at its current
+// place. Its workspace does not change, so the rights are known.
 func (c *call) again(ses *store.Session, a *records.Asset) error {
 	now, err := records.SelectAsset(ses, a.ID)
 	if err != nil {
@@ -117,8 +116,8 @@ func (s *Server) getAsset(c *call) error {
 	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
-// listAssets lists what is directly in a category or in a folder. That what is in the
-// folders of a category is not among it is a guess, and a profile may say otherwise.
+// listAssets lists the assets directly in a category or folder. That a category excludes its
+// folders is a guess, which a profile can change.
 func (s *Server) listAssets(c *call) error {
 	limit, offset, err := c.page()
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Server) listAssets(c *call) error {
 		return err
 	}
 	if at.Category == "" {
-		return problem.Refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
+		return problem.Refuse(http.StatusBadRequest, "categoryId or folderId is required.")
 	}
 	p := s.options.Profile
 	listed := records.Listing{
@@ -144,7 +143,7 @@ func (s *Server) listAssets(c *call) error {
 	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]records.Asset, int, error) { return listed.SelectAssets(ses) })
 }
 
-// listedUntil is when an asset must have come to be listed by now; zero: at any time.
+// listedUntil returns the latest upload time of listed assets, or zero without a limit.
 func (s *Server) listedUntil() time.Time {
 	if s.options.Profile.ListingDelay == 0 {
 		return time.Time{}
@@ -156,8 +155,8 @@ func (c *call) assetOrder() (string, error) {
 	return c.order(records.AssetFields()...)
 }
 
-// getOffset says where an asset comes in the list of its place. That the query's
-// assetId says nothing new, and the form of the answer, are guesses.
+// getOffset returns the position of an asset in its list. That assetId in the query is ignored,
+// and the form of the response, are guesses.
 func (s *Server) getOffset(c *call) error {
 	order, err := c.assetOrder()
 	if err != nil {
@@ -169,7 +168,7 @@ func (s *Server) getOffset(c *call) error {
 	}
 	var offset int
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		if a, err = records.SelectAsset(ses, a.ID); err != nil { // it may have been moved
+		if a, err = records.SelectAsset(ses, a.ID); err != nil { // the asset may have been moved
 			return err
 		}
 		offset, err = records.SelectOffset(ses, a, order)
@@ -190,8 +189,7 @@ func query(q map[string][]string, name string) *string {
 
 func (s *Server) listTrash(c *call) error { return s.replyVisible(c, records.SelectTrash) }
 
-// replyVisible answers with a page of assets of the workspace, from the categories
-// that the user may see.
+// replyVisible responds with a page of the assets in categories that the user may see.
 func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible string, limit, offset int) ([]records.Asset, int, error)) error {
 	limit, offset, err := c.page()
 	if err != nil {
@@ -226,8 +224,8 @@ func (s *Server) replyAssets(c *call, limit, offset int, find func(*store.Sessio
 	return c.Reply(http.StatusOK, out)
 }
 
-// place finds the category or folder that a request names, if any. Of both at once,
-// which clients send, the folder decides; that it must lie in the category is a guess.
+// place returns the category or folder of a request, if any. With both, as clients send, it
+// returns the folder; that the folder must be in the category is a guess.
 func (s *Server) place(c *call, categoryID, folderID *string) (records.Place, error) {
 	switch {
 	case folderID != nil:
@@ -238,7 +236,7 @@ func (s *Server) place(c *call, categoryID, folderID *string) (records.Place, er
 	return records.Place{}, nil
 }
 
-// folderPlace finds a folder, which lies in the category if one is named.
+// folderPlace returns a folder. It must be in the category, if one is named.
 func (s *Server) folderPlace(c *call, id string, categoryID *string) (records.Place, error) {
 	f, err := s.folderHere(c, id)
 	if err != nil {
@@ -262,7 +260,7 @@ func (p assetPatch) check(profile profile.Profile) error {
 		}
 	}
 	if a := p.Metadata.CustomAttributes; a != nil {
-		var object map[string]any // no number in it may be too large for programs, either
+		var object map[string]any // programs must be able to read its numbers
 		if err := json.Unmarshal(a, &object); err != nil || object == nil {
 			return problem.Refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
 		}
@@ -270,8 +268,8 @@ func (p assetPatch) check(profile profile.Profile) error {
 	return profile.CheckTexts(p.Metadata.Description, p.Tags, p.Metadata.CustomAttributes)
 }
 
-// apply changes an asset. Tags and custom attributes are replaced as a whole; for
-// the attributes that is a guess, and a profile may say that they are merged.
+// apply changes an asset. Tags and custom attributes are replaced as a whole. For attributes
+// this is a guess, and a profile can select merging.
 func (p assetPatch) apply(a *records.Asset, merge bool) error {
 	if p.Name != nil {
 		a.Name = *p.Name
@@ -296,7 +294,7 @@ func (p assetPatch) apply(a *records.Asset, merge bool) error {
 	return err
 }
 
-// attributes are custom attributes after a change.
+// attributes returns custom attributes after a change.
 func attributes(old, given json.RawMessage, merge bool) (json.RawMessage, error) {
 	if merge {
 		merged, _ := standin.DecodeObject(old)
@@ -349,7 +347,7 @@ func (s *Server) patchAsset(c *call) error {
 	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
-// An assetPatch is what a PATCH may change. What is absent stays.
+// An assetPatch is the body of a PATCH. Omitted fields do not change.
 type assetPatch struct {
 	Name, Extension *string
 	Tags            *[]string

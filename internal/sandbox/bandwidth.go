@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/sandbox/problem"
 )
 
-// delivered counts the bytes of files that went out, by environment, from the
-// start of the sandbox on. The service counts by period; which, is not known.
+// delivered counts the delivered bytes of files by environment since the start of the sandbox.
+// The service counts per period, whose length is unknown.
 type delivered struct {
 	mu    sync.Mutex
 	bytes map[string]int64
@@ -29,17 +29,17 @@ func (d *delivered) of(environment string) int64 {
 	return d.bytes[environment]
 }
 
-// delivers reports whether a route hands out files.
+// delivers reports whether a route delivers files.
 func (r route) delivers() bool { return strings.HasPrefix(r.pattern, "/{workspaceId}/assets/") }
 
-// bandwidthExceeded reports whether an environment has used up its bandwidth.
+// bandwidthExceeded reports whether the bandwidth of an environment is used up.
 func (s *Server) bandwidthExceeded(environment string) bool {
 	limit := s.options.Limits.MaxBandwidthInBytes
 	return limit >= 0 && s.delivered.of(environment) >= limit
 }
 
-// checkPlan refuses what the personal plan stops. The status, and that data says
-// nothing, are guesses.
+// checkPlan refuses requests beyond the personal plan. The status and the empty data are
+// guesses.
 func (s *Server) checkPlan(environment string) error {
 	if s.options.Limits.IsPersonal() && s.bandwidthExceeded(environment) {
 		return problem.Refuse(http.StatusPaymentRequired, "The bandwidth of the plan is used up.")
@@ -47,7 +47,7 @@ func (s *Server) checkPlan(environment string) error {
 	return nil
 }
 
-// deliverable refuses to hand out files of a workspace whose plan has stopped it.
+// deliverable refuses to deliver files of a workspace that exceeds its plan.
 func (s *Server) deliverable(workspace string) error {
 	w, ok := s.workspaces.Get(workspace)
 	if !ok {
@@ -59,7 +59,7 @@ func (s *Server) deliverable(workspace string) error {
 	return s.checkStored(w.Environment)
 }
 
-// countDelivery adds what a call handed out.
+// countDelivery counts the delivered bytes of a call.
 func (s *Server) countDelivery(c *call) {
 	if w, ok := s.workspaces.Get(c.args[0]); ok {
 		s.delivered.add(w.Environment, c.W.Sent)

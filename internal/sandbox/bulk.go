@@ -9,8 +9,8 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// replyBulk answers a request about several assets: 204 if all went well, else
-// 207 with the status of each that did not.
+// replyBulk responds to a request for several assets: 204 after success, otherwise 207 with the
+// status of each failure.
 func (c *call) replyBulk(failed map[string]int) error {
 	if len(failed) == 0 {
 		return c.Done()
@@ -18,8 +18,8 @@ func (c *call) replyBulk(failed map[string]int) error {
 	return c.Reply(http.StatusMultiStatus, failed)
 }
 
-// bulk does something with each of several assets, in one change; where each lies
-// a permission is needed. The status is 0 if it could be done, else it says why not.
+// bulk changes several assets in one transaction, with a permission check at the place of each.
+// The function returns 0 for success or else a status.
 func (s *Server) bulk(c *call, workspace string, needs records.Permission, ids []string, do func(ses *store.Session, i int) (status int, err error)) error {
 	r, err := c.rights(workspace)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) bulk(c *call, workspace string, needs records.Permission, ids [
 		return nil
 	})
 	if store.IsForeignKey(err) {
-		return problem.Refuse(http.StatusNotFound, "The place for the assets has just been deleted or changed.")
+		return problem.Refuse(http.StatusNotFound, "The target was deleted or changed.")
 	}
 	if err != nil {
 		return fmt.Errorf("change %d assets: %w", len(ids), err)

@@ -16,17 +16,17 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// maxJSON is the longest JSON body read; a guess.
+// maxJSON limits the length of a JSON body; a guess.
 const maxJSON = 8 << 20
 
-// A call is one request on its way through the server.
+// A call is a request with its response.
 type call struct {
 	*standin.Exchange
 	server *Server
 	route  route
-	args   []string                  // values of the wildcards in the route's pattern
-	who    tokens.Identity           // whom the token names, if the route needs one
-	known  map[string]records.Rights // what it may do, by workspace
+	args   []string                  // values of the wildcards in the pattern
+	who    tokens.Identity           // from the token, if the route requires one
+	known  map[string]records.Rights // rights by workspace
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
@@ -39,7 +39,7 @@ func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
 	return &call{Exchange: x, server: s, route: rt, args: args}
 }
 
-// serve takes a call through latency, faults, token and handler.
+// serve applies latency, faults, token check and handler to a call.
 func (s *Server) serve(c *call) {
 	c.W.Header().Set("Date", s.now().Format(http.TimeFormat))
 	rule, fired := s.faults.Next(fault.Route{Method: c.R.Method, Pattern: c.route.pattern})
@@ -60,7 +60,7 @@ func (s *Server) serve(c *call) {
 	s.handle(c)
 }
 
-// handle runs the handler of the route and turns its error into an answer.
+// handle executes the handler of the route and converts its error to a response.
 func (s *Server) handle(c *call) {
 	err := s.admit(c)
 	if err == nil {
@@ -73,17 +73,17 @@ func (s *Server) handle(c *call) {
 		return
 	}
 	if c.Body.IsCut() {
-		c.Abort() // nobody is left to answer
+		c.Abort() // the client has disconnected
 	}
 	p, ok := errors.AsType[*problem.Problem](err)
 	if !ok {
-		p = problem.Refuse(http.StatusInternalServerError, "Something broke in the sandbox: %v", err)
+		p = problem.Refuse(http.StatusInternalServerError, "The sandbox failed: %v", err)
 		s.options.Log.Error("request failed", "method", c.R.Method, "route", c.route.pattern, "error", err)
 	}
 	c.problem(p)
 }
 
-// admit checks the token where the route needs one.
+// admit checks the token if the route requires one.
 func (s *Server) admit(c *call) (err error) {
 	if c.route.delivers() {
 		if err := c.deliver(s.options.Profile); err != nil {
@@ -98,13 +98,13 @@ func (s *Server) admit(c *call) (err error) {
 		return err
 	}
 	if c.who.Role < c.route.role {
-		return problem.Refuse(http.StatusForbidden, "The role %q may not do this; it needs %q.", c.who.Role, c.route.role)
+		return problem.Refuse(http.StatusForbidden, "The role %q is not sufficient; %q is required.", c.who.Role, c.route.role)
 	}
 	return nil
 }
 
-// workspace is the one that the request is about: the query's, else the default
-// one of the token.
+// workspace returns the workspace of the request: that of the query, or the default one of the
+// token.
 func (c *call) workspace() (string, error) {
 	q := c.R.URL.Query()
 	if !q.Has("workspaceId") {
@@ -118,14 +118,14 @@ func (c *call) workspace() (string, error) {
 }
 
 func noAccess(workspace string) *problem.Problem {
-	return problem.Refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
+	return problem.Refuse(http.StatusForbidden, "The token does not permit access to the workspace %q.", workspace)
 }
 
-// sees reports whether the token gives access to a workspace.
+// sees reports whether the token permits access to a workspace.
 func (c *call) sees(workspace string) bool { return c.server.sees(c.who, workspace) }
 
-// page reads limit and offset. The default of 50 and the limit of 500 are the
-// values that clients use; that more is refused is a guess. A profile knows better.
+// page parses limit and offset. The default of 50 and the maximum of 500 are those of clients;
+// that larger values are refused is a guess. A profile can change this.
 func (c *call) page() (limit, offset int, err error) {
 	absent, largest, accepted := c.server.options.Profile.Page(c.route.pattern)
 	if limit, err = c.number("limit", absent, 1, accepted); err != nil {
@@ -136,7 +136,7 @@ func (c *call) page() (limit, offset int, err error) {
 	return limit, offset, err
 }
 
-// number reads a whole number from the query.
+// number parses a whole number in the query.
 func (c *call) number(name string, absent, low, high int) (int, error) {
 	q := c.R.URL.Query()
 	if !q.Has(name) {
@@ -149,14 +149,14 @@ func (c *call) number(name string, absent, low, high int) (int, error) {
 	return n, nil
 }
 
-// order reads sortBy and order and gives SQL for them.
+// order converts sortBy and order to SQL.
 func (c *call) order(fields ...records.SortField) (string, error) {
 	q := c.R.URL.Query()
 	return records.OrderBy(q.Get("sortBy"), q.Get("order"), fields)
 }
 
-// json reads the body as one JSON value, whatever its content type says: the
-// official clients send text/plain.
+// json decodes the body as one JSON value, whatever its content type is: the official clients
+// send text/plain.
 func (c *call) json(v any) error {
 	data, err := io.ReadAll(io.LimitReader(c.Body, maxJSON+1))
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *call) json(v any) error {
 	if len(data) > maxJSON {
 		return problem.Refuse(http.StatusBadRequest, "The body is longer than %d bytes.", maxJSON)
 	}
-	if !utf8.Valid(data) { // parts are kept as they came
+	if !utf8.Valid(data) { // parts are stored unchanged
 		return problem.Refuse(http.StatusBadRequest, "The body is not valid UTF-8.")
 	}
 	if err := json.Unmarshal(data, v); err != nil {
@@ -174,7 +174,7 @@ func (c *call) json(v any) error {
 	return nil
 }
 
-// problem answers with a refusal, after reading what the client still sends.
+// problem responds with an error, after reading the rest of the request.
 func (c *call) problem(p *problem.Problem) {
 	c.Drain()
 	_ = c.Reply(p.Status, p.Body())

@@ -50,7 +50,7 @@ func (s *Server) getCategory(c *call) error {
 	return s.replyCategory(c, cat)
 }
 
-// replyCategory shows a category with the number of its assets.
+// replyCategory responds with a category and the number of its assets.
 func (s *Server) replyCategory(c *call, cat records.Category) error {
 	out := cat.View()
 	err := s.store.Read(func(ses *store.Session) (err error) {
@@ -63,7 +63,7 @@ func (s *Server) replyCategory(c *call, cat records.Category) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// category finds one in the workspace of the call.
+// category returns a category of the workspace of the call.
 func (s *Server) category(c *call, id string) (records.Category, error) {
 	if _, err := s.categoryPlace(c, id); err != nil {
 		return records.Category{}, err
@@ -73,7 +73,7 @@ func (s *Server) category(c *call, id string) (records.Category, error) {
 		cat, err = records.SelectCategory(ses, id)
 		return err
 	})
-	if errors.Is(err, store.ErrNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted meanwhile
 		return records.Category{}, noCategory(id)
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func noCategory(id string) *problem.Problem {
 	return problem.Refuse(http.StatusNotFound, "There is no category %q.", id)
 }
 
-// categoryPlace makes sure that a category is in the workspace of the call.
+// categoryPlace checks that a category is in the workspace of the call.
 func (s *Server) categoryPlace(c *call, id string) (records.Place, error) {
 	ws, err := c.workspace()
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Server) categoryPlace(c *call, id string) (records.Place, error) {
 	return records.Place{Workspace: ws, Category: id}, c.allow(ws, id)
 }
 
-// categoryBody is what creating and updating send; other fields are ignored.
+// categoryBody is the body for creating and updating; other fields are ignored.
 type categoryBody struct {
 	Name       string
 	Extensions []string
@@ -140,7 +140,7 @@ func checkExtensions(all []string) error {
 			return err
 		}
 		if seen[naming.Fold(e)] {
-			return problem.Refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
+			return problem.Refuse(http.StatusBadRequest, "The extension %q occurs twice.", e)
 		}
 		seen[naming.Fold(e)] = true
 	}
@@ -170,7 +170,7 @@ func (s *Server) createCategory(c *call) error {
 		}
 		return records.InsertCategory(ses, cat)
 	})
-	if store.IsForeignKey(err) { // deleted just now
+	if store.IsForeignKey(err) { // deleted meanwhile
 		return noAccess(ws)
 	}
 	if err != nil {
@@ -179,8 +179,8 @@ func (s *Server) createCategory(c *call) error {
 	return c.Reply(http.StatusCreated, cat.View())
 }
 
-// updateCategory sets everything. As with the service, an extension that is
-// dropped takes its assets along for good.
+// updateCategory replaces all fields. As at the service, removing an extension deletes its
+// assets permanently.
 func (s *Server) updateCategory(c *call) error {
 	cat, err := s.category(c, c.args[0])
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Server) updateCategory(c *call) error {
 		}
 		return records.UpdateCategory(ses, cat)
 	})
-	if errors.Is(err, store.ErrNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted meanwhile
 		return noCategory(cat.ID)
 	}
 	if err != nil {
@@ -206,8 +206,7 @@ func (s *Server) updateCategory(c *call) error {
 	return s.replyCategory(c, cat)
 }
 
-// orderCategories sets the order of all categories of the workspace. The body is
-// a guess.
+// orderCategories sets the order of all categories in the workspace. The body is a guess.
 func (s *Server) orderCategories(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -223,7 +222,7 @@ func (s *Server) orderCategories(c *call) error {
 			return err
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(in.CategoriesIDs))) {
-			return problem.Refuse(http.StatusBadRequest, "categoriesIds must name all categories of the workspace, once each.")
+			return problem.Refuse(http.StatusBadRequest, "categoriesIds must contain all categories of the workspace, each once.")
 		}
 		return records.SetOrder(ses, in.CategoriesIDs)
 	})
@@ -233,7 +232,7 @@ func (s *Server) orderCategories(c *call) error {
 	return c.Done()
 }
 
-// deleteCategory deletes every asset in the category for good.
+// deleteCategory permanently deletes all assets in the category.
 func (s *Server) deleteCategory(c *call) error {
 	cat, err := s.category(c, c.args[0])
 	if err != nil {
@@ -242,7 +241,7 @@ func (s *Server) deleteCategory(c *call) error {
 	err = s.store.Write(func(ses *store.Session) error {
 		return ses.Change("DELETE FROM categories WHERE id = ?", cat.ID)
 	})
-	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // deleted by another request
 		return noCategory(cat.ID)
 	}
 	if err != nil {

@@ -23,26 +23,25 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A Control talks to a running sandbox: it asks how it is, and stops it. No process is ever
-// killed. A sandbox obeys who has its access key, and shows that it has it, too; so neither
-// another sandbox nor another program that has the port by now can be meant by mistake. The
-// key itself is never sent, and what is sent is of use for one order, at one address, for a
-// minute.
+// A Control sends orders to a running sandbox: status and stop. It never kills a process. Both
+// sides prove that they have the access key, so no other sandbox or program on the same port
+// can be affected. The key itself is never sent. A message is valid for one order, at one
+// address, for a minute.
 type Control struct {
 	URL string // of the sandbox, such as http://127.0.0.1:8080
 	Key tokens.AccessKey
 	Now func() time.Time
 }
 
-// A Status is what a sandbox says of itself.
+// A Status is the status of a sandbox.
 type Status struct {
 	Process int    `json:"process"`
-	AI      string `json:"ai,omitempty"`      // address of the AI content service; empty: there is none
-	Library string `json:"library,omitempty"` // address of the page, with a new key; empty: there is none
+	AI      string `json:"ai,omitempty"`      // URL of the AI content service; "" if it is off
+	Library string `json:"library,omitempty"` // URL of the library page with a new key; "" if it is off
 }
 
-// ErrNotRunning says that no sandbox with the key answers at the address.
-var ErrNotRunning = errors.New("no sandbox with this access key answers there")
+// ErrNotRunning reports that no sandbox with the key responds at the address.
+var ErrNotRunning = errors.New("no sandbox with this access key responds at the address")
 
 const (
 	controlPath   = "/_sandbox/control/"
@@ -50,25 +49,24 @@ const (
 	controlProof  = "X-Sandbox-Proof"
 )
 
-// Status asks a sandbox how it is.
+// Status returns the status of a sandbox.
 func (c Control) Status(ctx context.Context) (s Status, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return s, c.order(ctx, "status", &s)
 }
 
-// Stop ends a sandbox, and returns when it has ended: another one may have its port and its
-// folder at once.
+// Stop stops a sandbox and waits for its end, so that its port and folder are free afterwards.
 func (c Control) Stop(ctx context.Context) error {
 	var s Status
 	err := c.order(ctx, "stop", &s)
 	if ctx.Err() != nil {
-		return fmt.Errorf("it was told to stop and has not ended: %w", context.Cause(ctx))
+		return fmt.Errorf("the sandbox received the order and is still running: %w", context.Cause(ctx))
 	}
 	return err
 }
 
-// order gives an order and reads the answer, which may go on for as long as ctx.
+// order sends an order and reads the response until the end of ctx.
 func (c Control) order(ctx context.Context, order string, into *Status) error {
 	at, err := url.Parse(c.URL)
 	if err != nil {
@@ -100,7 +98,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case resp.StatusCode == http.StatusConflict:
-		return errors.New("this sandbox is part of another command, and ends with it")
+		return errors.New("this sandbox is part of another command and ends with it")
 	case resp.StatusCode != http.StatusOK || !hmac.Equal([]byte(proof), []byte(resp.Header.Get(controlProof))):
 		return ErrNotRunning
 	}
@@ -113,7 +111,7 @@ func controlMAC(key tokens.AccessKey, words ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// serveControl answers a [Control].
+// serveControl handles the orders of a [Control].
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	order := strings.TrimPrefix(r.URL.Path, controlPath)
 	key, stamp, ok := s.admitControl(r, order)
@@ -136,18 +134,17 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var body bytes.Buffer
-	_ = json.NewEncoder(&body).Encode(status) // a buffer takes everything
+	_ = json.NewEncoder(&body).Encode(status) // a buffer accepts everything
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set(controlProof, controlMAC(key, "answer", order, r.Host, stamp+"\n"+body.String()))
 	if order == "stop" {
 		s.stop(w, body.Bytes())
 		return
 	}
-	_, _ = w.Write(body.Bytes()) // who has gone needs no answer
+	_, _ = w.Write(body.Bytes()) // the client may have disconnected
 }
 
-// stop ends the sandbox. The answer breaks off where everything is given back, or with the
-// process.
+// stop ends the sandbox. The response ends when all resources are free, or with the process.
 func (s *Server) stop(w http.ResponseWriter, body []byte) {
 	defer s.options.Stop()
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -160,10 +157,10 @@ func (s *Server) stop(w http.ResponseWriter, body []byte) {
 		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Header: w.Header(),
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: -1, Close: true,
 	}
-	_ = answer.Write(conn) // who has gone needs no answer
+	_ = answer.Write(conn) // the client may have disconnected
 }
 
-// An untilEnd keeps connections open until the end of what they wait for.
+// An untilEnd keeps connections open until the sandbox has ended.
 type untilEnd struct {
 	mu    sync.Mutex
 	conns []net.Conn
@@ -183,11 +180,11 @@ func (u *untilEnd) end() {
 	defer u.mu.Unlock()
 	u.ended = true
 	for _, conn := range u.conns {
-		_ = conn.Close() // nothing more is to be said
+		_ = conn.Close() // the end is the message
 	}
 }
 
-// admitControl finds the access key with which an order was signed just now.
+// admitControl finds the access key that signed a recent order.
 func (s *Server) admitControl(r *http.Request, order string) (key tokens.AccessKey, stamp string, ok bool) {
 	signed, isOurs := strings.CutPrefix(r.Header.Get("Authorization"), "Sandbox ")
 	n := strings.LastIndexByte(signed, '.')

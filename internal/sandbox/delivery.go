@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// deliver sends the bytes of an asset.
+// deliver sends the content of an asset.
 func (s *Server) deliver(c *call) error {
 	a, private, err := s.admitDelivery(c)
 	if err != nil {
@@ -25,9 +25,9 @@ func (s *Server) deliver(c *call) error {
 	return s.send(c, a, private)
 }
 
-// admitDelivery finds the asset that an address names, for anybody, unless its
-// category is private. What is in the trash is not served: a guess, as are the
-// headers and the ranges, which a profile may correct.
+// admitDelivery returns the asset of a URL, without a token unless its category is private.
+// That assets in the trash are not served is a guess, as are the headers and ranges. A profile
+// can change these.
 func (s *Server) admitDelivery(c *call) (a records.Asset, private bool, err error) {
 	workspace, id := c.args[0], c.args[1]
 	err = s.store.Read(func(ses *store.Session) (err error) {
@@ -50,7 +50,7 @@ func (s *Server) admitDelivery(c *call) (a records.Asset, private bool, err erro
 	return a, private, err
 }
 
-// deliveredAsset finds an asset, in the trash too if that is served.
+// deliveredAsset returns an asset, also in the trash if that is served.
 func (s *Server) deliveredAsset(ses *store.Session, id string) (records.Asset, error) {
 	a, err := records.SelectAsset(ses, id)
 	if !errors.Is(err, store.ErrNotThere) || !s.options.Profile.TrashServed {
@@ -64,10 +64,10 @@ func (s *Server) deliveredAsset(ses *store.Session, id string) (records.Asset, e
 	return a, store.NotThere(err)
 }
 
-// send hands out the bytes of an asset as they were uploaded.
+// send sends the original content of an asset.
 func (s *Server) send(c *call, a records.Asset, private bool) error {
 	content, err := s.contents.Open(a.Content)
-	if errors.Is(err, fs.ErrNotExist) { // deleted just now
+	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
 		return noAsset(a.ID)
 	}
 	if err != nil {
@@ -80,19 +80,18 @@ func (s *Server) send(c *call, a records.Asset, private bool) error {
 	})
 }
 
-// A handout is a file on its way to a client.
+// A handout is a file to send to a client.
 type handout struct {
 	name, mime string
-	tag        string // says which bytes they are
+	tag        string // identifies the content
 	modified   time.Time
 	content    io.ReadSeeker
 	private    bool
 }
 
-// hand sends a file, or a part of it, or word that the client has it already. In a browser
-// one that may run scripts is a site of its own, see isActive.
-// Addresses stay when what they show changes, so caches have to ask each time,
-// and those that several people share may not keep what is private: guesses.
+// hand sends a file, a range of it, or "not modified". Files that may contain scripts get their
+// own origin, see isActive. URLs stay the same when the content changes, so caches must
+// revalidate, and shared caches must not store private content: guesses.
 func (c *call) hand(out handout) error {
 	active, err := isActive(out.mime, out.content)
 	if err != nil {
@@ -117,8 +116,8 @@ func (c *call) hand(out handout) error {
 	return nil
 }
 
-// attachment tells a browser to save a file under a name, which is there twice:
-// in ASCII for old programs, and as it is.
+// attachment returns a header that makes browsers save a file under a name, in ASCII for old
+// programs and in UTF-8.
 func attachment(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {

@@ -9,7 +9,7 @@ import (
 //go:embed openapi.yaml
 var openapi []byte
 
-// Description gives the OpenAPI description of all that a sandbox answers, as JSON.
+// Description returns the OpenAPI description of the sandbox as JSON.
 func Description() ([]byte, error) { return description.JSON() }
 
 var description = docs.New(openapi, "docs.json")

@@ -18,13 +18,12 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// maxEdited is the longest side that an edited image may have, as documented.
+// maxEdited is the documented maximum side of an edited image.
 const maxEdited = 16383
 
-// An imageEdit is the body of a request to edit an image. Its fields are known;
-// that angles are multiples of 90 degrees to the right, that the parts of flip are
-// booleans, that pixels count on the upright image, and the order in which all is
-// done, are guesses.
+// An imageEdit is the body of a request to edit an image. The fields are known. Guesses are:
+// angles are multiples of 90 degrees clockwise, the parts of flip are booleans, coordinates
+// refer to the upright image, and the order of the steps.
 type imageEdit struct {
 	Action, AssetName string
 	Transformations   struct {
@@ -40,7 +39,7 @@ func (in imageEdit) edit() (e rendition.Edit, err error) {
 	if t.Crop != nil {
 		e.Crop = image.Rect(t.Crop.X, t.Crop.Y, t.Crop.X+t.Crop.Width, t.Crop.Y+t.Crop.Height)
 		if t.Crop.Width < 1 || t.Crop.Height < 1 {
-			return e, problem.Refuse(http.StatusBadRequest, "The part to keep has no size.")
+			return e, problem.Refuse(http.StatusBadRequest, "The crop area has no size.")
 		}
 	}
 	if t.Rotate != nil {
@@ -61,9 +60,8 @@ func (in imageEdit) edit() (e rendition.Edit, err error) {
 	return e, nil
 }
 
-// editImage makes a new asset of an edited image beside the old one, or a new
-// revision of the same. That any action but create overwrites is known; that the
-// result has the quality of renditions of its format is a guess.
+// editImage creates a new asset from an edited image, or a new revision. That every action
+// except create overwrites is known; that the result has the quality of renditions is a guess.
 func (s *Server) editImage(c *call) error {
 	var in imageEdit
 	if err := c.json(&in); err != nil {
@@ -92,7 +90,7 @@ func (s *Server) editImage(c *call) error {
 	return s.keepEdited(c, a, f, create)
 }
 
-// keepEdited stores an edited image, and then has it committed.
+// keepEdited stores an edited image and then commits it.
 func (s *Server) keepEdited(c *call, a records.Asset, f *form, create bool) (err error) {
 	if err := f.draft.Keep(f.Content); err != nil {
 		f.draft.Discard()
@@ -111,7 +109,7 @@ func (s *Server) keepEdited(c *call, a records.Asset, f *form, create bool) (err
 	return c.Reply(http.StatusOK, c.view(a, true))
 }
 
-// edited makes the bytes of an edited image, ready to be stored.
+// edited returns the bytes of an edited image, ready to store.
 func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 	e, err := in.edit()
 	if err != nil {
@@ -119,7 +117,7 @@ func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 	}
 	format, isImage := records.RenditionFormat(naming.Fold(a.Extension))
 	if !isImage || naming.Fold(a.Extension) == "bmp" {
-		return nil, problem.Refuse(http.StatusBadRequest, "A file with the extension %q cannot be edited.", a.Extension)
+		return nil, problem.Refuse(http.StatusBadRequest, "Files with the extension %q cannot be edited.", a.Extension)
 	}
 	quality, _, err := s.quality(a.Workspace, format)
 	if err != nil {
@@ -153,7 +151,7 @@ func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 	return s.draftOf(c, a, in.AssetName, b.Bytes(), size)
 }
 
-// draftOf is an upload as if a client had sent these bytes to the place of an asset.
+// draftOf returns an upload of bytes to the place of an asset.
 func (s *Server) draftOf(c *call, a records.Asset, name string, b []byte, size image.Point) (*form, error) {
 	sum := sha256.Sum256(b)
 	f := &form{at: records.Place{Workspace: a.Workspace, Category: a.Category, Folder: a.Folder}, name: name, extension: a.Extension}

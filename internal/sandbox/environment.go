@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// environmentConfig is that of the call's environment.
+// environmentConfig returns the settings of the environment of the call.
 func (s *Server) environmentConfig(c *call) (e records.EnvironmentConfig, err error) {
 	err = s.store.Read(func(ses *store.Session) (err error) {
 		e, err = records.SelectEnvironment(ses, c.who.Environment)
@@ -21,8 +21,8 @@ func (s *Server) environmentConfig(c *call) (e records.EnvironmentConfig, err er
 	return e, nil
 }
 
-// checkAdmitted holds extensions of uploads, new names and categories against
-// what the environment allows. What is there already stays: a guess.
+// checkAdmitted checks the extensions of uploads, names and categories against the environment.
+// Existing assets do not change: a guess.
 func (s *Server) checkAdmitted(c *call, extensions ...string) error {
 	e, err := s.environmentConfig(c)
 	if err != nil {
@@ -44,8 +44,7 @@ func (s *Server) getEnvironmentConfig(c *call) error {
 	return c.Reply(http.StatusOK, e)
 }
 
-// setEnvironmentConfig sets both values. That nothing at all is allowed is
-// refused: a guess.
+// setEnvironmentConfig sets both values. An empty list is refused: a guess.
 func (s *Server) setEnvironmentConfig(c *call) error {
 	e := records.EnvironmentConfig{AllowedExtensions: []string{}}
 	if err := c.json(&e); err != nil {
@@ -55,7 +54,7 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 		return err
 	}
 	if e.IsAllowedExtensionsEnabled && len(e.AllowedExtensions) == 0 {
-		return problem.Refuse(http.StatusBadRequest, "allowedExtensions is empty: nothing could be uploaded.")
+		return problem.Refuse(http.StatusBadRequest, "allowedExtensions is empty: no file could be uploaded.")
 	}
 	err := s.store.Write(func(ses *store.Session) error { return records.UpdateEnvironment(ses, c.who.Environment, e) })
 	if err != nil {
@@ -64,8 +63,7 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 	return c.Reply(http.StatusOK, e)
 }
 
-// A templateView says with which categories a new workspace starts; its form is a
-// guess.
+// A templateView lists the categories of new workspaces; its form is a guess.
 type templateView struct {
 	Categories []records.TemplateCategory `json:"categories"`
 }

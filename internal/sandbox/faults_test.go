@@ -213,7 +213,7 @@ func TestStats(t *testing.T) {
 func TestFaultOfUnknownRoute(t *testing.T) {
 	for rule, says := range map[string]string{
 		"POST /asset status=500": "PATCH /assets/{id}",
-		"* * stream=cut":         "none whose answer is a stream",
+		"* * stream=cut":         "no route with a streamed response",
 	} {
 		_, err := sandbox.New(faulty(t, rule))
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -12,11 +12,11 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// maxDepth is how deep a tree of folders is shown at most; a guess.
+// maxDepth is the maximum depth of a folder tree in a response; a guess.
 const maxDepth = 1000
 
-// folder finds one in the workspaces that the token sees. Current clients name
-// no workspace where there is an ID.
+// folder returns a folder of any workspace of the token: with an ID, current clients name no
+// workspace.
 func (s *Server) folder(c *call, id string) (records.Folder, error) {
 	var f records.Folder
 	err := s.store.Read(func(ses *store.Session) (err error) {
@@ -32,7 +32,7 @@ func (s *Server) folder(c *call, id string) (records.Folder, error) {
 	return f, c.allow(f.Workspace, f.Category)
 }
 
-// folderHere finds a folder in the workspace of the call.
+// folderHere returns a folder of the workspace of the call.
 func (s *Server) folderHere(c *call, id string) (records.Folder, error) {
 	ws, err := c.workspace()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) createFolder(c *call) error {
 		return records.InsertFolder(ses, f)
 	})
 	if store.IsForeignKey(err) {
-		return problem.Refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
+		return problem.Refuse(http.StatusNotFound, "The target of the folder was deleted.")
 	}
 	if err != nil {
 		return fmt.Errorf("create folder in %s: %w", f.Category, err)
@@ -77,19 +77,18 @@ func (s *Server) createFolder(c *call) error {
 	return c.Reply(http.StatusCreated, f.View())
 }
 
-// parentPlace finds where a new folder goes: into its parent, if it has one, whose
-// category need not be repeated.
+// parentPlace returns the place of a new folder: its parent, if there is one, which implies the
+// category.
 func (s *Server) parentPlace(c *call, categoryID, parentID *string) (records.Place, error) {
 	at, err := s.place(c, categoryID, parentID)
 	if err == nil && at.Category == "" {
-		return at, problem.Refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
+		return at, problem.Refuse(http.StatusBadRequest, "categoryId or parentId is required.")
 	}
 	return at, err
 }
 
-// listFolders lists the folders at the top of all categories, without those inside: a guess,
-// and a profile may say that they all come, in no tree. It is not paged, because no client
-// pages it.
+// listFolders lists the top-level folders of all categories without subfolders: a guess. A
+// profile can select a flat list of all folders. Clients do not page this list.
 func (s *Server) listFolders(c *call) error {
 	ws, r, err := c.here()
 	if err != nil {
@@ -111,8 +110,8 @@ func (s *Server) listFolders(c *call) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// getFolder shows a folder, with what is in it down to depth. Without depth
-// nothing is shown below it: a guess.
+// getFolder returns a folder with its subfolders down to depth. The default depth of 0 is a
+// guess.
 func (s *Server) getFolder(c *call) error {
 	depth, err := c.number("depth", 0, 0, maxDepth)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *Server) getFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("show folder %s: %w", f.ID, err)
 	}
-	if len(tree) == 0 { // deleted just now
+	if len(tree) == 0 { // deleted meanwhile
 		return noFolder(f.ID)
 	}
 	return c.Reply(http.StatusOK, nest(tree, depth))
@@ -140,8 +139,8 @@ func noFolder(id string) *problem.Problem {
 	return problem.Refuse(http.StatusNotFound, "There is no folder %q.", id)
 }
 
-// getBranch shows a folder like getFolder, within the folders around it: the
-// outermost one is the answer, and each holds only the next. That is a guess.
+// getBranch returns a folder with its parents: the response is the outermost folder, and each
+// folder contains only the next. This is a guess.
 func (s *Server) getBranch(c *call) error {
 	depth, err := c.number("depth", 0, 0, maxDepth)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *Server) getBranch(c *call) error {
 	if err != nil {
 		return fmt.Errorf("show branch of folder %s: %w", f.ID, err)
 	}
-	if len(tree) == 0 { // deleted just now
+	if len(tree) == 0 { // deleted meanwhile
 		return noFolder(f.ID)
 	}
 	branch := nest(tree, depth)
@@ -174,7 +173,7 @@ func (s *Server) getBranch(c *call) error {
 	return c.Reply(http.StatusOK, branch)
 }
 
-// nest makes a tree of folders that come parents first.
+// nest builds a tree of folders that are sorted parents first.
 func nest(folders []records.Folder, depth int) *records.FolderView {
 	views := make(map[string]*records.FolderView)
 	for _, f := range folders {
@@ -209,7 +208,7 @@ func (s *Server) renameFolder(c *call) error {
 		}
 		return ses.Change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, store.Millis(f.Updated), f.ID)
 	})
-	if errors.Is(err, store.ErrNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted meanwhile
 		return noFolder(f.ID)
 	}
 	if err != nil {
@@ -218,15 +217,14 @@ func (s *Server) renameFolder(c *call) error {
 	return c.Reply(http.StatusOK, f.View())
 }
 
-// deleteFolder moves what is in the folder one level up and deletes only the
-// folder itself.
+// deleteFolder moves the content of a folder one level up and deletes the folder.
 func (s *Server) deleteFolder(c *call) error {
 	f, err := s.folder(c, c.args[0])
 	if err != nil {
 		return err
 	}
 	err = s.store.Write(func(ses *store.Session) error { return records.DissolveFolder(ses, f) })
-	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // deleted by another request
 		return noFolder(f.ID)
 	}
 	if err != nil {

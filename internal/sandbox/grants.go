@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// listGrants lists those of one group, or of the workspace: a guess.
+// listGrants lists the permissions of one group, or of the workspace: a guess.
 func (s *Server) listGrants(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) listGrants(c *call) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// grantBody reads what is granted. Keys that are not known are refused: a guess.
+// grantBody decodes the permissions. Unknown keys are refused: a guess.
 func (s *Server) grantBody(c *call) (records.Grant, error) {
 	var in struct {
 		GroupID         string
@@ -78,7 +78,7 @@ func (s *Server) createGrant(c *call) error {
 	}
 	err = s.store.Write(func(ses *store.Session) error { return records.InsertGrant(ses, g) })
 	if store.IsForeignKey(err) {
-		return problem.Refuse(http.StatusNotFound, "The group %q has just been deleted.", g.Group)
+		return problem.Refuse(http.StatusNotFound, "The group %q was deleted.", g.Group)
 	}
 	if err != nil {
 		return fmt.Errorf("grant permissions to %s: %w", g.Group, err)
@@ -86,7 +86,7 @@ func (s *Server) createGrant(c *call) error {
 	return c.Reply(http.StatusCreated, g.View())
 }
 
-// grant finds one in the workspace of the call.
+// grant returns a permission of the workspace of the call.
 func (s *Server) grant(c *call, id string) (records.Grant, error) {
 	ws, err := c.workspace()
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Server) grant(c *call, id string) (records.Grant, error) {
 	return all[i], nil
 }
 
-// updateGrant sets categories and rights. The group stays: a guess.
+// updateGrant replaces categories and rights. The group cannot change: a guess.
 func (s *Server) updateGrant(c *call) error {
 	old, err := s.grant(c, c.args[0])
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Server) updateGrant(c *call) error {
 		return err
 	}
 	if g.Group != "" && g.Group != old.Group {
-		return problem.Refuse(http.StatusBadRequest, "A permission cannot change its group.")
+		return problem.Refuse(http.StatusBadRequest, "The group of a permission cannot change.")
 	}
 	g.ID, g.Group = old.ID, old.Group
 	err = s.store.Write(func(ses *store.Session) error { return records.UpdateGrant(ses, g) })
@@ -143,7 +143,7 @@ func (s *Server) deleteGrant(c *call) error {
 	err = s.store.Write(func(ses *store.Session) error {
 		return ses.Change("DELETE FROM permissions WHERE id = ?", g.ID)
 	})
-	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // deleted by another request
 		return noGrant(g.ID)
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// listGroups is not paged, because no client pages it.
+// listGroups returns all groups, because clients do not page this list.
 func (s *Server) listGroups(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) listGroups(c *call) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// groupName reads the body of a request that names a group.
+// groupName decodes the name of a group.
 func (c *call) groupName() (string, error) {
 	var in struct{ Name string }
 	if err := c.json(&in); err != nil {
@@ -42,7 +42,7 @@ func (c *call) groupName() (string, error) {
 	return in.Name, naming.CheckName("group name", in.Name)
 }
 
-// createGroup makes a group without any permission.
+// createGroup creates a group without permissions.
 func (s *Server) createGroup(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) createGroup(c *call) error {
 		return err
 	}
 	err = s.store.Write(func(ses *store.Session) error { return records.InsertGroup(ses, g) })
-	if store.IsForeignKey(err) { // deleted just now
+	if store.IsForeignKey(err) { // deleted meanwhile
 		return noAccess(ws)
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) createGroup(c *call) error {
 	return c.Reply(http.StatusCreated, g.View())
 }
 
-// group finds one in the workspace of the call.
+// group returns a group of the workspace of the call.
 func (s *Server) group(c *call, id string) (records.Group, error) {
 	ws, err := c.workspace()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) renameGroup(c *call) error {
 	err = s.store.Write(func(ses *store.Session) error {
 		return ses.Change("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
 	})
-	if errors.Is(err, store.ErrNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted meanwhile
 		return noGroup(g.ID, g.Workspace)
 	}
 	if err != nil {
@@ -112,12 +112,12 @@ func (s *Server) deleteGroup(c *call) error {
 		return err
 	}
 	if g.Default {
-		return problem.Refuse(http.StatusBadRequest, "The default group cannot be removed.")
+		return problem.Refuse(http.StatusBadRequest, "The default group cannot be deleted.")
 	}
 	err = s.store.Write(func(ses *store.Session) error {
 		return ses.Change("DELETE FROM groups WHERE id = ?", g.ID)
 	})
-	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // deleted by another request
 		return noGroup(g.ID, g.Workspace)
 	}
 	if err != nil {

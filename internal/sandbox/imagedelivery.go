@@ -18,14 +18,14 @@ import (
 	"assetferry/internal/sandbox/rendition"
 )
 
-// A box is the size that the address of an image asks for, and the format.
+// A box is the size and format in the URL of an image.
 type box struct {
-	width, height int // height 0: whatever it comes to
+	width, height int // height 0: by aspect ratio
 	format        rendition.Format
 }
 
-// parseBox reads the last part of an address: 400.webp, 400x300.webp, and the
-// forms without a format, which mean WebP.
+// parseBox parses the last part of a URL: 400.webp, 400x300.webp, and the same without a
+// format, which means WebP.
 func parseBox(name string) (box, error) {
 	b := box{format: rendition.WebP}
 	size, format, named := strings.Cut(name, ".")
@@ -47,14 +47,13 @@ func parseBox(name string) (box, error) {
 func parseSide(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%q is no number of pixels from 1 to 65535", text)
+		return 0, fmt.Errorf("%q is not a number of pixels from 1 to 65535", text)
 	}
 	return int(n), nil
 }
 
-// deliverImage sends a rendition of an image. As documented, a width that is not
-// in the list of the image is answered with the nearest that is, and nothing is
-// ever larger than the image.
+// deliverImage sends a rendition of an image. As documented, other widths than those of the
+// image return the nearest one, and images are never enlarged.
 func (s *Server) deliverImage(c *call) error {
 	a, private, err := s.admitDelivery(c)
 	if err != nil {
@@ -70,8 +69,8 @@ func (s *Server) deliverImage(c *call) error {
 	return s.sendImage(c, a, b, private)
 }
 
-// deliverThumb sends a rendition of exactly the size that was asked for, as far as
-// the image is as large, to whoever has a token.
+// deliverThumb sends a rendition of exactly the requested size, but never enlarged, if the
+// token is valid.
 func (s *Server) deliverThumb(c *call) error {
 	a, err := s.asset(c, c.args[0])
 	if err != nil {
@@ -84,8 +83,7 @@ func (s *Server) deliverThumb(c *call) error {
 	return s.sendImage(c, a, b, true)
 }
 
-// box reads a size from an address. That there is nothing at another address is a
-// guess, where 400 would be possible, too.
+// box parses the size in a URL. 404 for invalid URLs is a guess; 400 would also be possible.
 func (c *call) box(name string) (box, error) {
 	b, err := parseBox(name)
 	if err != nil {
@@ -94,7 +92,7 @@ func (c *call) box(name string) (box, error) {
 	return b, nil
 }
 
-// nearest is the width that is closest to the one wanted; of two, the larger.
+// nearest returns the closest width, and the larger of two.
 func nearest(all []int, wanted int) int {
 	best := all[0]
 	for _, w := range all {
@@ -116,7 +114,7 @@ func (s *Server) sendImage(c *call, a records.Asset, b box, private bool) error 
 	return c.hand(out)
 }
 
-// image makes a rendition, also while the image is queued.
+// image generates a rendition, also while the image is queued.
 func (s *Server) image(a records.Asset, b box) (handout, error) {
 	if a.Picture.State != "readable" || a.Processing == "error" {
 		return handout{}, noRendition(a)
@@ -127,7 +125,7 @@ func (s *Server) image(a records.Asset, b box) (handout, error) {
 	}
 	made, err := s.renditions.Get(rendition.Key{Content: a.Content, Width: b.width, Height: b.height, Format: b.format, Quality: quality})
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // deleted just now
+	case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		return handout{}, noAsset(a.ID)
 	case errors.Is(err, pixels.ErrTooLarge):
 		return handout{}, tooLargeToShow(a)
@@ -148,16 +146,16 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// tooLargeToShow says that an image is sound and takes more memory than the sandbox uses for
-// images. The service has more.
+// tooLargeToShow returns the error for a valid image that needs more memory than the sandbox
+// uses for images.
 func tooLargeToShow(a records.Asset) *problem.Problem {
-	return problem.Refuse(http.StatusNotFound, "The image %q takes more than %d MB to decode, which is what the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
+	return problem.Refuse(http.StatusNotFound, "Decoding the image %q needs more than the %d MB that the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
 }
 
-// noRendition says why there is no picture of an asset. The status is a guess.
+// noRendition returns the error for an asset without an image. The status is a guess.
 func noRendition(a records.Asset) *problem.Problem {
 	if a.Picture.State == "no" {
-		return problem.Refuse(http.StatusNotFound, "Asset %q is no image.", a.ID)
+		return problem.Refuse(http.StatusNotFound, "Asset %q is not an image.", a.ID)
 	}
-	return problem.Refuse(http.StatusNotFound, "The image %q cannot be read: it is damaged.", a.ID)
+	return problem.Refuse(http.StatusNotFound, "The image %q is damaged.", a.ID)
 }

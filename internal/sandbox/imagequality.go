@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// firstQuality is the quality of a format as long as nobody has set it: a guess.
+// firstQuality returns the initial quality of a format: a guess.
 func firstQuality(f rendition.Format) int {
 	if f == rendition.WebP || f == rendition.JPEG {
 		return 80
@@ -20,14 +20,13 @@ func firstQuality(f rendition.Format) int {
 	return 100
 }
 
-// A qualityView and its names are guesses; that there is a quality for each
-// format is documented.
+// A qualityView and its names are guesses; that each format has a quality is documented.
 type qualityView struct {
 	Format  rendition.Format `json:"format"`
 	Quality int              `json:"quality"`
 }
 
-// quality is that of a format in a workspace, and when it was set.
+// quality returns the quality of a format in a workspace, and when it was set.
 func (s *Server) quality(workspace string, f rendition.Format) (quality int, changed time.Time, err error) {
 	var at int64
 	err = s.store.Read(func(ses *store.Session) error {
@@ -60,7 +59,7 @@ func (s *Server) listQualities(c *call) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// setQuality changes how renditions of one format are made from now on.
+// setQuality changes the quality of new renditions in a format.
 func (s *Server) setQuality(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {

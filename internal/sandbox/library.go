@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/sandbox/shelves"
 )
 
-// openLibrary makes what browsers see of the sandbox, unless that is switched off.
+// openLibrary creates the library pages, unless they are off.
 func (s *Server) openLibrary() error {
 	if !s.options.Library {
 		return nil
@@ -36,7 +36,7 @@ func (s *Server) shelves() shelves.Shelves {
 	return shelves.New(s.store, s.workspaces, s.contents, s.squarePicture)
 }
 
-// squarePicture makes a picture as the service makes thumbnails.
+// squarePicture generates an image like the thumbnails of the service.
 func (s *Server) squarePicture(a records.Asset, side int) (library.Content, error) {
 	out, err := s.image(a, box{side, side, rendition.WebP})
 	if err != nil {
@@ -47,13 +47,12 @@ func (s *Server) squarePicture(a records.Asset, side int) (library.Content, erro
 	}, nil
 }
 
-// noClose is a reader that needs no closing.
+// noClose is a reader that needs no Close.
 type noClose struct{ io.ReadSeeker }
 
 func (noClose) Close() error { return nil }
 
-// librarySecret is what the cookie of the page holds: the same after a restart where
-// everything else is.
+// librarySecret returns the secret of the cookie. It survives a restart if the data does.
 func (s *Server) librarySecret() (string, error) {
 	if s.options.Dir == "" {
 		return rand.Text(), nil
@@ -65,12 +64,12 @@ func (s *Server) librarySecret() (string, error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	secret := rand.Text() // nobody else is here: the folder is locked
+	secret := rand.Text() // no other process: the folder is locked
 	return secret, datadir.WritePrivate(path, secret+"\n")
 }
 
-// LibraryURL returns the address of the library page, for a sandbox that listens at an
-// address, with a new key that opens it once. It is empty where the page is switched off.
+// LibraryURL returns the URL of the library page with a new key that works once, for a sandbox
+// at a base URL. It returns "" if the page is off.
 func (s *Server) LibraryURL(base string) string {
 	if s.library == nil {
 		return ""

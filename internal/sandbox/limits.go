@@ -9,9 +9,9 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// The status of these refusals is a guess; clients know them by their data.
+// The status of these errors is a guess; clients recognize them by their data.
 
-// checkStorage refuses what does not fit into the environment of a workspace any more.
+// checkStorage refuses content beyond the storage limit of the environment.
 func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) error {
 	limit := s.options.Limits.MaxStorageInBytes
 	if limit < 0 {
@@ -23,13 +23,13 @@ func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) 
 		return err
 	}
 	if used+size > limit {
-		return problem.Refuse(http.StatusBadRequest, "The storage of the plan is used up.").With("limit", limit)
+		return problem.Refuse(http.StatusBadRequest, "The storage of the plan is full.").With("limit", limit)
 	}
 	return nil
 }
 
-// checkStored refuses to hand out files where the personal plan holds more than
-// it may, as it does after a change to a smaller one.
+// checkStored refuses to deliver files if the personal plan has more than its storage limit,
+// for example after a change to a smaller plan.
 func (s *Server) checkStored(environment string) error {
 	l := s.options.Limits
 	if l.MaxStorageInBytes < 0 || !l.IsPersonal() {
@@ -49,7 +49,7 @@ func (s *Server) checkStored(environment string) error {
 	return nil
 }
 
-// usedStorage counts revisions and the trash, and every copy in full: a guess.
+// usedStorage counts revisions, the trash, and every copy in full: a guess.
 func usedStorage(ses *store.Session, environment string) (used int64, err error) {
 	err = ses.Row("SELECT coalesce(sum(bytes), 0) FROM storage JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?",
 		[]any{environment}, &used)
@@ -62,12 +62,12 @@ type limitsView struct {
 	PricingPlanName      string `json:"pricingPlanName"`
 	BandwidthExceeded    bool   `json:"isMaxBandwidthExceeded"`
 	StorageExceeded      bool   `json:"isMaxStorageSizeExceeded"`
-	// That there are flags like these is known; their names are guesses.
+	// Flags like these exist; their names are guesses.
 	ImageProcessing bool `json:"isImageProcessingEnabled"`
 	SemanticSearch  bool `json:"isSemanticSearchEnabled"`
 }
 
-// getLimits shows null where there is no limit: a guess.
+// getLimits returns null for missing limits: a guess.
 func (s *Server) getLimits(c *call) error {
 	l := s.options.Limits
 	out := limitsView{PricingPlanName: l.PricingPlan, ImageProcessing: true}

@@ -11,31 +11,31 @@ import (
 	"assetferry/internal/sandbox/problem"
 )
 
-// given refuses a body that lacks a list: to do nothing for a field whose name has a
-// slip in it would look like success. An empty list is one; all that is a guess.
+// given refuses a body without a required list: ignoring a misspelled field would look like
+// success. An empty list is valid. All of this is a guess.
 func given[T any](field string, list []T) error {
 	if list == nil {
-		return problem.Refuse(http.StatusBadRequest, "The body needs the field %s, a list.", field)
+		return problem.Refuse(http.StatusBadRequest, "The body requires the list %s.", field)
 	}
 	return nil
 }
 
-// ids reads the body as a JSON array of IDs.
+// ids decodes the body as a JSON array of IDs.
 func (c *call) ids() (ids []string, err error) {
 	if err := c.json(&ids); err != nil {
 		return nil, err
 	}
 	if ids == nil {
-		return nil, problem.Refuse(http.StatusBadRequest, "In the body an array is expected, not null.")
+		return nil, problem.Refuse(http.StatusBadRequest, "The body must be an array, not null.")
 	}
 	return ids, nil
 }
 
-// misread tells in the words of JSON why a body is not the one expected.
+// misread explains in terms of JSON why a body is not valid.
 func misread(err error) *problem.Problem {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
-		return problem.Refuse(http.StatusBadRequest, "The body is not the JSON expected: %v.", err)
+		return problem.Refuse(http.StatusBadRequest, "The body is not the expected JSON: %v.", err)
 	}
 	where := "body"
 	if e.Field != "" {
@@ -45,14 +45,14 @@ func misread(err error) *problem.Problem {
 	return problem.Refuse(http.StatusBadRequest, "In the %s %s is expected, not %s.", where, expected(e.Type), cmp.Or(is[e.Value], "the "+e.Value))
 }
 
-// wireName is the name in a body of the last field of a path. The path has Go's names:
-// the fields have no tags, since they differ from the body's in the case of letters only.
+// wireName returns the JSON name of the last field of a path. The path has Go names; the fields
+// have no tags, because their JSON names only differ in case.
 func wireName(path string) string {
 	name := strings.ReplaceAll(path[strings.LastIndexByte(path, '.')+1:], "ID", "Id")
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// expected is what in JSON becomes a value of a type.
+// expected returns the JSON type for a Go type.
 func expected(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:

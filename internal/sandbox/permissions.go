@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// rights looks up what the token of the call may do in a workspace.
+// rights returns the rights of the token in a workspace.
 func (c *call) rights(workspace string) (records.Rights, error) {
 	if c.who.Role >= tokens.Admin {
 		return records.Rights{All: true}, nil
@@ -33,7 +33,7 @@ func (c *call) rights(workspace string) (records.Rights, error) {
 	return r, nil
 }
 
-// here is the workspace that the call is about, with what its token may do there.
+// here returns the workspace of the call with the rights of its token.
 func (c *call) here() (workspace string, r records.Rights, err error) {
 	if workspace, err = c.workspace(); err == nil {
 		r, err = c.rights(workspace)
@@ -41,9 +41,8 @@ func (c *call) here() (workspace string, r records.Rights, err error) {
 	return workspace, r, err
 }
 
-// allow is where permissions are enforced: whatever finds a category, a folder
-// or an asset for a call comes by here. The call needs access to the category,
-// and the permission that its route names.
+// allow enforces permissions: everything that finds a category, folder or asset for a call uses
+// it. The call requires access to the category and the permission of its route.
 func (c *call) allow(workspace, category string) error {
 	r, err := c.rights(workspace)
 	if err != nil {
@@ -57,8 +56,8 @@ func (c *call) allow(workspace, category string) error {
 	return nil
 }
 
-// getPermissions tells the calling user what is granted, category by category.
-// Those without access are left out.
+// getPermissions returns the permissions of the user by category. Categories without access are
+// omitted.
 func (s *Server) getPermissions(c *call) error {
 	ws, r, err := c.here()
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// The cookie that opens private categories. Over TLS it is bound to the host.
+// The cookie for private categories. With TLS it is bound to the host.
 const (
 	cookieName       = "CKBox-Auth"
 	secureCookieName = "__Host-CKBox-Auth"
 )
 
-// authorizePrivateAccess sets a cookie that lets a browser see private assets.
-// It holds the token itself, so it lives exactly as long.
+// authorizePrivateAccess sets a cookie for private assets. It contains the token, so it expires
+// with it.
 func (s *Server) authorizePrivateAccess(c *call) error {
 	parts, err := c.R.MultipartReader()
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) authorizePrivateAccess(c *call) error {
 	var token string
 	for {
 		part, err := parts.NextRawPart()
-		if err == io.EOF { // bare: the form's end was seen
+		if err == io.EOF { // unwrapped: the form has ended
 			break
 		}
 		if err != nil {
@@ -51,8 +51,7 @@ func (s *Server) authorizePrivateAccess(c *call) error {
 	return c.Done()
 }
 
-// admitPrivate lets through who has the cookie. That a token in Authorization
-// does as well is a guess.
+// admitPrivate admits requests with the cookie. That a token is also sufficient is a guess.
 func (s *Server) admitPrivate(c *call, workspace, category string) error {
 	token := c.R.Header.Get("Authorization")
 	for _, name := range []string{cookieName, secureCookieName} {

@@ -15,16 +15,15 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A processor looks into images in the background, one after the other, so that
-// no more than one is in memory for it. What waits is in the store: a restart goes
-// on where the last process ended.
+// A processor processes images in the background, one at a time to limit memory. The queue is
+// in the store, so a restart continues it.
 type processor struct {
 	stop  context.CancelFunc
-	ended chan struct{} // closed when the work has ended
-	woken chan struct{} // holds a value when something may be due
+	ended chan struct{} // closed at the end of the work
+	woken chan struct{} // receives a value if work may be due
 
 	mu   sync.Mutex
-	step chan struct{} // closed when the next image is done
+	step chan struct{} // closed after the next image
 }
 
 func (s *Server) startProcessing() {
@@ -38,13 +37,13 @@ func (s *Server) startProcessing() {
 	}()
 }
 
-// end gives up what is under way, which stays queued.
+// end cancels the work in progress, which stays queued.
 func (p *processor) end() {
 	p.stop()
 	<-p.ended
 }
 
-// wake has the processor look what is due.
+// wake makes the processor check for work.
 func (p *processor) wake() {
 	select {
 	case p.woken <- struct{}{}:
@@ -65,7 +64,7 @@ func (p *processor) tell() {
 	p.step = make(chan struct{})
 }
 
-// Processed waits until no image is queued any more, nor one for analysis. It has the processor look at the
+// Processed waits until no image is queued for processing or analysis. The processor checks the
 // clock again, for tests that set [Options.Now].
 func (s *Server) Processed(ctx context.Context) error {
 	for {
@@ -89,10 +88,10 @@ func (s *Server) Processed(ctx context.Context) error {
 	}
 }
 
-// broken is how long the processor rests after an error of the store.
+// broken is how long the processor waits after an error of the store.
 const broken = 10 * time.Second
 
-// process does what is due, and waits for more.
+// process handles due work and waits for more.
 func (s *Server) process(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, err := s.processNext(ctx)
@@ -114,8 +113,7 @@ func (s *Server) process(ctx context.Context) {
 	}
 }
 
-// processNext does one thing. If there is nothing to do now, it says how long to
-// wait for it.
+// processNext handles one task. If none is due, it returns how long to wait.
 func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error) {
 	const idle = 24 * time.Hour
 	content, due, err := s.nextPicture()
@@ -136,7 +134,7 @@ func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error
 	return wait, err
 }
 
-// nextPicture finds the image that is due first.
+// nextPicture returns the image that is due first.
 func (s *Server) nextPicture() (content string, due time.Time, err error) {
 	var ready int64
 	err = s.store.Read(func(ses *store.Session) error {
@@ -146,16 +144,16 @@ func (s *Server) nextPicture() (content string, due time.Time, err error) {
 	return content, store.FromMillis(ready), err
 }
 
-// processPicture decodes all of an image and notes what it is.
+// processPicture decodes a complete image and stores its properties.
 func (s *Server) processPicture(ctx context.Context, content string) error {
 	state, hash := "success", ""
 	p, release, err := s.decode(ctx, content, rendition.Cost)
 	if err == nil {
 		hash, err = p.BlurHash()
-		p = rendition.Picture{} // before its memory is given back
+		p = rendition.Picture{} // before its memory is released
 		release()
 	}
-	if errors.Is(err, pixels.ErrTooLarge) { // for this machine; that does not make it a broken one
+	if errors.Is(err, pixels.ErrTooLarge) { // only for this machine: the image is not broken
 		err = nil
 	}
 	if ctx.Err() != nil {
@@ -171,8 +169,8 @@ func (s *Server) processPicture(ctx context.Context, content string) error {
 	})
 }
 
-// decode reads a whole image, until the context ends. The caller has the memory that it
-// takes until it calls release; the cost tells how much.
+// decode reads a complete image until the context ends. The caller holds its memory until
+// release; the cost is its size.
 func (s *Server) decode(ctx context.Context, name string, cost func(io.ReaderAt, int64) (int64, error)) (p rendition.Picture, release func(), err error) {
 	file, err := s.contents.Open(name)
 	if err != nil {
@@ -197,7 +195,7 @@ func (s *Server) decode(ctx context.Context, name string, cost func(io.ReaderAt,
 	return p, release, err
 }
 
-// An endingReader ends with its context, and with it the decoder that reads it.
+// An endingReader ends with its context, so that decoders stop.
 type endingReader struct {
 	io.ReaderAt
 	ctx context.Context
@@ -210,10 +208,9 @@ func (r endingReader) ReadAt(p []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, at)
 }
 
-// convert makes a rendition of stored bytes. One that would take more memory than there is
-// for images becomes smaller than was asked for, see rendition.Within. Whoever asked for it may
-// have gone by
-// then; others ask for the same.
+// convert generates a rendition of stored bytes. If it would need more memory than there is for
+// images, it becomes smaller, see rendition.Within. It continues after the client has
+// disconnected, because other clients request the same.
 func (s *Server) convert(key rendition.Key) ([]byte, error) {
 	side := key.Format.MaxSide()
 	var box image.Point
@@ -233,7 +230,7 @@ func (s *Server) convert(key rendition.Key) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// boundBy is a bound that is no larger than a limit; 0 stands for none.
+// boundBy returns the smaller of a bound and a limit; 0 means none.
 func boundBy(bound, limit int) int {
 	if bound == 0 {
 		return limit

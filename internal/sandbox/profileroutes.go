@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// apply fills in the options that a profile says, too, and that were left open.
+// apply sets the options of a profile that are not set otherwise.
 func (o *Options) apply(p profile.Profile) {
 	o.Latency = cmp.Or(o.Latency, p.Latency)
 	o.ProcessingDelay = cmp.Or(o.ProcessingDelay, p.Processing)
@@ -27,7 +27,7 @@ func (o *Options) apply(p profile.Profile) {
 	}
 }
 
-// routesOf takes from all of them what the service of a profile lacks.
+// routesOf removes the routes that the service of a profile lacks.
 func routesOf(p profile.Profile, all []route) []route {
 	for i, r := range all {
 		if p.IsWithout("replace") && r.method == http.MethodPost && r.pattern == "/assets/{id}" ||
@@ -38,15 +38,15 @@ func routesOf(p profile.Profile, all []route) []route {
 	return all
 }
 
-// lacking answers like an older installation, which knows nothing of a route.
+// lacking responds like an older installation without the route.
 func lacking(_ *Server, c *call) error {
-	return problem.Refuse(http.StatusNotFound, "There is nothing at %s %s.", c.R.Method, c.R.URL.Path)
+	return problem.Refuse(http.StatusNotFound, "Unknown route %s %s.", c.R.Method, c.R.URL.Path)
 }
 
-// deliver takes from a delivery what the service of a profile does not have.
+// deliver removes the delivery features that the service of a profile lacks.
 func (c *call) deliver(p profile.Profile) error {
 	if p.IsWithout("head") && c.R.Method == http.MethodHead {
-		return problem.Refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
+		return problem.Refuse(http.StatusMethodNotAllowed, "HEAD is not supported.")
 	}
 	if p.IsWithout("ranges") {
 		c.R.Header.Del("Range")

@@ -8,19 +8,19 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// maxRecent is how many assets of a workspace a user is told to have used; a guess.
+// maxRecent limits the recently used assets of a user; a guess.
 const maxRecent = 200
 
-// listRecent lists what the token's user used, the latest first, without what is
-// in the trash. An upload counts as a use: all guesses.
+// listRecent lists the assets that the user used, latest first, without the trash. An upload
+// counts as a use: guesses.
 func (s *Server) listRecent(c *call) error {
 	return s.replyVisible(c, func(ses *store.Session, ws, visible string, limit, offset int) ([]records.Asset, int, error) {
 		return selectUsed(ses, ws, c.who.User, visible, limit, offset)
 	})
 }
 
-// markUsed notes uses; of several, the first counts as the latest. What is not
-// there is passed over: guesses.
+// markUsed records uses; the first of several counts as the latest. Missing assets are ignored:
+// guesses.
 func (s *Server) markUsed(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Server) markUsed(c *call) error {
 	return c.Done()
 }
 
-// use notes that an asset has just been used. Old uses stay, one for each asset and
-// user: to look for them would cost an upload more than to keep them.
+// use records the use of an asset. Old uses stay, one for each asset and user, because cleaning
+// up would cost more than storing them.
 func use(s *store.Session, workspace, user, id string) error {
 	_, err := s.Exec("INSERT OR REPLACE INTO uses (workspace_id, user, asset_id) VALUES (?, ?, ?)", workspace, user, id)
 	return err

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// longest is what a line of cron may have, by the strictest of them.
+// longest is the maximum length of a cron line in the strictest implementation.
 const longest = 998
 
-// Line is a line for the crontab of an account. Cron mails what a command prints and
-// ignores how it ends, so that what it prints goes to a file, and a line tells that it
-// failed; a shell of its own runs it, for one ends at a file with variables that is not
-// there. No lock is needed: two runs exclude each other by themselves.
+// Line returns a line for the crontab of an account. Cron mails all output and ignores the exit
+// code. So the output goes to a file, and the line prints one line after a failure. The command runs
+// in a subshell, because a missing file of variables ends the shell. No lock is needed: the state
+// database allows one run at a time.
 func (t Task) Line() (string, error) {
 	if err := t.check(); err != nil {
 		return "", err
@@ -36,14 +36,14 @@ func (t Task) Line() (string, error) {
 	log := shellWord(t.Log)
 	fmt.Fprintf(&b, " ) >>%s 2>&1 || { code=$?; [ $code = 7 ] || { echo %s: exit code $code, see %s; exit $code; }; }", log, t.Name, log)
 	if b.Len() > longest {
-		return "", &UnwritableError{b.String(), fmt.Sprintf("cron takes lines of at most %d bytes", longest)}
+		return "", &UnwritableError{b.String(), fmt.Sprintf("cron lines have at most %d bytes", longest)}
 	}
 	return b.String() + "\n", nil
 }
 
-// shellWord quotes a text for a shell that cron starts. Cron takes "%" for the end of a
-// line unless a backslash is before it, which is for the shell, too; a quote is between
-// that and a backslash of the text, or cron would take the two for a pair.
+// shellWord quotes a text for a shell that cron starts. To cron, "%" ends the line unless a backslash
+// precedes it. The shell sees that backslash, too. A quote separates it from a backslash of the text,
+// so that cron does not read the two as a pair.
 func shellWord(text string) string {
 	parts := strings.Split(text, "%")
 	for i, part := range parts {

@@ -11,13 +11,12 @@ import (
 	"assetferry/internal/hint"
 )
 
-// environ parts the variables into those that everybody may see, and those that stand in a
-// file.
+// environ divides the variables into public ones and those in a secret file.
 func (j *Job) environ() error {
-	if home, _ := j.Lookup("HOME"); home != "" { // cron and systemd may have another one for the account
+	if home, _ := j.Lookup("HOME"); home != "" { // cron and systemd may set another one for the account
 		j.Environment = append(j.Environment, Variable{Name: "HOME", Value: home})
 	}
-	if path, _ := j.Lookup("PATH"); j.Helpers && path != "" { // on which the programs were found that have the credentials
+	if path, _ := j.Lookup("PATH"); j.Helpers && path != "" { // where the programs that print the credentials were found
 		j.Environment = append(j.Environment, Variable{Name: "PATH", Value: eachOnce(path)})
 	}
 	for _, v := range j.Inherited.Variables {
@@ -33,7 +32,7 @@ func (j *Job) environ() error {
 	return err
 }
 
-// eachOnce is a PATH without folders that are in it twice: a line of cron is short.
+// eachOnce returns a PATH without duplicate folders, since cron lines are short.
 func eachOnce(path string) string {
 	var folders []string
 	for _, folder := range filepath.SplitList(path) {
@@ -44,7 +43,7 @@ func eachOnce(path string) string {
 	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
-// secretFile is where a file with secrets of the schedule is.
+// secretFile returns the path of a file with secrets of the schedule.
 func (j *Job) secretFile(ending string) (string, error) {
 	folder := "/etc"
 	if j.UserUnit || j.Cron {
@@ -56,7 +55,7 @@ func (j *Job) secretFile(ending string) (string, error) {
 	return filepath.Join(folder, "assetferry", strings.TrimPrefix(j.Name, "assetferry-")+"."+ending), nil
 }
 
-// secrets are the names of the variables that must stand in a file.
+// secrets returns the names of the secret variables.
 func (j *Job) secrets() (names []string) {
 	for _, v := range j.Inherited.Variables {
 		if v.Secret {
@@ -66,7 +65,7 @@ func (j *Job) secrets() (names []string) {
 	return names
 }
 
-// others are the variables that matter and are no settings.
+// others returns the variables that a run needs and that are not settings.
 func (j *Job) others() (found []config.Variable) {
 	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"}
 	if j.Settings.State == "" {
@@ -91,7 +90,7 @@ func (j *Job) others() (found []config.Variable) {
 	return found
 }
 
-// awsVariables are those of the AWS SDK that decide what is read, from where, and as who.
+// awsVariables are the variables of the AWS SDK that select data, endpoints and identities.
 var awsVariables = []string{
 	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE",
 	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_SSO", "AWS_ENDPOINT_URL_SSO_OIDC", "AWS_ENDPOINT_URL_SIGNIN",
@@ -104,8 +103,7 @@ var awsVariables = []string{
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
 }
 
-// wholePaths makes the paths in a variable absolute, since a scheduled run starts in another
-// folder.
+// wholePaths makes the paths in a variable absolute, since a scheduled run starts in another folder.
 func wholePaths(name, value string) string {
 	paths := []string{value}
 	switch name {
@@ -124,13 +122,13 @@ func wholePaths(name, value string) string {
 	return strings.Join(paths, string(filepath.ListSeparator))
 }
 
-// isSecret reports whether a variable opens something, as an address with a password does.
+// isSecret reports whether a variable is a credential, such as a URL with a password.
 func isSecret(name, value string) bool {
 	return slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}, name) ||
 		strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
 }
 
-// loadCredentials has systemd pass secrets as files.
+// loadCredentials makes systemd pass secrets as files.
 func (j *Job) loadCredentials() error {
 	found, err := j.Settings.CredentialFiles(j.To)
 	if err != nil {
@@ -150,8 +148,8 @@ func (j *Job) loadCredentials() error {
 		})
 	}
 	if len(found) == 0 {
-		return hint.Usage(errors.New("--load-credential has no secret to pass: none is in an environment variable or a file"),
-			"leave it out; or name the destination in the configuration file (to: NAME) and not with --to, and its key with access_key_file")
+		return hint.Usage(errors.New("--load-credential finds no secret in an environment variable or a file"),
+			"omit --load-credential; or set the destination in the configuration file (to: NAME) instead of --to, with access_key_file")
 	}
 	return nil
 }

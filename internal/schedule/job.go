@@ -11,42 +11,41 @@ import (
 	"assetferry/internal/config"
 )
 
-// dayLimit is how long a run may take that has no limit of its own: the next one must find
-// it over.
+// dayLimit is the time limit of a run without --max-duration: it must end before the next one starts.
 const dayLimit = 23 * time.Hour
 
-// Options are what is to be scheduled.
+// Options describe a scheduled sync.
 type Options struct {
 	Settings        *config.Settings
 	Lookup          config.Env
 	To              config.Destination
-	Inherited       config.Inheritance // what the settings need
-	Source          string             // as it is called from any folder
+	Inherited       config.Inheritance // what the settings require
+	Source          string             // in a form that is valid in any folder
 	At              config.TimeOfDay
-	Program         string   // the path of ours
-	Flags           []string // besides those of settings
-	Files           []string // that these flags name
+	Program         string   // path of this program
+	Flags           []string // in addition to those of the settings
+	Files           []string // paths in these flags
 	Identity        Identity
-	Cron            bool // and not systemd
-	UserUnit        bool // for the manager of the account itself
-	LoadCredentials bool // secrets are passed as files
-	Temporary       bool // the program will not stay where it is
+	Cron            bool // instead of systemd
+	UserUnit        bool // for the service manager of the account
+	LoadCredentials bool // pass secrets as files
+	Temporary       bool // the program is in a temporary folder
 }
 
-// A Job is a sync that is started every day, and what has to be seen to before.
+// A Job is a daily sync and the steps to prepare it.
 type Job struct {
 	Task
 	Options
-	First string // a command that has to run before; empty: it did
+	First string // command to run first; empty if there was a run
 
 	root        bool
-	makeFirst   []string                // folders that are not there
+	makeFirst   []string                // missing folders
 	config      string                  // the file
 	state       string                  // the file or its folder
-	makeSecrets []config.CredentialFile // that become files of Credentials
+	makeSecrets []config.CredentialFile // to be written to files of Credentials
 }
 
-// NewJob puts together what is started for a source.
+// NewJob returns the job of a source.
 func NewJob(o Options) (*Job, error) {
 	account, err := user.Current()
 	if err != nil {
@@ -79,7 +78,7 @@ func NewJob(o Options) (*Job, error) {
 	return j, j.environ()
 }
 
-// longest is when a run hangs.
+// longest returns the time after which a run counts as hanging.
 func (j *Job) longest() time.Duration {
 	if d := j.Settings.MaxDuration; d > 0 {
 		return d + time.Hour
@@ -87,7 +86,7 @@ func (j *Job) longest() time.Duration {
 	return dayLimit
 }
 
-// command is the command line, without anything that depends on a folder.
+// command returns the command line. It does not depend on the working directory.
 func (j *Job) command(switches []string) ([]string, error) {
 	command := []string{j.Program, "sync"}
 	if j.Settings.Job == "" {
@@ -105,12 +104,12 @@ func (j *Job) command(switches []string) ([]string, error) {
 	return append(command, switches...), nil
 }
 
-// places finds out what has to be read and written.
+// places collects the paths that a run reads and writes.
 func (j *Job) places() error {
 	j.Read = j.Inherited.Read
 	if !config.IsAddress(j.Source) {
 		j.Read = append([]string{j.Source}, j.Read...)
-	} else if path, ok := config.TableOf(j.Source); ok { // another table is put into the same folder
+	} else if path, ok := config.TableOf(j.Source); ok { // the folder may get another table
 		j.Read = append(slices.Concat(existing(filepath.Dir(path)), existing(j.Settings.TableRoot)), j.Read...)
 	} else if home, ok := j.Lookup("HOME"); ok {
 		j.Read = append(j.Read, existing(filepath.Join(home, ".aws"))...)
@@ -123,7 +122,7 @@ func (j *Job) places() error {
 		return err
 	}
 	ours = filepath.Dir(ours)
-	j.Log = filepath.Join(ours, j.Name+".log") // and not beside a journal that may be in the source
+	j.Log = filepath.Join(ours, j.Name+".log") // not beside the state database, which may be in the source
 	if j.Settings.State == "" {
 		j.Written = append(j.Written, ours)
 	}
@@ -138,7 +137,7 @@ func (j *Job) places() error {
 	j.Written = slices.Compact(j.Written)
 	j.Read = append(j.Read, namedBy(j.Inherited.Variables)...)
 	j.Read = append(j.Read, elsewhere(j.Command[:1], j.Read, j.Written)...)
-	if j.Settings.File == "" || j.Helpers { // a file of settings in another folder would count
+	if j.Settings.File == "" || j.Helpers { // a settings file in another folder would be read
 		folder, err := os.Getwd()
 		j.Folder = folder
 		return err
@@ -146,8 +145,8 @@ func (j *Job) places() error {
 	return nil
 }
 
-// missingFolders are the folders that are not there and that no run makes: the service can
-// make none, and cron's shell does not make that of the log.
+// missingFolders returns the missing folders that no run creates: the service cannot create any, and
+// the shell of cron does not create the folder of the log.
 func (j *Job) missingFolders() []string {
 	folders := j.Written
 	switch {
@@ -162,7 +161,7 @@ func (j *Job) missingFolders() []string {
 	})
 }
 
-// namedBy are the files and folders that variables name.
+// namedBy returns the files and folders in variables.
 func namedBy(variables []config.Variable) (found []string) {
 	for _, v := range variables {
 		if filepath.IsAbs(v.Value) {
@@ -172,7 +171,7 @@ func namedBy(variables []config.Variable) (found []string) {
 	return found
 }
 
-// elsewhere is where paths lead that have links in them: that must be there, too.
+// elsewhere returns the targets of paths with symbolic links, which must exist, too.
 func elsewhere(paths ...[]string) (found []string) {
 	for _, path := range slices.Concat(paths...) {
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {

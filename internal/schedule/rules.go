@@ -8,21 +8,19 @@ import (
 	"assetferry/state"
 )
 
-// lookBack is how many runs of a source are searched for the last one that a
-// schedule can be compared with.
+// lookBack is the number of runs of a source that are searched for the last comparable one.
 const lookBack = 1000
 
-// ComparedSettings are the settings that are no rules, but decide what a sync reads, writes
-// or may do at most. A schedule must have those of the last run, too: a sync without its
-// sentinel or with a higher limit is another one.
+// ComparedSettings returns the settings that are not rules, but decide what a sync reads or writes,
+// or limit it. They must be those of the last run, too: without its sentinel, or with a higher limit,
+// a sync is another one.
 func ComparedSettings() []string {
 	return []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
 		"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check"}
 }
 
-// LastRun is the run whose rules a scheduled sync has to share: the last sync, with
-// which sync itself compares them, or the last migration if there was none. Without either
-// its number is 0.
+// LastRun returns the run whose rules a scheduled sync must share: the last sync, or without one the
+// last migration. Without either its number is 0.
 func LastRun(ctx context.Context, store *state.Store, pair state.Pair) (last state.Run, err error) {
 	runs, err := store.RunsOf(ctx, pair.ID, lookBack)
 	if err != nil {
@@ -38,7 +36,7 @@ func LastRun(ctx context.Context, store *state.Store, pair state.Pair) (last sta
 	return last, nil
 }
 
-// Lasting are rules without what was asked for in one run only.
+// Lasting returns rules without the flags for a single run.
 func Lasting(r migrate.Rules) migrate.Rules {
 	r.Limit, r.AdoptOnly = 0, false
 	if r.Sync != nil {

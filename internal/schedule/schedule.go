@@ -1,6 +1,6 @@
-// Package schedule has our sync started every day: as a service and a timer of systemd, or as
-// a line of cron. A Job is what is started, with what it needs and what has to be seen to
-// before; a Task is that for systemd and cron, which knows what each of them makes of a text.
+// Package schedule writes a systemd service and timer, or a cron line, for a daily sync. A Job is the
+// sync with its requirements and the steps to prepare it. A Task is its form for systemd and cron,
+// with the quoting of each.
 package schedule
 
 import (
@@ -13,40 +13,40 @@ import (
 	"unicode/utf8"
 )
 
-// A Task is what is started, when, and what it needs.
+// A Task is a command with its time and its requirements.
 type Task struct {
-	Name    string   // of the units, without their endings
-	About   string   // what it does, for people
+	Name    string   // of the units, without extensions
+	About   string   // description
 	Command []string // a program by its path, and its arguments
 
 	Hour, Minute int
-	Limit        time.Duration // after which it is ended
+	Limit        time.Duration // maximum duration
 
-	Folder      string       // that it is started in; empty: any
-	Environment []Variable   // none of them secret
-	SecretFile  string       // a file with further variables; empty: there are none
+	Folder      string       // working directory; empty: any
+	Environment []Variable   // public variables
+	SecretFile  string       // file with secret variables; empty: none
 	Credentials []Credential // for systemd only
-	Log         string       // a file for what it prints, of cron
+	Log         string       // file for the output, for cron
 
-	Read    []string // what it reads besides its program
+	Read    []string // paths that it reads, without the program
 	Written []string // folders that it writes to
-	Helpers bool     // it starts programs that we know nothing of
+	Helpers bool     // it starts unknown programs
 
-	Account string // that it runs as; empty: the one whose own services these are
+	Account string // user; empty: the owner of the user units
 }
 
-// A Variable is one of the environment.
+// A Variable is an environment variable.
 type Variable struct{ Name, Value string }
 
-// A Credential is a file with a secret that systemd reads and passes on as another file,
-// which only the service can read.
+// A Credential is a file with a secret. systemd passes it as another file that only the service can
+// read.
 type Credential struct {
-	ID       string // its name in the folder of credentials
-	File     string // where it comes from
-	Variable string // names the file to the program
+	ID       string // file name in the folder of credentials
+	File     string // path of the secret
+	Variable string // environment variable with the path for the program
 }
 
-// check refuses what neither systemd nor cron can be told.
+// check refuses texts that neither systemd nor cron accepts.
 func (t Task) check() error {
 	texts := slices.Concat(t.Command, t.Read, t.Written, []string{t.About, t.Folder, t.SecretFile, t.Log, t.Account})
 	for _, c := range t.Credentials {
@@ -57,25 +57,25 @@ func (t Task) check() error {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return &UnwritableError{text, "it has a control character, or is not UTF-8"}
+			return &UnwritableError{text, "it contains a control character or is not UTF-8"}
 		}
 	}
 	return nil
 }
 
-// An UnwritableError tells of a text that cannot stand in a unit or a crontab.
+// An UnwritableError reports a text that a unit or a crontab cannot contain.
 type UnwritableError struct{ Text, Why string }
 
 func (e *UnwritableError) Error() string {
-	return fmt.Sprintf("%q can be told to nobody: %s", e.Text, e.Why)
+	return fmt.Sprintf("cannot schedule a command with %q: %s", e.Text, e.Why)
 }
 
-// needs lists all paths that have to be there as they are now.
+// needs returns all paths that must exist.
 func (t Task) needs() []string {
 	return slices.Concat(t.Command[:1], t.Read, t.Written, []string{t.Folder})
 }
 
-// needsBelow reports whether anything that is needed is in one of these folders.
+// needsBelow reports whether a required path is in one of these folders.
 func (t Task) needsBelow(folders ...string) bool {
 	return slices.ContainsFunc(t.needs(), func(path string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool { return isBelow(path, folder) })

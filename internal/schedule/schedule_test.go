@@ -51,7 +51,7 @@ func tasks() map[string]Task {
 	return map[string]Task{"plain": plain, "secret": secret, "odd": odd, "own": own, "helped": helped}
 }
 
-// TestTasks shows what is made of a task.
+// TestTasks compares units and cron lines with golden files.
 func TestTasks(t *testing.T) {
 	for name, task := range tasks() {
 		service, err := task.Service()
@@ -79,7 +79,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestUnwritable has what cannot be told refused, not told wrongly.
+// TestUnwritable: texts that systemd or cron would change are refused.
 func TestUnwritable(t *testing.T) {
 	for name, spoil := range map[string]func(*Task){
 		"line break":          func(t *Task) { t.Command = append(t.Command, "a\nUser=root") },
@@ -111,12 +111,12 @@ func isUnwritable(err error) bool {
 	return is
 }
 
-// texts are such as files, folders and secrets are called.
+// texts generates names of files and folders, and secrets.
 func texts() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringMatching(`[ -~äß漢]{0,12}`), rapid.StringMatching(`[\\%'"$; a]{1,8}`))
 }
 
-// TestWords reads words back as systemd would.
+// TestWords reads words back as systemd does.
 func TestWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := append([]string{"/usr/bin/x"}, rapid.SliceOfN(texts(), 1, 4).Draw(t, "words")...)
@@ -132,8 +132,8 @@ func TestWords(t *testing.T) {
 	})
 }
 
-// crontab makes a command of the line of a crontab as cron does: the first five fields are
-// the time, and "%" ends it, unless a backslash is before it.
+// crontab returns the command of a crontab line as cron reads it: the first five fields are the time,
+// and "%" ends the line unless a backslash precedes it.
 func crontab(t *testing.T, line string) string {
 	t.Helper()
 	fields := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 6)
@@ -152,13 +152,13 @@ func crontab(t *testing.T, line string) string {
 	return string(command)
 }
 
-// A crond runs lines as cron does, with programs of ours.
+// A crond runs lines as cron does, with programs of the test.
 type crond struct {
 	*testing.T
 	dir string
 }
 
-// program makes a program of a name that is hard to write.
+// program writes a program with a name that is hard to quote.
 func (c crond) program(script string) string {
 	path := filepath.Join(c.dir, `it's a 100% "program" \%`)
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -167,7 +167,7 @@ func (c crond) program(script string) string {
 	return path
 }
 
-// run gives what cron mails and what is in the log.
+// run returns the mail of cron and the log.
 func (c crond) run(task Task) (mail, log string) {
 	c.Helper()
 	task.Name, task.Log = "assetferry-test", filepath.Join(c.dir, `100% \%.log`)
@@ -197,7 +197,7 @@ func TestLines(t *testing.T) {
 	}
 	c := crond{t, t.TempDir()}
 
-	// Everything arrives as it is.
+	// All arguments arrive unchanged.
 	rapid.Check(t, func(r *rapid.T) {
 		args := rapid.SliceOfN(texts(), 1, 5).Draw(r, "arguments")
 		value := texts().Draw(r, "value")
@@ -208,7 +208,7 @@ func TestLines(t *testing.T) {
 		}
 	})
 
-	// A failure is told, and nothing else.
+	// Only failures are reported.
 	for script, want := range map[string]string{
 		"echo fine": "", "exit 7": "",
 		"exit 3": "assetferry-test: exit code 3, see ", "kill -KILL $$": "assetferry-test: exit code 137, see ", // and the shell says why
@@ -218,7 +218,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 
-	// So is a file of secrets that is not there.
+	// A missing file of secrets is a failure, too.
 	secrets := filepath.Join(c.dir, `my secrets 100% \%.env`)
 	task := Task{Command: []string{c.program(`echo "$KEY"`)}, SecretFile: secrets}
 	if mail, log := c.run(task); !strings.Contains(mail, "exit code") || !strings.Contains(log, "my secrets") {

@@ -10,13 +10,13 @@ import (
 	"assetferry/internal/ui"
 )
 
-// steps are lines for a person.
+// steps are lines of instructions.
 type steps []string
 
 func (s *steps) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
 
-// Install are the commands that install and start the units, which are in a folder if they
-// are written.
+// Install returns the commands that install and start the units. The folder written is empty if the
+// units were only printed.
 func (j *Job) Install(written, folder string) []string {
 	var s steps
 	sudo, systemctl, own := "sudo ", "systemctl", ""
@@ -27,62 +27,62 @@ func (j *Job) Install(written, folder string) []string {
 	s.add("Next:")
 	switch {
 	case written == "":
-		s.add("    # write the two files to %s; --output writes them into a folder", shell.Word(folder))
+		s.add("    # copy the two files to %s; --output FOLDER writes them", shell.Word(folder))
 	case filepath.Clean(written) != folder:
 		s.add("    %sinstall -D -m 644 -t %s %s %s", sudo, shell.Word(folder), shell.Word(filepath.Join(written, service)), shell.Word(filepath.Join(written, timer)))
 	}
 	s.add("    %s%s daemon-reload", sudo, systemctl)
 	s.add("    %s%s enable --now %s", sudo, systemctl, timer)
 	if j.UserUnit {
-		s.add("    loginctl enable-linger    # also while you are not logged in")
+		s.add("    loginctl enable-linger    # run also while you are logged out")
 	}
-	s.add("    %s%s start %s    # runs it now", sudo, systemctl, j.Name)
+	s.add("    %s%s start %s    # starts a run now", sudo, systemctl, j.Name)
 	s.add("    journalctl %s-u %s", own, j.Name)
 	return s
 }
 
-// Before says what has to be done before the first scheduled run.
+// Before returns the steps before the first scheduled run.
 func (j *Job) Before() []string {
 	var s steps
 	if j.First != "" {
-		s.add("There was no run of this source yet. Run it once by hand, and see that it ends well:")
+		s.add("This source has no run yet. Run the command once by hand and check the result:")
 		s.add("    %s", j.First)
 	}
 	if names := j.shown(); len(names) > 0 {
-		s.add("Copied from this environment, which a scheduled run does not inherit: %s.", strings.Join(names, ", "))
+		s.add("Written into the unit, because a scheduled run does not inherit them: %s.", strings.Join(names, ", "))
 	}
 	j.addSecrets(&s)
 	if slices.Contains(j.secrets(), "AWS_SESSION_TOKEN") {
 		s.add("The AWS credentials in this environment will expire. Use a profile or a role instead.")
 	}
 	if j.Helpers {
-		s.add("Credentials come from a program. A scheduled run has no terminal where it could ask.")
+		s.add("A program prints the credentials. It must not ask: a scheduled run has no terminal.")
 	}
 	for _, folder := range j.makeFirst {
-		s.add("The folder %s does not exist yet, and a scheduled run cannot make it:", ui.Sanitize(folder))
+		s.add("A scheduled run cannot create the folder %s. Create it:", ui.Sanitize(folder))
 		s.add("    mkdir -p -m 700 %s", shell.Word(folder))
 	}
 	if j.root {
-		s.add("The sync will run as root. Better: run schedule as an account that can only read the source.")
+		s.add("The sync will run as root. To avoid that, run schedule as an account that can only read the source.")
 	}
 	if j.Temporary {
-		s.add("This program is in a temporary folder, %s. Install it where it stays, then run schedule again.", ui.Sanitize(filepath.Dir(j.Command[0])))
+		s.add("This program is in the temporary folder %s. Install it elsewhere, then run schedule again.", ui.Sanitize(filepath.Dir(j.Command[0])))
 	}
 	return s
 }
 
-// addSecrets adds commands that put the secrets of this environment where the schedule
-// has them. The shell writes them without another process seeing them in an argument.
+// addSecrets adds commands that write the secrets of this environment into the files of the schedule.
+// The shell writes them, so that no process has them as an argument.
 func (j *Job) addSecrets(s *steps) {
 	for _, c := range j.makeSecrets {
-		s.add("The secret in %s goes into a file that systemd passes on:", c.Variable)
+		s.add("Write the secret in %s to the file that systemd passes to the service:", c.Variable)
 		s.add("    printf '%%s\\n' \"$%s\" | %s", c.Variable, j.install(c.File))
 	}
 	names := j.secrets()
 	if len(names) == 0 {
 		return
 	}
-	s.add("A scheduled run does not inherit %s. Make a file that only %s can read, with a line NAME='value' for each:", strings.Join(names, ", "), j.reader())
+	s.add("A scheduled run does not inherit %s. Create a file that only %s can read, with a line NAME='value' for each:", strings.Join(names, ", "), j.reader())
 	if slices.ContainsFunc(names, func(name string) bool { return !j.isPlainSecret(name) }) {
 		s.add("    %s", strings.ReplaceAll(j.install(j.SecretFile), "/dev/stdin", "/dev/null"))
 		return
@@ -95,7 +95,7 @@ func (j *Job) addSecrets(s *steps) {
 	s.add("    printf \"%s\"%s | %s", format.String(), values.String(), j.install(j.SecretFile))
 }
 
-// reader is the account that reads the file of variables.
+// reader returns the account that reads the file of variables.
 func (j *Job) reader() string {
 	if j.Account != "" && strings.HasPrefix(j.SecretFile, "/etc/") {
 		return "root"
@@ -103,13 +103,13 @@ func (j *Job) reader() string {
 	return "you"
 }
 
-// isPlainSecret reports whether a variable is set and stands between single quotes as it is.
+// isPlainSecret reports whether a variable is set and needs no escape between single quotes.
 func (j *Job) isPlainSecret(name string) bool {
 	value, _ := j.Lookup(name)
 	return value != "" && !strings.ContainsAny(value, "'\\\r\n")
 }
 
-// shown are the names of the variables that everybody may see. HOME is the usual one.
+// shown returns the names of the public variables without HOME, which is always there.
 func (j *Job) shown() (names []string) {
 	for _, v := range j.Environment {
 		if v.Name != "HOME" {
@@ -119,7 +119,7 @@ func (j *Job) shown() (names []string) {
 	return names
 }
 
-// install is the end of a command that writes a file with secrets.
+// install returns the end of a command that writes a file with secrets.
 func (j *Job) install(file string) string {
 	install := "install -D -m 600 /dev/stdin " + shell.Word(file)
 	if j.Account != "" && !j.root && strings.HasPrefix(file, "/etc/") {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// toFinish is how long a run that is ended may take for what it has begun.
+// toFinish is the time that a stopped run has to complete the work in progress.
 const toFinish = 10 * time.Minute
 
-// Service is the unit of systemd that says what is started.
+// Service returns the systemd service.
 func (t Task) Service() (string, error) {
 	u := &unit{}
 	if err := t.check(); err != nil {
@@ -24,16 +24,16 @@ func (t Task) Service() (string, error) {
 	return u.text.String(), u.err
 }
 
-// Timer is the unit of systemd that says when.
+// Timer returns the systemd timer.
 func (t Task) Timer() string {
 	u := &unit{}
 	u.section("Unit")
-	u.set("Description", "When to start "+t.Name+".service")
+	u.set("Description", "Daily start of "+t.Name+".service")
 	u.section("Timer")
 	u.set("OnCalendar", fmt.Sprintf("*-*-* %02d:%02d:00", t.Hour, t.Minute))
-	u.comment("Machines that share a disk or a service do not all begin at once.")
+	u.comment("Machines that share a disk or a service start at different times.")
 	u.set("RandomizedDelaySec", "15min")
-	u.comment("A night when the machine was off is made up for when it is on again.")
+	u.comment("A start that was missed while the machine was off happens at the next boot.")
 	u.set("Persistent", "true")
 	u.section("Install")
 	u.set("WantedBy", "timers.target")
@@ -46,11 +46,11 @@ func (t Task) head(u *unit) {
 	if t.Account != "" {
 		u.set("Wants", "network-online.target")
 		u.set("After", "network-online.target")
-		u.comment("A disk that is not mounted is an error, and no empty library.")
+		u.comment("A disk that is not mounted is an error, not an empty library.")
 		u.list("RequiresMountsFor", slices.Concat(t.Read, t.Written))
 	}
-	u.comment("A unit of yours that tells somebody, such as by mail:")
-	u.text.WriteString("#OnFailure=tell-me@%n.service\n")
+	u.comment("Your own unit for notifications, such as by mail:")
+	u.text.WriteString("#OnFailure=notify@%n.service\n")
 }
 
 func (t Task) start(u *unit) {
@@ -66,7 +66,7 @@ func (t Task) start(u *unit) {
 		u.line("Environment", word(v.Name+"="+v.Value))
 	}
 	if t.SecretFile != "" {
-		u.comment("Lines such as NAME='value'. Whoever can read it has the secrets: mode 0600.")
+		u.comment("Secrets as lines NAME='value'. Use mode 0600.")
 		u.set("EnvironmentFile", t.SecretFile)
 	}
 	for _, c := range t.Credentials {
@@ -77,19 +77,19 @@ func (t Task) start(u *unit) {
 }
 
 func (t Task) end(u *unit) {
-	u.comment("7 says that a budget or a time window is used up, and that the next night\n" +
-		"goes on: all is well. Everything else but 0 is for a person, also 3, that some\n" +
-		"objects did not arrive, and 11, that something else has held the journal.")
+	u.comment("Exit code 7 is a success: a limit or a time window ended the run, and the next\n" +
+		"run continues. All codes except 0 and 7 are failures, also 3 (some objects did\n" +
+		"not arrive) and 11 (state database in use).")
 	u.set("SuccessExitStatus", "7")
-	u.comment("A run that hangs is ended before the next one is due: first asked to finish\n" +
-		"what it has begun, then killed. The next run goes on either way.")
+	u.comment("A hanging run is stopped before the next one starts. It may complete the work\n" +
+		"in progress, then it is killed. The next run resumes in both cases.")
 	u.set("TimeoutStartSec", seconds(t.Limit))
 	u.set("TimeoutStopSec", seconds(toFinish))
 	u.set("KillMode", "mixed")
 }
 
 func (t Task) manners(u *unit) {
-	u.comment("People who work at the machine come first.")
+	u.comment("Other work on this machine has priority.")
 	u.set("Nice", "10")
 	u.set("IOSchedulingClass", "best-effort")
 	u.set("IOSchedulingPriority", "7")
@@ -97,12 +97,12 @@ func (t Task) manners(u *unit) {
 	u.set("UMask", "0077")
 }
 
-// confine takes away what is not needed. A manager of somebody's own services can do so
-// only where no other view of the file system is needed.
+// confine removes permissions that the service does not need. The manager of user units supports only
+// the part that needs no other view of the file system.
 func (t Task) confine(u *unit) {
-	u.comment("Nothing else than what it needs:")
+	u.comment("Only the required permissions:")
 	u.set("NoNewPrivileges", "true")
-	u.comment("A core dump would hold the access key.")
+	u.comment("A core dump would contain the access key.")
 	u.set("LimitCORE", "0")
 	u.set("RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX")
 	u.set("SystemCallArchitectures", "native")
@@ -111,7 +111,7 @@ func (t Task) confine(u *unit) {
 	for _, what := range []string{"LockPersonality", "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID"} {
 		u.set(what, "true")
 	}
-	if !t.Helpers { // some are compiled as they run
+	if !t.Helpers { // some programs compile code at run time
 		u.set("MemoryDenyWriteExecute", "true")
 	}
 	if t.Account == "" {
@@ -126,7 +126,7 @@ func (t Task) confine(u *unit) {
 	t.confineFiles(u)
 }
 
-// capabilities are what is left of those of root, who may read what belongs to others.
+// capabilities returns the remaining capabilities: root may read the files of others.
 func (t Task) capabilities() string {
 	if t.Account == "root" {
 		return "CAP_DAC_READ_SEARCH"
@@ -143,7 +143,7 @@ func (t Task) confineFiles(u *unit) {
 	}
 	u.set("ProtectHome", home)
 	if t.needsBelow("/tmp", "/var/tmp") {
-		u.comment("Something that it needs is in a folder for temporary files, so that it shares\nthese with everybody.")
+		u.comment("A required path is in a folder for temporary files, so the service shares these\nfolders with all processes.")
 		writes = slices.Concat(writes, []string{"/tmp", "/var/tmp"})
 	} else {
 		u.set("PrivateTmp", "true")
@@ -151,7 +151,7 @@ func (t Task) confineFiles(u *unit) {
 	u.list("ReadWritePaths", writes)
 }
 
-// A unit is a file of systemd while it is written.
+// A unit is a systemd file during its construction.
 type unit struct {
 	text strings.Builder
 	err  error // the first one
@@ -168,13 +168,13 @@ func (u *unit) comment(text string) {
 	u.text.WriteString("# " + strings.ReplaceAll(text, "\n", "\n# ") + "\n")
 }
 
-// line writes a setting as it is.
+// line writes a setting unchanged.
 func (u *unit) line(key, value string) { u.text.WriteString(key + "=" + value + "\n") }
 
-// set writes a setting whose value is taken without quotes.
+// set writes a setting whose value has no quotes.
 func (u *unit) set(key, value string) {
 	if value != strings.TrimSpace(value) || strings.HasSuffix(value, `\`) {
-		u.fail(value, key+"= takes none that begins or ends with a space, or ends with a backslash")
+		u.fail(value, "a value of "+key+"= cannot start or end with a space or end with a backslash")
 	}
 	u.line(key, percent(value))
 }
@@ -192,10 +192,10 @@ func (u *unit) list(key string, paths []string) {
 	}
 }
 
-// command writes a program and its arguments, in which "$" begins a variable.
+// command returns a program and its arguments, with "$" escaped.
 func (u *unit) command(words []string) string {
 	if strings.ContainsAny(words[0], `'"\`) {
-		u.fail(words[0], "systemd takes no program with a quote or a backslash in its path")
+		u.fail(words[0], "systemd accepts no quote or backslash in the path of a program")
 	}
 	quoted := []string{word(words[0])}
 	for _, w := range words[1:] {
@@ -210,7 +210,7 @@ func (u *unit) fail(text, why string) {
 	}
 }
 
-// word quotes a text where systemd would not take it as one word, or not as it is.
+// word quotes a text that systemd would split or change.
 func word(text string) string {
 	text = percent(text)
 	if text != "" && !strings.ContainsAny(text, " '\"\\;") {
@@ -219,10 +219,10 @@ func word(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// percent keeps what follows "%" from being a name of something else.
+// percent escapes "%", which begins a specifier.
 func percent(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// seconds writes a span of time as people do.
+// seconds returns a duration in the format of systemd, such as 2h30min.
 func seconds(d time.Duration) string {
 	text := d.Round(time.Minute).String() // such as 23h0m0s
 	text = strings.TrimSuffix(text, "0s")

@@ -16,18 +16,17 @@ import (
 	"assetferry/internal/ui"
 )
 
-// An Identity is what tells schedules apart.
+// An Identity distinguishes schedules.
 type Identity struct {
-	Source         string // its name
-	Destination    string // for people
-	DestinationKey string // whatever its address is
+	Source         string // name of the source
+	Destination    string // for display
+	DestinationKey string // independent of the URL
 }
 
-// identify names a schedule by what it is of: the hash keeps apart two
-// sources of the same base name, or one source in two jobs or to two destinations. What may
-// change without its being another sync, such as rules, is not in it, nor is the path of the
-// configuration: a file that moved gets the same name and is refused by MayReplace, instead
-// of a second timer beside the first.
+// identify sets the name of a schedule. Its hash distinguishes two sources with the same base name,
+// and one source in two jobs or for two destinations. It does not contain what may change without
+// another schedule, such as rules. It does not contain the path of the configuration either: after a
+// move of that file, MayReplace refuses the unit with the same name, and there is no second timer.
 func (j *Job) identify() (err error) {
 	if j.Settings.File != "" {
 		if j.config, err = filepath.Abs(j.Settings.File); err != nil {
@@ -48,10 +47,10 @@ func (j *Job) identify() (err error) {
 	return err
 }
 
-// madeBySchedule begins every unit, so that none of somebody else's is replaced.
+// madeBySchedule begins every unit. Units without it are never replaced.
 const madeBySchedule = "# Made by assetferry schedule, which may replace this file. To change it: systemctl edit.\n"
 
-// header begins each unit of a schedule. It says what the unit is of.
+// header returns the first lines of each unit, which identify the schedule.
 func (j *Job) header() string {
 	var b strings.Builder
 	b.WriteString(madeBySchedule)
@@ -65,7 +64,7 @@ func (j *Job) header() string {
 	return b.String() + "\n"
 }
 
-// MayReplace refuses to take the place of a unit that is not of this very schedule.
+// MayReplace returns an error if a path has a unit that does not belong to this schedule.
 func (j *Job) MayReplace(path string) error {
 	text, err := os.ReadFile(path)
 	switch {
@@ -79,14 +78,14 @@ func (j *Job) MayReplace(path string) error {
 		return hint.Usage(fmt.Errorf("%s exists and was not made by assetferry schedule", ui.Sanitize(path)), "choose another folder with --output, or move the file away")
 	}
 	theirs, _, _ := strings.Cut(strings.TrimPrefix(string(text), madeBySchedule), "\n\n")
-	return hint.Usage(fmt.Errorf("%s exists and is of another schedule:\n%s", ui.Sanitize(path), theirs),
-		"if it is obsolete, disable its timer and remove it, then run this again:\n    rm "+shell.Word(path))
+	return hint.Usage(fmt.Errorf("%s exists and belongs to another schedule:\n%s", ui.Sanitize(path), theirs),
+		"if it is obsolete, disable its timer, remove the file, and run this command again:\n    rm "+shell.Word(path))
 }
 
-// A Unit is a unit and the name of its file.
+// A Unit is a unit with its file name.
 type Unit struct{ Name, Text string }
 
-// Units are the service and the timer.
+// Units returns the service and the timer.
 func (j *Job) Units() ([]Unit, error) {
 	service, err := j.Service()
 	if err != nil {
@@ -95,7 +94,7 @@ func (j *Job) Units() ([]Unit, error) {
 	return []Unit{{j.Name + ".service", j.header() + service}, {j.Name + ".timer", j.header() + j.Timer()}}, nil
 }
 
-// UnitFolder is where the manager looks for units.
+// UnitFolder returns the folder where systemd reads units.
 func (j *Job) UnitFolder() (string, error) {
 	if !j.UserUnit {
 		return "/etc/systemd/system", nil

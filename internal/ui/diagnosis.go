@@ -8,23 +8,31 @@ import (
 )
 
 const (
-	verdictWidth = 11 // of the longest verdict
-	screenWidth  = 80 // of a diagnosis, so that it reads the same everywhere
+	verdictWidth = 11 // columns of the longest verdict
+	screenWidth  = 80 // columns of a diagnosis, the same on every terminal
 )
 
-// Diagnosis lays out what doctor found about one thing: the verdict at the margin, and
-// to its right what was found, the remedy, and the facts.
+// CodeText returns a code in words, such as "not checked" for not_checked.
+func CodeText(code string) string {
+	if rest, ok := strings.CutPrefix(code, "ai_"); ok {
+		code = "AI_" + rest
+	}
+	return strings.ReplaceAll(code, "_", " ")
+}
+
+// Diagnosis lays out a check of doctor: the verdict in the first column, then the message, the fix
+// and the facts.
 func Diagnosis(l event.Check) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", verdictWidth+2)
-	text := l.Check
+	text := CodeText(l.Check)
 	if l.Message != "" {
 		text += ": " + l.Message
 	}
-	text, quoted, _ := strings.Cut(text, "\n") // what follows is laid out already
+	text, quoted, _ := strings.Cut(text, "\n") // the lines after it have their layout already
 	for i, line := range Wrap(Sanitize(text), screenWidth-len(margin)) {
 		if i == 0 {
-			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, l.Result, line)
+			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, CodeText(l.Result), line)
 		} else {
 			b.WriteString(margin + line + "\n")
 		}
@@ -44,7 +52,7 @@ func Diagnosis(l event.Check) string {
 // Facts lays out names and values at the margin.
 func Facts(all []event.Fact) string { return facts(all, "") }
 
-// facts lays out names and values, with where they are set where that is known.
+// facts lays out names and values, and where a value was set if that is known.
 func facts(all []event.Fact, margin string) string {
 	names := 0
 	for _, f := range all {
@@ -63,25 +71,4 @@ func facts(all []event.Fact, margin string) string {
 		}
 	}
 	return b.String()
-}
-
-// Wrap breaks text between words into lines of so many columns. A longer word has a
-// line of its own.
-func Wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
-
-// fill puts words into lines of so many columns.
-func fill(words []string, columns int) []string {
-	lines := []string{""}
-	for _, word := range words {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = word
-		case textWidth(*last)+1+textWidth(word) > columns:
-			lines = append(lines, word)
-		default:
-			*last += " " + word
-		}
-	}
-	return lines
 }

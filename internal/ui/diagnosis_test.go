@@ -8,12 +8,12 @@ import (
 
 func TestDiagnosis(t *testing.T) {
 	got := Diagnosis(event.Check{
-		Check: "address", Result: "not checked",
+		Check: "ai_service", Result: "not_checked",
 		Message: "the quick brown fox jumps over the lazy dog, and over another one,\n  2 | and \x1b[31m over a third\n      ^",
 		Hint:    "https://a-very-long-word-that-does-not-fit-into-any-line-whatever-you-do-with-it.example",
 		Facts:   []event.Fact{{Name: "to", Value: "production", From: "--to"}, {Name: "Überraschung"}},
 	})
-	want := `not checked  address: the quick brown fox jumps over the lazy dog, and over
+	want := `not checked  AI service: the quick brown fox jumps over the lazy dog, and over
              another one,
                2 | and \x1b[31m over a third
                    ^

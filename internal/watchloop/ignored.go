@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ignored are paths whose changes are of no concern, and what is below them.
+// ignored is a set of paths. Changes of these paths, and below them, are ignored.
 type ignored struct{ paths map[string]bool }
 
 func (i *ignored) add(paths []string) {
@@ -17,8 +17,8 @@ func (i *ignored) add(paths []string) {
 	}
 }
 
-// has reports whether a path is ignored: itself, what it is in, or the file whose draft it
-// is. A file that is replaced at once is written under such a name first.
+// has reports whether a path is ignored: the path itself, a folder above it, or the file whose
+// draft it is. A file that is replaced atomically is first written under such a name.
 func (i ignored) has(path string) bool {
 	if len(i.paths) == 0 {
 		return false
@@ -38,7 +38,7 @@ func (i ignored) has(path string) bool {
 	return true
 }
 
-// resolve resolves the links in a path as far as it exists, since what is told has none.
+// resolve resolves the links in a path as far as it exists, since events contain none.
 func resolve(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -1,12 +1,9 @@
-// Package turns does something again and again: when a tree of files has changed, and when
-// some time is over.
+// Package watchloop repeats a function: after changes in a folder tree, and after a time.
 //
-// What the system tells of changes is a hint and no more. It may be lost, it may come late
-// or twice, and from a network file system it comes only of what this machine does. So a
-// hint never says what is to be done: it only has the whole tree looked at earlier than it
-// would be anyway. That makes everything here simple. The watch is set up anew before
-// each turn, so that it cannot go wrong for long; and where there is none, there are still
-// the turns by the clock.
+// Change events are hints. They can be lost, late or duplicated, and a network file system sends
+// none for changes by other machines. So an event only starts the next run earlier, and each run
+// lists the whole tree. The watch is set up again before each run, so that no error lasts. Without
+// a watch, runs start by time only.
 package watchloop
 
 import (
@@ -25,54 +22,54 @@ import (
 )
 
 const (
-	// quiet is how long nothing has to change before it is looked at: whoever copies a
-	// folder is better waited for.
+	// quiet is the time without changes before a run starts, so that the copy of a folder is
+	// complete.
 	quiet = 2 * time.Second
-	// patience is how long that is waited for at most.
+	// patience is the longest wait for quiet.
 	patience = 30 * time.Second
 )
 
-// A Verdict says how it goes on after a turn.
-type Verdict int
+// A Next decides what starts the next run.
+type Next int
 
 const (
-	// Goes on: the next turn is when something changes, or at the time of the rescan.
-	Goes Verdict = iota
-	// Pauses: the next turn is at the time of the rescan, whatever changes until then.
-	Pauses
-	// Ends: there is no next turn.
-	Ends
+	// AfterChange starts the next run after a change or at the time of the rescan.
+	AfterChange Next = iota
+	// AfterRescan starts the next run at the time of the rescan, whatever changes before.
+	AfterRescan
+	// Stop starts no other run.
+	Stop
 )
 
-// Options are the choices of New.
+// Options configure a Loop.
 type Options struct {
-	Root   string        // of the tree that is watched; empty: there is only the clock
-	Marker string        // a file that makes the folder it is in no part of the tree
-	Rescan time.Duration // between the end of a turn and the next one, if nothing changes
-	Tell   func(string)  // what a person should know, each thing once
+	Root   string        // of the watched tree; empty: runs start by time only
+	Marker string        // a file that excludes its folder from the tree
+	Rescan time.Duration // from the end of a run to the next one without changes
+	Report func(string)  // shows a message; each is shown once
 	Log    *slog.Logger
 }
 
-// A Loop takes turns.
+// A Loop repeats runs.
 type Loop struct {
 	o     Options
 	open  func() (notifier, error)
-	hints chan string // of what has changed; one may wait
+	hints chan string // paths of changes; holds one
 
 	mu     sync.Mutex
 	ignore ignored
 
-	told map[string]bool
-	off  bool // watching is of no use any more
+	reported map[string]bool // messages that were shown, by format
+	off      bool            // the watch failed for good
 }
 
-// New makes a loop.
+// New returns a Loop.
 func New(o Options) *Loop {
-	return &Loop{o: o, open: openNotifier, hints: make(chan string, 1), told: map[string]bool{}}
+	return &Loop{o: o, open: openNotifier, hints: make(chan string, 1), reported: map[string]bool{}}
 }
 
-// Ignore names files and folders whose changes are of no concern, such as what the turns
-// write themselves. They add to each other and need not be there.
+// Ignore adds files and folders whose changes are ignored, such as the files that the runs write.
+// They need not exist.
 func (l *Loop) Ignore(paths []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,27 +82,27 @@ func (l *Loop) ignores(path string) bool {
 	return l.ignore.has(path)
 }
 
-// Run takes turns, the first one at once, until one of them ends it or the context is
-// done while it waits.
-func (l *Loop) Run(ctx context.Context, turn func(context.Context) Verdict) {
+// Run calls run at once and then again, until one call returns Stop or the context is done during
+// a wait.
+func (l *Loop) Run(ctx context.Context, run func(context.Context) Next) {
 	for {
 		stop := l.watch()
-		verdict := turn(ctx)
-		goesOn := verdict != Ends && l.wait(ctx, verdict)
+		next := run(ctx)
+		continues := next != Stop && l.wait(ctx, next)
 		stop()
-		if !goesOn {
+		if !continues {
 			return
 		}
 	}
 }
 
-// wait waits for the next turn and reports whether there is one. What has changed during
-// the last turn, and may have been too late for it, is a hint that waits already.
-func (l *Loop) wait(ctx context.Context, v Verdict) bool {
+// wait waits for the next run and reports whether there is one. A change during the last run may
+// have been too late for it. Its hint is in the channel already.
+func (l *Loop) wait(ctx context.Context, v Next) bool {
 	rescan := time.NewTimer(l.o.Rescan)
 	defer rescan.Stop()
-	var settled, latest <-chan time.Time
-	first := "" // that changed
+	var ended, latest <-chan time.Time
+	first := "" // path of the first change
 	for {
 		select {
 		case <-ctx.Done():
@@ -114,47 +111,46 @@ func (l *Loop) wait(ctx context.Context, v Verdict) bool {
 			l.o.Log.Debug("next run", "why", "time")
 			return true
 		case hint := <-l.hints:
-			if v == Pauses {
+			if v == AfterRescan {
 				continue
 			}
-			settled = time.After(quiet)
+			ended = time.After(quiet)
 			if latest == nil {
 				first, latest = hint, time.After(patience)
 			}
-		case <-settled:
+		case <-ended:
 			l.o.Log.Debug("next run", "why", "change", "first", first)
 			return true
 		case <-latest:
-			l.o.Log.Debug("next run", "why", "changes without an end", "first", first)
+			l.o.Log.Debug("next run", "why", "continuous changes", "first", first)
 			return true
 		}
 	}
 }
 
-// hint has the next turn come earlier.
+// hint starts the next run earlier.
 func (l *Loop) hint(of string) {
 	select {
 	case l.hints <- of:
-	default: // one waits already
+	default: // the channel holds one already
 	}
 }
 
-// watch watches the tree until it is stopped. Where that is not possible, the clock is
-// left.
+// watch watches the tree until stop is called. If that is impossible, runs start by time only.
 func (l *Loop) watch() (stop func()) {
 	none := func() {}
 	if l.o.Root == "" || l.off {
 		return none
 	}
-	root, err := filepath.Abs(l.o.Root) // so that what is told of and what is ignored are alike
+	root, err := filepath.Abs(l.o.Root) // so that events and ignored paths have the same form
 	if err == nil {
 		root, err = filepath.EvalSymlinks(root)
 	}
-	if err != nil { // the turn will tell, and it may be back at the next one
+	if err != nil { // the run reports it, and the root may be back at the next one
 		return none
 	}
 	if isRemote(root) {
-		l.tell("%s is on a network file system: what other machines change there is found every %v.", l.o.Root, l.o.Rescan)
+		l.report("%s is on a network file system. Changes by other machines are found every %v.", l.o.Root, l.o.Rescan)
 	}
 	n, err := l.open()
 	if err != nil {
@@ -176,36 +172,36 @@ func (l *Loop) watch() (stop func()) {
 	}
 }
 
-// giveUp leaves it to the clock from now on.
+// giveUp turns the watch off: from now on, runs start by time only.
 func (l *Loop) giveUp(err error) {
 	l.off = true
 	remedy := ""
 	if errors.Is(err, syscall.ENOSPC) {
-		remedy = " The limit is fs.inotify.max_user_watches; see sysctl."
+		remedy = " Raise the limit fs.inotify.max_user_watches with sysctl."
 	}
 	if errors.Is(err, syscall.EMFILE) {
-		remedy = " The limits are fs.inotify.max_user_instances, see sysctl, and ulimit -n."
+		remedy = " Raise the limit fs.inotify.max_user_instances with sysctl, or ulimit -n."
 	}
-	l.tell("Changes in %s cannot be watched (%v). They are found every %v instead.%s", l.o.Root, err, l.o.Rescan, remedy)
+	l.report("Cannot watch %s for changes (%v). Changes are found every %v instead.%s", l.o.Root, err, l.o.Rescan, remedy)
 }
 
-// tell tells a person something once.
-func (l *Loop) tell(format string, args ...any) {
-	if !l.told[format] {
-		l.told[format] = true
-		l.o.Tell(fmt.Sprintf(format, args...))
+// report shows a message once.
+func (l *Loop) report(format string, args ...any) {
+	if !l.reported[format] {
+		l.reported[format] = true
+		l.o.Report(fmt.Sprintf(format, args...))
 	}
 }
 
-// A tree is what is watched for a turn and until the next one.
+// A tree is the watch during a run and until the next one.
 type tree struct {
 	*Loop
 	notifier
-	folders map[string]bool // that are watched
+	folders map[string]bool // watched ones
 }
 
-// add watches a folder and all below it. What is no folder, or not there any more, is not
-// watched, nor is what cannot be read, because the source cannot read it either.
+// add watches a folder and all folders below it. It skips paths that no longer exist, and folders
+// that cannot be read, because the source cannot read them either.
 func (t *tree) add(path string) error {
 	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -220,7 +216,7 @@ func (t *tree) add(path string) error {
 		}
 		err = t.notifier.Add(path)
 		switch {
-		case errors.Is(err, fsnotify.ErrClosed): // the next watch will begin with it
+		case errors.Is(err, fsnotify.ErrClosed): // the next watch begins with it
 			return fs.SkipAll
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			return nil
@@ -238,7 +234,7 @@ func (t *tree) isMarked(path string) bool {
 	return err == nil
 }
 
-// follow makes hints of what is told, until the watch is closed.
+// follow turns events into hints until the watch is closed.
 func (t *tree) follow() (failed error) {
 	events, errs := t.Events(), t.Errors()
 	for events != nil || errs != nil {
@@ -255,7 +251,7 @@ func (t *tree) follow() (failed error) {
 		case err, ok := <-errs:
 			if !ok {
 				errs = nil
-			} else if err != nil { // too much at once, mostly: something has changed
+			} else if err != nil { // mostly an overflow: something has changed
 				t.hint(err.Error())
 			}
 		}
@@ -263,9 +259,8 @@ func (t *tree) follow() (failed error) {
 	return failed
 }
 
-// concerns reports whether something may have changed that is brought over. Rights do not
-// matter by themselves, and some systems say of a folder that it was written when
-// something in it was, which they tell, too.
+// concerns reports whether an event may change what is uploaded. Changes of permissions do not.
+// Some systems report a write to a folder in addition to the change of a file in it.
 func (t *tree) concerns(e fsnotify.Event) bool {
 	switch {
 	case e.Name == "", e.Op == fsnotify.Chmod, e.Op == fsnotify.Write && t.folders[e.Name]:
@@ -274,10 +269,10 @@ func (t *tree) concerns(e fsnotify.Event) bool {
 	return !t.ignores(e.Name)
 }
 
-// A notifier is what tells of changes.
+// A notifier sends events of changes.
 type notifier interface {
 	Add(path string) error
-	Close() error // and the channels
+	Close() error // closes the channels, too
 	Events() <-chan fsnotify.Event
 	Errors() <-chan error
 }

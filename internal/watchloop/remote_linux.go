@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isRemote reports whether others can change what is at a path without this machine
-// hearing of it. Most of what runs outside the kernel is on another machine, too.
+// isRemote reports whether a path is on a file system that other machines can change without an
+// event here. Most FUSE file systems are remote, too.
 func isRemote(path string) bool {
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil {

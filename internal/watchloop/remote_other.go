@@ -2,5 +2,5 @@
 
 package watchloop
 
-// isRemote says no where it cannot be found out.
+// isRemote returns false, because this system is not supported.
 func isRemote(string) bool { return false }

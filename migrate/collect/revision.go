@@ -14,10 +14,10 @@ import (
 // A RestoreError says why an asset cannot become what it was before; its text is a reason of an undo.
 type RestoreError string
 
-var errNoRevision = RestoreError(migrate.ReasonRevisionMissing)
+var errNoRevision = RestoreError(migrate.ReasonRevisionMissing.Text())
 
 // ErrTouched says that an asset was changed since the run.
-var ErrTouched = RestoreError(migrate.ReasonAssetChangedSince)
+var ErrTouched = RestoreError(migrate.ReasonAssetChangedSince.Text())
 
 func (h RestoreError) Error() string { return string(h) }
 

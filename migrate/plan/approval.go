@@ -83,7 +83,7 @@ func (a *approvals) failure() error {
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Checksum = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)
-	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval, strings.Join(drift, "; "))
+	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval.Text(), strings.Join(drift, "; "))
 }
 
 // keepName gives an object the name it has in the approved plan, where another object

@@ -160,7 +160,7 @@ func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.
 // setUnknown decides about an item whose asset the destination shows nothing of.
 func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
-	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown, err)
+	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown.Text(), err)
 }
 
 // reconsider decides again about an item by what became of its asset.
@@ -284,6 +284,6 @@ func (s *assetCheck) compareMetadata(ctx context.Context, i *state.Item, a asset
 	}
 	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Condition: migrate.ConditionMetadataEdited}, s.Rules)
 	migrate.SetDecision(i, action, why)
-	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
+	i.Error = fmt.Sprintf("%s: %s", why.Text(), strings.Join(clash, ", "))
 	return s.store(ctx, *i)
 }

@@ -69,7 +69,7 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	case !there:
 		return errEmptied
 	case !r.SourceExists:
-		return collect.RestoreError(migrate.ReasonFolderMissing)
+		return collect.RestoreError(migrate.ReasonFolderMissing.Text())
 	case !r.ExtensionAllowed:
 		return errNotAllowed
 	}

@@ -163,7 +163,7 @@ func writeUndo(i *state.Item, r undoSituation, found string) {
 	action, why := decideUndo(r)
 	migrate.SetDecision(i, action, why)
 	if action == state.Conflict && found != "" {
-		i.Error = fmt.Sprintf("%s: %s", why, found)
+		i.Error = fmt.Sprintf("%s: %s", why.Text(), found)
 	}
 }
 

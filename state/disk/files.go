@@ -23,8 +23,8 @@ func Files(path string) []string {
 	if file, err := Resolve(path); err == nil && file != path {
 		return append(Files(file), path)
 	}
-	return []string{path, path + WALSuffix, path + "-shm", path + "-state database", path + LockSuffix, path + GenerationSuffix,
-		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-state database"}
+	return []string{path, path + WALSuffix, path + "-shm", path + "-journal", path + LockSuffix, path + GenerationSuffix,
+		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-journal"}
 }
 
 // BackupPath is where the backup of a state database is.

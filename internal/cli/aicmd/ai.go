@@ -1,5 +1,5 @@
-// Package aicmd holds assetferry ai: commands that look at the AI content service, ask it, and
-// look after its contexts.
+// Package aicmd contains assetferry ai: commands that show the AI content service, send requests
+// to it, and manage its contexts.
 package aicmd
 
 import (
@@ -19,14 +19,14 @@ import (
 	"assetferry/internal/ui"
 )
 
-// NewCommand looks at the AI content service.
+// NewCommand returns assetferry ai.
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
-		Short: "Look at the AI content service, and use it",
-		Long: `These commands talk to the AI content service at --ai-url. They need no journal
-and change nothing in the library. What enrich does with the service, what is
-sent where, and how to stay on premises: assetferry help enrich.
+		Short: "Use the AI content service",
+		Long: `These commands use the AI content service at --ai-url. They need no state
+database and do not change assets. For the data that is sent, and for
+on-premises installations, see assetferry help enrich.
 `,
 	}
 	c.AddCommand(newModelsCommand(f), newUsageCommand(f), newConversationsCommand(f), newAskCommand(f), newActionCommand(f), newReviewCommand(f), newContextsCommand(f))
@@ -41,9 +41,9 @@ sent where, and how to stay on premises: assetferry help enrich.
 func newModelsCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
-		Short: "List the models with their limits",
-		Long: `Models lists the models that the service has, whether our token may use them,
-and what they take. One that is to be removed says when.
+		Short: "List the models and their limits",
+		Long: `Models lists the models of the service with their limits, whether the token
+permits them, and the date of their removal.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -61,7 +61,7 @@ and what they take. One that is to be removed says when.
 				rows = append(rows, []string{m.ID, m.Provider, allowedText(m), ui.Count(m.Limits.MaxContextLength), ui.Bytes(m.Limits.MaxFileSize), ui.Bytes(m.Limits.MaxImageSize), removalText(m.Removal), m.Description})
 			}
 			f.Out.Printf("%s", ui.Table([]ui.Column{
-				{Title: "ID"}, {Title: "Provider"}, {Title: "For us"}, {Title: "Context", Right: true}, {Title: "File", Right: true}, {Title: "Image", Right: true}, {Title: "Goes"}, {Title: "About"},
+				{Title: "ID"}, {Title: "Provider"}, {Title: "Allowed"}, {Title: "Context", Right: true}, {Title: "File", Right: true}, {Title: "Image", Right: true}, {Title: "Goes"}, {Title: "About"},
 			}, rows))
 			return nil
 		}),
@@ -95,7 +95,7 @@ func removalText(at time.Time) string {
 	case at.IsZero():
 		return ""
 	case !at.After(clock.Now()):
-		return "gone since " + at.Format(time.DateOnly)
+		return "removed on " + at.Format(time.DateOnly)
 	}
 	return at.Format(time.DateOnly)
 }
@@ -105,14 +105,13 @@ func newUsageCommand(f *command.Factory) *cobra.Command {
 	var users []string
 	c := &cobra.Command{
 		Use:   "usage",
-		Short: "Show the credits that were used, in total and by user",
-		Long: `Usage shows the credits that were used in a period: since the first of this
-month, unless --since says otherwise. The total is that of the environment; the
-users are all who were active in the period, or those that --of names. A user
-whom the service does not list is an error, and never taken for 0.
+		Short: "Show the credits used, in total and by user",
+		Long: `Usage shows the credits used in a period, by default since the first day of this
+month: the total of the environment, and the credits of each active user or of
+the users in --of. If the service does not list a user, the command fails.
 
-It takes a token with the scope ai:admin, and a service that bills: one on
-premises does not.
+The token needs the scope ai:admin. On-premises installations do not bill, so
+they have no usage.
 `,
 		Example: `  assetferry ai usage --since 2026-01-01
   assetferry ai usage --of anna --of ben`,
@@ -129,13 +128,13 @@ premises does not.
 			return showUsage(ctx, f, s, from, to, users)
 		}),
 	}
-	c.Flags().StringVar(&since, "since", "", "from this `date` on, such as 2026-01-31")
-	c.Flags().StringVar(&before, "before", "", "up to this `date`, which does not count")
-	c.Flags().StringArrayVar(&users, "of", nil, "only this `user`, by the ID in sub of its tokens (repeatable; default all who were active)")
+	c.Flags().StringVar(&since, "since", "", "start of the period, a `date` such as 2026-01-31")
+	c.Flags().StringVar(&before, "before", "", "end of the period, a `date` that is not included")
+	c.Flags().StringArrayVar(&users, "of", nil, "show only this `user`, the ID in sub of its tokens (repeatable; default all active users)")
 	return c
 }
 
-// period reads the days that somebody asks about; in local time, as people mean it.
+// period parses the dates of a period in local time.
 func period(since, before string, now time.Time) (from, to time.Time, err error) {
 	now = now.Local()
 	from, to = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()), now
@@ -150,7 +149,7 @@ func period(since, before string, now time.Time) (from, to time.Time, err error)
 		}
 	}
 	if !from.Before(to) {
-		return from, to, exit.Usage(errors.New("the period ends before it begins"), "")
+		return from, to, exit.Usage(errors.New("--before must be later than --since"), "")
 	}
 	return from, to, nil
 }
@@ -161,7 +160,7 @@ func showUsage(ctx context.Context, f *command.Factory, s *command.AIService, fr
 	}
 	used, err := s.Accounts.Usage(ctx, from, to, users...)
 	if errors.Is(err, fs.ErrNotExist) {
-		return exit.With(exit.CodeError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url")
+		return exit.With(exit.CodeError, err, "on-premises installations do not bill; for the vendor's service, check --ai-url")
 	} else if err != nil {
 		return err
 	}
@@ -186,16 +185,16 @@ func newConversationsCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "conversations",
-		Short: "List conversations, ours or with --all those of everybody",
-		Long: `Conversations lists the conversations of the user of the token (--user), the
-last changed first. What enrich makes is in the group "assetferry", and is
-deleted once it has an answer; one that is left behind is deleted by the next
-run of enrich. --all lists those of all users, which takes the scope ai:admin.
+		Short: "List conversations",
+		Long: `Conversations lists the conversations of the user of the token (--user), latest
+change first. Conversations of enrich are in the group "assetferry". Enrich
+deletes them after the answer, or in its next run. --all lists the conversations
+of all users and needs the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+				return exit.Usage(errors.New("--limit must not be negative"), "omit the flag for no limit")
 			}
 			s, err := f.OpenAI(ctx)
 			if err != nil {
@@ -205,12 +204,12 @@ run of enrich. --all lists those of all users, which takes the scope ai:admin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&group, "group", "", "only those of this `group`")
-	flags.BoolVar(&everybody, "all", false, "those of all users")
-	flags.IntVar(&limit, "limit", 0, "show at most this `number` of conversations")
+	flags.StringVar(&group, "group", "", "list only conversations of this `group`")
+	flags.BoolVar(&everybody, "all", false, "list the conversations of all users")
+	flags.IntVar(&limit, "limit", 0, "list at most this `number` of conversations")
 	remove := &cobra.Command{
 		Use:   "rm ID...",
-		Short: "Delete conversations with all that was attached to them",
+		Short: "Delete conversations with their attachments",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			s, err := f.OpenAI(ctx)
@@ -219,7 +218,7 @@ run of enrich. --all lists those of all users, which takes the scope ai:admin.
 			}
 			for _, id := range args {
 				if _, err := s.Client.Conversation(ctx, id); errors.Is(err, fs.ErrNotExist) {
-					return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.User), "assetferry ai conversations lists them; --user says whose")
+					return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.User), "to list them: assetferry ai conversations; to select a user: --user")
 				} else if err != nil {
 					return err
 				}

@@ -21,7 +21,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-// forgetTime is how long deleting a conversation may take that nobody waits for.
+// forgetTime limits the deletion of a conversation at the end.
 const forgetTime = 10 * time.Second
 
 type askOptions struct {
@@ -36,12 +36,12 @@ func newAskCommand(f *command.Factory) *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",
-		Short: "Ask the service something, with files, and show the answer",
-		Long: `Ask makes a conversation, sends a prompt with the files and pages given, shows
-the answer as it comes, and deletes the conversation. Each call costs credits.
-PROMPT - is read from stdin.
+		Short: "Send a prompt, with files, and show the answer",
+		Long: `Ask creates a conversation, sends a prompt with files and pages, shows the
+answer, and deletes the conversation. Each request costs credits. If PROMPT is
+-, it is read from stdin.
 `,
-		Example: `  assetferry ai ask --file photo.jpg 'What is to be seen here?'`,
+		Example: `  assetferry ai ask --file photo.jpg 'Describe this image.'`,
 		Args:    cmdline.One("PROMPT"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			prompt, err := prompt(f, args[0])
@@ -52,12 +52,12 @@ PROMPT - is read from stdin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&o.files, "file", nil, "send this `file` along (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
-	flags.StringArrayVar(&o.web, "page", nil, "have the service read the page at this `address` (repeatable)")
-	flags.BoolVar(&o.search, "web-search", false, "let the model search the web")
-	flags.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
-	flags.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags.StringArrayVar(&o.files, "file", nil, "attach this `file` (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	flags.StringArrayVar(&o.web, "page", nil, "attach the web page at this `URL` (repeatable)")
+	flags.BoolVar(&o.search, "web-search", false, "allow web search")
+	flags.BoolVar(&o.reasoning, "reasoning", false, "allow more time for reasoning")
+	flags.BoolVar(&o.keep, "keep", false, "keep the conversation, and show its ID")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddContextFlag(flags)
 	return c
 }
@@ -72,7 +72,7 @@ func prompt(f *command.Factory, given string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the prompt from stdin: %w", err)
 	case len(text) > most:
-		return "", exit.Usage(errors.New("the prompt on stdin is longer than 1 MB"), "send it as a file with --file")
+		return "", exit.Usage(errors.New("the prompt on stdin is longer than 1 MB"), "attach it as a file with --file")
 	case strings.TrimSpace(string(text)) == "":
 		return "", exit.Usage(errors.New("the prompt is empty"), "")
 	}
@@ -90,9 +90,9 @@ func ask(ctx context.Context, f *command.Factory, prompt string, o askOptions) (
 		return err
 	}
 	id := "assetferry-" + strings.ToLower(rand.Text()[:16])
-	if !o.keep { // it may be there, also where there was no answer
+	if !o.keep { // it may exist even without an answer
 		defer func() {
-			if left := forget(ctx, s, id); err == nil { // else that is what to tell
+			if left := forget(ctx, s, id); err == nil { // otherwise report the first error
 				err = left
 			}
 		}()
@@ -117,14 +117,14 @@ func ask(ctx context.Context, f *command.Factory, prompt string, o askOptions) (
 	return showAnswer(f, answer, false)
 }
 
-// forget deletes a conversation, also after an interrupt.
+// forget deletes a conversation, even after an interrupt.
 func forget(ctx context.Context, s *command.AIService, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
 	defer cancel()
 	return s.Client.DeleteConversation(ctx, id)
 }
 
-// attach uploads files and pages into a conversation and refers to them.
+// attach uploads files and pages to a conversation and returns references to them.
 func attach(ctx context.Context, s *command.AIService, conversation string, o askOptions) (items []ai.Item, err error) {
 	for _, name := range o.files {
 		info, err := os.Stat(name)
@@ -150,8 +150,8 @@ func attach(ctx context.Context, s *command.AIService, conversation string, o as
 	return items, nil
 }
 
-// showAnswer shows an answer as it comes; in JSON, as a whole. Modifications are a part of it where
-// they are of the text that was sent, and not of a document beside a conversation.
+// showAnswer prints an answer while it arrives, or as one JSON object. It includes modifications of
+// the sent text, but not of a document in a conversation.
 func showAnswer(f *command.Factory, answer *ai.Stream, modifications bool) error {
 	defer answer.Close()
 	var text strings.Builder
@@ -179,7 +179,7 @@ func showAnswer(f *command.Factory, answer *ai.Stream, modifications bool) error
 		}
 	}
 	if text.Len() == 0 {
-		return exit.With(exit.CodeError, ai.ErrEmpty, "ask again, or choose another model with --ai-model")
+		return exit.With(exit.CodeError, ai.ErrEmpty, "repeat the command, or use another model with --ai-model")
 	}
 	f.Out.Stream(shown.End() + "\n")
 	for _, address := range line.Sources {

@@ -27,10 +27,10 @@ func newContextsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contexts",
 		Short: "Show and change contexts, such as a house style",
-		Long: `A context of the AI content service holds prompts and files, for instance how
-alt texts are written here. --ai-context of enrich, ai ask, ai action and
-ai review has a model heed it. To list and show contexts takes a token with the
-scope ai:contexts:read, whose name is a guess; everything else takes ai:admin.
+		Long: `A context of the AI content service contains prompts and files, for example the
+style of alternative texts. To use it, set --ai-context of enrich, ai ask, ai
+action or ai review. Listing and showing contexts needs the scope
+ai:contexts:read (its name is a guess). All other commands need ai:admin.
 `,
 	}
 	c.AddCommand(newContextsListCommand(f), newContextsShowCommand(f), newContextsCreateCommand(f), newContextsAddCommand(f), newContextsChangeCommand(f), newContextsDeleteCommand(f))
@@ -46,8 +46,8 @@ func newContextsListCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List contexts",
-		Long: `Ls lists the contexts that our token may use. --all lists all of the
-environment, which takes the scope ai:admin.
+		Long: `Ls lists the contexts that the token permits. --all lists all contexts of the
+environment and needs the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ environment, which takes the scope ai:admin.
 			return listContexts(f, all(ctx))
 		}),
 	}
-	c.Flags().BoolVar(&everything, "all", false, "all of the environment")
+	c.Flags().BoolVar(&everything, "all", false, "list all contexts of the environment")
 	return c
 }
 
@@ -84,7 +84,7 @@ func listContexts(f *command.Factory, all iter.Seq2[ai.Context, error]) error {
 	return nil
 }
 
-// contextLine is a context with what was, or would be, done to it.
+// contextLine returns a context with the state of a change.
 func contextLine(v ai.Context, state string) event.Context {
 	l := event.Context{ID: v.ID, Name: v.Name, Description: v.Description, Instructions: v.Instructions, AppliesTo: v.AutoApply, State: state}
 	for _, p := range v.Prompts {
@@ -100,10 +100,10 @@ func newContextsShowCommand(f *command.Factory) *cobra.Command {
 	var everything bool
 	c := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what a context holds",
-		Long: `Show shows the prompts and files of a context with their IDs. With --all it also
-shows the text of the prompts, and finds contexts that our own token may not
-use; that takes the scope ai:admin.
+		Short: "Show the content of a context",
+		Long: `Show shows the prompts and files of a context with their IDs. --all also shows
+the text of the prompts, and contexts that the token does not permit. It needs
+the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts show house-style --all`,
 		Args:    cmdline.One("ID"),
@@ -125,11 +125,11 @@ use; that takes the scope ai:admin.
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&everything, "all", false, "also the text of the prompts, and any context of the environment")
+	c.Flags().BoolVar(&everything, "all", false, "also show the text of the prompts, and any context of the environment")
 	return c
 }
 
-// wholeContext reads a context with the text of its prompts, as an administrator.
+// wholeContext returns a context with the text of its prompts, as an administrator.
 func wholeContext(ctx context.Context, s *command.AIService, id string) (ai.Context, error) {
 	v, err := s.Accounts.AdminContext(ctx, id)
 	if err != nil {
@@ -151,21 +151,21 @@ func wholeContext(ctx context.Context, s *command.AIService, id string) (ai.Cont
 	return v, nil
 }
 
-// noContext says what to do where there is no such context, or nothing of that ID in it.
+// noContext adds a hint to an error for a missing context, prompt or file.
 func noContext(err error, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no context, prompt or file with the ID %s: %w", id, err), "to list the IDs: assetferry ai contexts ls, or assetferry ai contexts show ID")
 	}
 	return err
 }
 
-// showContext shows a context. The state is that of a change; empty: nothing is changed.
+// showContext shows a context. The state is that of a change; "" if there is none.
 func showContext(f *command.Factory, v ai.Context, state string) {
 	f.Out.Event("context", contextLine(v, state))
 	printContext(f, v)
 }
 
-// printContext shows people a context.
+// printContext prints a context.
 func printContext(f *command.Factory, v ai.Context) {
 	f.Out.Printf("Context      %s", ui.Sanitize(strings.TrimSpace(v.ID+" "+v.Name)))
 	for _, line := range [][2]string{{"About", v.Description}, {"Instructions", v.Instructions}, {"Applies to", strings.Join(v.AutoApply, ", ")}} {
@@ -188,43 +188,43 @@ func printContext(f *command.Factory, v ai.Context) {
 	}
 }
 
-// contextParts are prompts and files that go into a context.
+// contextParts are prompts and files to add to a context.
 type contextParts struct {
 	promptFlags, files, pages []string
 	prompts                   []ai.Prompt
 }
 
 func (p *contextParts) addFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&p.promptFlags, "prompt", nil, "put this prompt into it, `NAME=TEXT` or NAME=@FILE (repeatable)")
-	f.StringArrayVar(&p.files, "file", nil, "put this `file` into it (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
-	f.StringArrayVar(&p.pages, "page", nil, "have the service fetch the page at this `address` into it (repeatable)")
+	f.StringArrayVar(&p.promptFlags, "prompt", nil, "add a prompt, `NAME=TEXT` or NAME=@FILE (repeatable)")
+	f.StringArrayVar(&p.files, "file", nil, "add this `file` (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	f.StringArrayVar(&p.pages, "page", nil, "add the web page at this `URL` (repeatable)")
 }
 
-// check reads the prompts and makes sure that the files are there.
+// check reads the prompts and checks that the files exist.
 func (p *contextParts) check() error {
 	p.prompts = nil
 	for _, given := range p.promptFlags {
 		name, text, ok := strings.Cut(given, "=")
 		if !ok || name == "" || text == "" {
-			return exit.Usage(fmt.Errorf("--prompt %q is not of the form NAME=TEXT", given), "for instance --prompt 'tone=Write in plain words.', or --prompt tone=@FILE")
+			return exit.Usage(fmt.Errorf("--prompt %q must have the form NAME=TEXT", given), "example: --prompt 'tone=Write in plain words.', or --prompt tone=@FILE")
 		}
 		text, err := textOrFile(text)
 		if err != nil {
-			return exit.Usage(fmt.Errorf("--prompt %s: %w", name, err), "name a file with the text behind @")
+			return exit.Usage(fmt.Errorf("--prompt %s: %w", name, err), "put the name of a text file after @")
 		}
 		p.prompts = append(p.prompts, ai.Prompt{Name: name, Prompt: text})
 	}
 	for _, name := range p.files {
 		if info, err := os.Stat(name); err != nil {
-			return exit.Usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+			return exit.Usage(fmt.Errorf("--file: %w", err), "use an existing file")
 		} else if !info.Mode().IsRegular() {
-			return exit.Usage(fmt.Errorf("--file: %s is not a file", name), "name a file, not a folder")
+			return exit.Usage(fmt.Errorf("--file: %s is not a file", name), "use a file, not a folder")
 		}
 	}
 	return nil
 }
 
-// textOrFile is a text as it is given, or with @ in front what is in a file.
+// textOrFile returns text, or with @ in front the content of a file.
 func textOrFile(text string) (string, error) {
 	name, ok := strings.CutPrefix(text, "@")
 	if !ok {
@@ -238,10 +238,10 @@ func textOrFile(text string) (string, error) {
 	return readText(f, name)
 }
 
-// maxTyped is how many bytes a text may have that is sent as a part of a request.
+// maxTyped is the maximum size of text in a request, in bytes.
 const maxTyped = 1 << 20
 
-// readText reads a text that is sent as a part of a request.
+// readText reads text for a request.
 func readText(from io.Reader, name string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxTyped+1))
 	switch {
@@ -255,8 +255,7 @@ func readText(from io.Reader, name string) (string, error) {
 	return string(text), nil
 }
 
-// put puts prompts and files into a context that is there. It returns those that it put there,
-// also with an error.
+// put adds prompts and files to a context. It returns the added parts, also with an error.
 func (p *contextParts) put(ctx context.Context, s *command.AIService, id string) (added ai.Context, err error) {
 	for _, n := range p.prompts {
 		if n.ID, err = s.Accounts.CreatePrompt(ctx, id, n); err != nil {
@@ -284,7 +283,7 @@ func (p *contextParts) put(ctx context.Context, s *command.AIService, id string)
 func (p *contextParts) upload(ctx context.Context, s *command.AIService, id, name string) (f ai.StoredFile, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return f, exit.Usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+		return f, exit.Usage(fmt.Errorf("--file: %w", err), "use an existing file")
 	}
 	f = ai.StoredFile{Name: filepath.Base(name), Size: info.Size()}
 	f.ID, err = s.Accounts.UploadContextFile(ctx, id, ai.File{
@@ -293,7 +292,7 @@ func (p *contextParts) upload(ctx context.Context, s *command.AIService, id, nam
 	return f, err
 }
 
-// planned are the parts as a dry run shows them.
+// planned returns the parts for a dry run.
 func (p *contextParts) planned() (v ai.Context) {
 	v.Prompts = p.prompts
 	for _, name := range slices.Concat(p.files, p.pages) {
@@ -306,7 +305,7 @@ func (p *contextParts) planned() (v ai.Context) {
 	return v
 }
 
-// notePut names what was put into a context before an error: added again, it would be there twice.
+// notePut lists the parts that were added before an error, so that they are not added twice.
 func notePut(f *command.Factory, parts ai.Context) {
 	var names []string
 	for _, p := range parts.Prompts {
@@ -316,27 +315,27 @@ func notePut(f *command.Factory, parts ai.Context) {
 		names = append(names, "file "+stored.Name)
 	}
 	if len(names) > 0 {
-		f.Out.Notef("Added before the error, so leave it out next time: %s", ui.Sanitize(strings.Join(names, ", ")))
+		f.Out.Notef("Added before the error; do not add it again: %s", ui.Sanitize(strings.Join(names, ", ")))
 	}
 }
 
-// contextFields are what a context, or a prompt in one, says of itself.
+// contextFields are the properties of a context or a prompt.
 type contextFields struct {
 	name, description, instructions, text string
 	features                              []string
 }
 
 func (o *contextFields) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.description, "description", "", "what it is for, as a `text` for people")
-	f.StringVar(&o.instructions, "instructions", "", "instructions for the models, as a `text` or @FILE (a guess: only prompts are documented)")
-	f.StringArrayVar(&o.features, "apply-to", nil, "have it apply by itself to this `feature` (repeatable): "+strings.Join(ai.Features(), ", ")+"; the names are guesses")
+	f.StringVar(&o.description, "description", "", "purpose of the context, a `text` for people")
+	f.StringVar(&o.instructions, "instructions", "", "instructions for models, `text` or @FILE (a guess: only prompts are documented)")
+	f.StringArrayVar(&o.features, "apply-to", nil, "use the context automatically in this `feature` (repeatable): "+strings.Join(ai.Features(), ", ")+" (the names are guesses)")
 }
 
-// check reads what is in files.
+// check reads the files.
 func (o *contextFields) check() (err error) {
 	for _, text := range []*string{&o.instructions, &o.text} {
 		if *text, err = textOrFile(*text); err != nil {
-			return exit.Usage(err, "name a file with the text behind @")
+			return exit.Usage(err, "put the name of a text file after @")
 		}
 	}
 	return nil
@@ -349,9 +348,9 @@ func newContextsCreateCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a context with prompts and files",
-		Long: `Create makes a context and puts prompts and files into it. It takes the scope
-ai:admin. Two contexts may have the same name; what tells them apart is the ID,
-which is shown. With --apply-to everybody gets it in every such request.
+		Long: `Create creates a context with prompts and files, and shows its ID. Contexts can
+have the same name, but not the same ID. With --apply-to, the context is used in
+all such requests of all users. The command needs the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
 		Args:    cmdline.One("NAME"),
@@ -382,7 +381,7 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 			return createdUnconfirmed(err, "assetferry ai contexts ls --all")
 		}
 		if parts, err = p.put(ctx, s, v.ID); err != nil {
-			f.Out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
+			f.Out.Notef("The context %s was created, but is incomplete. To add the rest: assetferry ai contexts add", ui.Sanitize(v.ID))
 			return addedUnconfirmed(err, v.ID)
 		}
 	}
@@ -392,18 +391,18 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 	return nil
 }
 
-// createdUnconfirmed says how to find out whether something was made.
+// createdUnconfirmed adds a hint how to check whether an object was created.
 func createdUnconfirmed(err error, look string) error {
 	if errors.Is(err, ai.ErrUnconfirmed) {
-		return exit.With(exit.CodeItems, err, look+" shows whether it is there; only then run it again")
+		return exit.With(exit.CodeItems, err, look+" shows whether it exists; repeat the command only if not")
 	}
 	return err
 }
 
-// addedUnconfirmed says how to find out what a context holds, and how to complete it.
+// addedUnconfirmed adds a hint how to check and complete a context.
 func addedUnconfirmed(err error, id string) error {
 	if errors.Is(err, ai.ErrUnconfirmed) {
-		return exit.With(exit.CodeItems, err, "assetferry ai contexts show --all "+id+" shows what is in it; assetferry ai contexts add adds what is missing")
+		return exit.With(exit.CodeItems, err, "assetferry ai contexts show --all "+id+" shows its content; to add missing parts: assetferry ai contexts add")
 	}
 	return err
 }
@@ -413,7 +412,7 @@ func newContextsAddCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:     "add ID",
-		Short:   "Put prompts and files into a context",
+		Short:   "Add prompts and files to a context",
 		Example: `  assetferry ai contexts add house-style --file glossary.md`,
 		Args:    cmdline.One("ID"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -421,7 +420,7 @@ func newContextsAddCommand(f *command.Factory) *cobra.Command {
 				return err
 			}
 			if len(p.prompts)+len(p.files)+len(p.pages) == 0 {
-				return exit.Usage(errors.New("there is nothing to add"), "--prompt, --file or --page says what")
+				return exit.Usage(errors.New("nothing to add"), "use --prompt, --file or --page")
 			}
 			s, err := f.OpenAI(ctx)
 			if err != nil {
@@ -455,9 +454,10 @@ func newContextsChangeCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change ID|ID/prompt/PROMPTID",
 		Short: "Change a context, or a prompt in it",
-		Long: `Change sets what a flag names, and leaves the rest as it is. It counts from the
-next call on, for everybody who refers to the context. --apply-to none has it
-apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
+		Long: `Change sets the properties given as flags and does not change others. It takes
+effect with the next request, for all users of the context. --apply-to none
+turns automatic use off. --text is for prompts. The command needs the scope
+ai:admin.
 `,
 		Example: `  assetferry ai contexts change house-style --name 'Style of alt texts'
   assetferry ai contexts change house-style/prompt/alt --text @alt.txt`,
@@ -482,26 +482,26 @@ apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.name, "name", "", "the `name`")
-	flags.StringVar(&o.text, "text", "", "the text of a prompt, as a `text` or @FILE")
+	flags.StringVar(&o.name, "name", "", "new `name`")
+	flags.StringVar(&o.text, "text", "", "new text of the prompt, `text` or @FILE")
 	o.addFlags(flags)
 	ch.AddFlags(c)
 	return c
 }
 
-// refOf reads an argument that names a context or something in it.
+// refOf parses the ID of a context or of a part of it.
 func refOf(arg string) (ai.ContextRef, error) {
 	ref, err := ai.ParseContextRef(arg)
 	if err != nil {
-		return ref, exit.Usage(err, "assetferry ai contexts ls lists the contexts with their IDs")
+		return ref, exit.Usage(err, "to list the IDs: assetferry ai contexts ls")
 	}
 	return ref, nil
 }
 
-// changes are what the flags set, by the names that these have in JSON.
+// changes returns the properties to set by their JSON names.
 func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Changes, error) {
 	if ref.FileID != "" {
-		return nil, exit.Usage(errors.New("a file of a context cannot be changed"), "delete it with assetferry ai contexts delete, and add the new one")
+		return nil, exit.Usage(errors.New("files in a context cannot be changed"), "delete the file with assetferry ai contexts delete, and add the new one")
 	}
 	features := o.features
 	if slices.Equal(features, []string{"none"}) {
@@ -521,12 +521,12 @@ func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Chang
 			continue
 		}
 		if ref.PromptID != "" && !set.prompt || ref.PromptID == "" && !set.whole {
-			return nil, exit.Usage(fmt.Errorf("--%s is not for %s", flag, ref), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+			return nil, exit.Usage(fmt.Errorf("--%s cannot be used for %s", flag, ref), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
 		}
 		changes[set.key] = set.value
 	}
 	if len(changes) == 0 {
-		return nil, exit.Usage(errors.New("there is nothing to change"), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+		return nil, exit.Usage(errors.New("nothing to change"), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
 	}
 	return changes, nil
 }
@@ -551,7 +551,7 @@ func changeContext(ctx context.Context, f *command.Factory, s *command.AIService
 	return nil
 }
 
-// partOf reads a context with no more in it than what is referred to.
+// partOf returns a context that contains only the referenced part.
 func partOf(ctx context.Context, s *command.AIService, ref ai.ContextRef) (v ai.Context, err error) {
 	if v, err = s.Accounts.AdminContext(ctx, ref.ID); err != nil {
 		return v, err
@@ -574,9 +574,9 @@ func newContextsDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete ID|ID/prompt/PROMPTID|ID/file/FILEID",
 		Short: "Delete a context, or a prompt or file in it",
-		Long: `Delete deletes a context with everything in it, or one prompt or file in it. Who
-refers to it gets an error from then on. It cannot be taken back, so it asks. It
-takes the scope ai:admin.
+		Long: `Delete permanently deletes a context with its content, or a single prompt or
+file. Requests that refer to it then fail. The command asks for confirmation and
+needs the scope ai:admin.
 `,
 		Example: `  assetferry ai contexts delete house-style/file/glossary --yes`,
 		Args:    cmdline.One("ID"),
@@ -596,7 +596,7 @@ takes the scope ai:admin.
 		}),
 	}
 	ch.AddFlags(c)
-	ch.AddYes(c, "delete without asking")
+	ch.AddYes(c, "delete without confirmation")
 	return c
 }
 
@@ -606,7 +606,7 @@ func deleteContext(ctx context.Context, f *command.Factory, s *command.AIService
 		return noContext(err, ref.String())
 	}
 	printContext(f, v)
-	if err := f.Agree(ctx, ch, "Delete it?", "not confirmed, so %s was not deleted", ref); err != nil {
+	if err := f.Agree(ctx, ch, "Delete it?", "not confirmed: %s was not deleted", ref); err != nil {
 		return err
 	}
 	if !ch.DryRun {
@@ -623,20 +623,20 @@ func deleteContext(ctx context.Context, f *command.Factory, s *command.AIService
 	return nil
 }
 
-// checkDeleted makes sure that something is gone: that there is no such endpoint looks the same as
-// that it was gone already, and the endpoints of contexts are guesses.
+// checkDeleted checks that an object is deleted. The endpoints of contexts are guesses, and a
+// missing endpoint looks like a missing object.
 func checkDeleted(ctx context.Context, s *command.AIService, ref ai.ContextRef) error {
 	_, err := partOf(ctx, s, ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = exit.With(exit.CodeError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one")
+		err = exit.With(exit.CodeError, fmt.Errorf("%s was not deleted", ref), "to check the endpoints: assetferry doctor; to use another one: --ai-route")
 	}
 	return err
 }
 
-// deletePart deletes a context, or the part of one that is referred to.
+// deletePart deletes a context or the referenced part of it.
 func deletePart(ctx context.Context, c *ai.Client, ref ai.ContextRef) error {
 	switch {
 	case ref.PromptID != "":

@@ -24,8 +24,8 @@ import (
 type customOptions struct{ prompt, format string }
 
 func (o *customOptions) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&o.prompt, "prompt", "", "the instruction, as a `text` or @FILE; may be left out with --ai-context")
-	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	c.Flags().StringVar(&o.prompt, "prompt", "", "instruction, `text` or @FILE; optional with --ai-context")
+	cmdline.Setting(c.Flags(), "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddContextFlag(c.Flags())
 }
 
@@ -33,11 +33,10 @@ func newActionCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "action FILE",
-		Short: "Have a text rewritten by an instruction",
-		Long: `Action sends a text or HTML with an instruction of your own, which the service
-calls a custom action, and shows what comes back. A context that holds a prompt
-can take the place of the instruction. Each call costs credits. FILE - is read
-from stdin, and stays as it is.
+		Short: "Rewrite a text with an instruction",
+		Long: `Action sends text or HTML with your instruction (a custom action of the service)
+and shows the result. A context with a prompt can replace the instruction. Each
+request costs credits. FILE is not changed; if it is -, stdin is read.
 `,
 		Example: `  assetferry ai action site/index.html --prompt 'Use plain words.' --format html
   assetferry ai action - --ai-context house-style <alt.txt`,
@@ -45,7 +44,7 @@ from stdin, and stays as it is.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			output, ok := map[string]string{"text": "plainText", "html": "html"}[o.format]
 			if !ok {
-				return exit.Usage(fmt.Errorf("--format %q is not a format", o.format), "text or html")
+				return exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "text or html")
 			}
 			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				act.Content, act.Output = content, output
@@ -57,7 +56,7 @@ from stdin, and stays as it is.
 			})
 		}),
 	}
-	c.Flags().StringVar(&o.format, "format", "text", "the `format` of the answer: text or html")
+	c.Flags().StringVar(&o.format, "format", "text", "`format` of the result: text or html")
 	o.addFlags(c)
 	return c
 }
@@ -66,21 +65,20 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o customOptions
 	c := &cobra.Command{
 		Use:   "review FILE",
-		Short: "Have a text reviewed by an instruction",
-		Long: `Review sends a text or HTML with an instruction of your own, which the service
-calls a custom review, and shows the elements that it would change. A context
-that holds a prompt can take the place of the instruction. Elements of HTML keep
-the data-id that they have; where none has one, each element at the top gets a
-number, and so does each paragraph of a plain text. Each call costs credits.
-FILE - is read from stdin, and stays as it is.
+		Short: "Review a text with an instruction",
+		Long: `Review sends text or HTML with your instruction (a custom review of the service)
+and shows the suggested changes. A context with a prompt can replace the
+instruction. Existing data-id attributes identify the elements of HTML. Without
+them, top-level elements get numbers, as do the paragraphs of plain text. Each
+request costs credits. FILE is not changed; if it is -, stdin is read.
 `,
-		Example: `  assetferry ai review alt.txt --prompt 'Name products as we do.'`,
+		Example: `  assetferry ai review alt.txt --prompt 'Use the official product names.'`,
 		Args:    cmdline.One("FILE"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return custom(ctx, f, args[0], o, func(s *command.AIService, content string, act ai.CustomAction) error {
 				elements, err := anchor.Elements(content)
 				if err != nil {
-					return exit.Usage(fmt.Errorf("%s: %w", args[0], err), "give a page, or a text, that has something to review")
+					return exit.Usage(fmt.Errorf("%s: %w", args[0], err), "use a page or a text that is not empty")
 				}
 				answer, err := s.Client.CustomReview(ctx, act.Prompt, act.Model, elements, act.Contexts...)
 				if err != nil {
@@ -99,18 +97,18 @@ FILE - is read from stdin, and stays as it is.
 	return c
 }
 
-// custom reads the content and the instruction, opens the service, and makes the call.
+// custom reads the content and the instruction, opens the service, and sends the request.
 func custom(ctx context.Context, f *command.Factory, file string, o customOptions, call func(*command.AIService, string, ai.CustomAction) error) error {
 	prompt, err := textOrFile(o.prompt)
 	if err != nil {
-		return exit.Usage(fmt.Errorf("--prompt: %w", err), "name a file with the text behind @")
+		return exit.Usage(fmt.Errorf("--prompt: %w", err), "put the name of a text file after @")
 	}
 	if strings.TrimSpace(prompt) == "" && len(f.Settings.AIContexts) == 0 {
-		return exit.Usage(errors.New("there is no instruction"), "--prompt TEXT, or --ai-context ID of a context that holds one")
+		return exit.Usage(errors.New("the instruction is missing"), "add --prompt TEXT, or --ai-context ID for a context with a prompt")
 	}
 	content, err := content(f, file)
 	if err != nil {
-		return exit.Usage(err, "name a file that has a text in it, or - for stdin")
+		return exit.Usage(err, "use a text file, or - for stdin")
 	}
 	s, model, contexts, err := f.OpenToAsk(ctx)
 	if err != nil {
@@ -119,7 +117,7 @@ func custom(ctx context.Context, f *command.Factory, file string, o customOption
 	return call(s, content, ai.CustomAction{Prompt: prompt, Model: model.ID, Contexts: contexts})
 }
 
-// content reads what an action or a review is about.
+// content reads the text for an action or a review.
 func content(f *command.Factory, file string) (string, error) {
 	if file == "-" {
 		return readText(f.Stdin, "stdin")
@@ -132,7 +130,7 @@ func content(f *command.Factory, file string) (string, error) {
 	return readText(files, file)
 }
 
-// showSuggestions shows the elements that a review would change, as it would have them.
+// showSuggestions prints the suggested elements of a review.
 func showSuggestions(f *command.Factory, changed map[string]string) {
 	for _, id := range slices.SortedFunc(maps.Keys(changed), byNumber) {
 		f.Out.Printf("%s: %s", ui.Sanitize(id), ui.Sanitize(changed[id]))
@@ -141,7 +139,7 @@ func showSuggestions(f *command.Factory, changed map[string]string) {
 	f.Out.Notef("%s", ui.Counted(int64(len(changed)), "suggestion"))
 }
 
-// byNumber puts 10 behind 9, and what is no number behind both.
+// byNumber sorts numbers by value, before other IDs.
 func byNumber(one, other string) int {
 	m, err := strconv.Atoi(one)
 	n, otherErr := strconv.Atoi(other)

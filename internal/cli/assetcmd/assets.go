@@ -1,5 +1,5 @@
-// Package assetcmd holds assetferry assets: commands that look at the destination, and those
-// that change it asset by asset.
+// Package assetcmd contains assetferry assets: commands that show the destination, and commands
+// that change single assets.
 package assetcmd
 
 import (
@@ -22,29 +22,29 @@ import (
 	"assetferry/internal/ui"
 )
 
-// NewCommand makes assetferry assets.
+// NewCommand returns assetferry assets.
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
-		Short: "Look at the destination, and change it asset by asset",
-		Long: `These commands look at what is at the destination, whoever put it there. Only
-copy, folder, category and quality --set change anything there, and --dry-run
-shows what. On a terminal they show tables; elsewhere, or with --json, they
-write JSON Lines: an object for each asset, category or folder. --table shows
-tables everywhere.
+		Short: "Show and change assets at the destination",
+		Long: `These commands show all assets at the destination. Only copy, folder, category
+and quality --set change the destination; to preview the change, use --dry-run.
+On a terminal, the output is a table. Otherwise, or with --json, it is JSON
+Lines: an object for each asset, category or folder. For tables everywhere, use
+--table.
 
-A PLACE is a category or a folder, by name or by ID: Images, Images/2024/spring.
-Where several have the same name, the message gives their IDs.
+A PLACE is the path or ID of a category or folder: Images, Images/2024/spring.
+If several have the same name, the error lists their IDs.
 `,
 	}
-	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
+	c.PersistentFlags().Bool("table", false, "show tables even if stdout is not a terminal")
 	c.AddCommand(newListCommand(f), newSearchCommand(f), newRecentCommand(f), newGetCommand(f),
 		newImageCommand(f), newCategoriesCommand(f), newFoldersCommand(f),
 		newCopyCommand(f), newFolderCommand(f), newCategoryCommand(f), newQualityCommand(f))
 	return c
 }
 
-// look is do for commands that look at the destination.
+// look wraps commands that only read from the destination.
 func look(f *command.Factory, w command.Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := cmdline.Together(cmd, "json", "table", ""); err != nil {
@@ -60,16 +60,16 @@ func look(f *command.Factory, w command.Work) func(*cobra.Command, []string) err
 	}
 }
 
-// A listing says which assets are shown, and in which order.
+// A listing selects and sorts assets.
 type listing struct {
 	limit      int
 	sort       string
 	descending bool
 	deep       bool
-	unordered  bool // the service is known not to sort
+	unordered  bool // the service does not sort
 }
 
-// sorts are the values of --sort, and what the service calls them.
+// sorts maps the values of --sort to those of the service.
 func sorts() map[string]string {
 	return map[string]string{"": "", "name": assets.ByName, "size": assets.BySize, "uploaded": assets.ByUploadedAt, "modified": assets.ByLastModifiedAt}
 }
@@ -77,8 +77,8 @@ func sorts() map[string]string {
 func (l *listing) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&l.limit, "limit", 0, "show at most this `number` of assets")
-	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: as the service likes)")
-	f.BoolVar(&l.descending, "desc", false, "the greatest, or the newest, first")
+	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: the order of the service)")
+	f.BoolVar(&l.descending, "desc", false, "largest or newest first")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions([]string{"name", "size", "uploaded", "modified"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -88,7 +88,7 @@ func (l *listing) check() error {
 		return exit.Usage(fmt.Errorf("--sort %q is not one of name, size, uploaded, modified", l.sort), "")
 	}
 	if l.limit < 0 {
-		return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+		return exit.Usage(errors.New("--limit must not be negative"), "omit the flag for no limit")
 	}
 	return nil
 }
@@ -103,10 +103,10 @@ func (l *listing) order() string {
 	return ""
 }
 
-// usualPage is how many assets are asked for at once.
+// usualPage is the number of assets per request.
 const usualPage = 50
 
-// pageSize asks for no more than is shown.
+// pageSize returns the number of assets to request.
 func (l *listing) pageSize() int {
 	if l.limit > 0 && l.limit < usualPage {
 		return l.limit
@@ -114,8 +114,8 @@ func (l *listing) pageSize() int {
 	return usualPage
 }
 
-// sorted yields the assets of several folders in one order. With a limit it keeps
-// little more than that many.
+// sorted yields the assets of several folders in one order. With a limit, it keeps little more
+// than that number in memory.
 func (l *listing) sorted(all iter.Seq2[found, error]) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
 		var kept []found
@@ -158,8 +158,8 @@ func newListCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls PLACE",
 		Short: "List the assets in a category or a folder",
-		Long: `Ls lists the assets that are directly in a category or a folder; with
---recursive also those in the folders below it.
+		Long: `Ls lists the assets directly in a category or a folder. --recursive also lists
+the assets in subfolders.
 `,
 		Args: cmdline.One("PLACE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -177,7 +177,7 @@ func newListCommand(f *command.Factory) *cobra.Command {
 			l.unordered = dest.Profile.ListOrder == "ignored"
 			all := assetsIn(ctx, dest.Client, at, l)
 			if (l.deep || l.unordered) && l.order() != "" {
-				all = l.sorted(all) // the service sorts each folder by itself, if at all
+				all = l.sorted(all) // the service sorts each folder separately, if at all
 			}
 			n, bytes, err := showAssets(f, all, l.limit)
 			if err != nil {
@@ -194,27 +194,26 @@ func newListCommand(f *command.Factory) *cobra.Command {
 		}),
 	}
 	l.addFlags(c)
-	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "list what is in the folders below, too")
+	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "also list the assets in subfolders")
 	return c
 }
 
-// noteBelow says where to look for assets if none is directly in a place.
+// noteBelow prints a hint if only subfolders contain assets.
 func noteBelow(ctx context.Context, c *assets.Client, at place) (string, error) {
 	inside, err := foldersIn(ctx, c, at)
 	if err != nil || len(inside) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("; %s below, --recursive lists what is there, too", ui.Counted(int64(len(inside)), "folder")), nil
+	return fmt.Sprintf("; %s below (to include their assets: --recursive)", ui.Counted(int64(len(inside)), "folder")), nil
 }
 
-// A found is an asset and, where that is known, the path of the folder it is in.
+// A found is an asset with the path of its folder, if known.
 type found struct {
 	assets.Asset
 	folder string
 }
 
-// assetsIn yields the assets of a place, and those of the folders below it if that is
-// wanted.
+// assetsIn yields the assets of a place, optionally with those in subfolders.
 func assetsIn(ctx context.Context, c *assets.Client, at place, l listing) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
 		if !yieldAll(ctx, c, at, l, yield) || !l.deep {
@@ -232,13 +231,12 @@ func assetsIn(ctx context.Context, c *assets.Client, at place, l listing) iter.S
 	}
 }
 
-// yieldAll yields what is directly in a place, as far as it can be shown, and reports
-// whether to go on.
+// yieldAll yields the assets directly in a place, and reports whether to continue.
 func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield func(found, error) bool) bool {
 	o := assets.ListOptions{SortBy: sorts()[l.sort], Order: l.order(), PageSize: l.pageSize()}
 	if o.FolderID = at.folder.ID; o.FolderID == "" {
 		o.CategoryID = at.category.ID
-		o.PageSize = usualPage // of which the service may have put most into folders
+		o.PageSize = usualPage // most of them may be in folders
 	}
 	n := 0
 	for asset, err := range c.List(ctx, o) {
@@ -260,9 +258,8 @@ func newSearchCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search PHRASE",
 		Short: "Search names, tags, descriptions and custom attributes",
-		Long: `Search finds assets in the whole workspace. What it looks at, and how, is the
-service's to decide. With --since older assets are also left out here, because
-a service may ignore the date that it is asked for.
+		Long: `Search finds assets in the workspace by the rules of the service. --since
+also filters the results here, because a service may ignore the date.
 `,
 		Args: cmdline.One("PHRASE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -274,7 +271,7 @@ a service may ignore the date that it is asked for.
 					return exit.Usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
 				}
 			}
-			dest, err := f.OpenDestination(ctx, true) // its POST is a search
+			dest, err := f.OpenDestination(ctx, true) // the POST request is a search
 			if err != nil {
 				return err
 			}
@@ -284,12 +281,12 @@ a service may ignore the date that it is asked for.
 					return err
 				}
 				if at.folder.ID != "" {
-					return exit.Usage(fmt.Errorf("--in %s is a folder", name), "a search is limited to categories")
+					return exit.Usage(fmt.Errorf("--in %s is a folder", name), "use a category")
 				}
 				s.Categories = append(s.Categories, at.category.ID)
 			}
 			s.Phrase, s.SortBy, s.Order = args[0], sorts()[l.sort], l.order()
-			if s.UploadedFrom.IsZero() { // else more may be found than is shown
+			if s.UploadedFrom.IsZero() { // otherwise the total may include filtered assets
 				s.PageSize = l.pageSize()
 			}
 			return showAll(f, withoutFolder(uploadedSince(s.UploadedFrom, dest.Client.Search(ctx, s))), l.limit)
@@ -297,16 +294,16 @@ a service may ignore the date that it is asked for.
 	}
 	l.addFlags(c)
 	flags := c.Flags()
-	flags.StringArrayVar(&in, "in", nil, "only in this `category` (repeatable)")
-	flags.StringArrayVar(&s.Extensions, "extension", nil, "only with this `extension` (repeatable)")
-	flags.StringArrayVar(&s.Tags, "tag", nil, "only with this `tag` (repeatable)")
-	flags.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
-	flags.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
+	flags.StringArrayVar(&in, "in", nil, "search only in this `category` (repeatable)")
+	flags.StringArrayVar(&s.Extensions, "extension", nil, "search only assets with this `extension` (repeatable)")
+	flags.StringArrayVar(&s.Tags, "tag", nil, "search only assets with this `tag` (repeatable)")
+	flags.StringVar(&since, "since", "", "search only assets uploaded since this `date`, such as 2026-01-31")
+	flags.BoolVar(&s.AI, "ai", false, "also find assets by meaning, if the service supports it")
 	return c
 }
 
-// uploadedSince leaves out what is older: how the service wants to be asked for times is
-// not documented, so it may ignore that. What has no time is for the service to judge.
+// uploadedSince filters older assets, because the date filter of the service is not documented
+// and may be ignored. Assets without a time are kept.
 func uploadedSince(from time.Time, all iter.Seq2[assets.Asset, error]) iter.Seq2[assets.Asset, error] {
 	return func(yield func(assets.Asset, error) bool) {
 		for asset, err := range all {
@@ -322,11 +319,11 @@ func newRecentCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "recent",
-		Short: "List what the user of the token used last (--user)",
+		Short: "List the assets that the user used recently (--user)",
 		Args:  cobra.NoArgs,
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+				return exit.Usage(errors.New("--limit must not be negative"), "omit the flag for no limit")
 			}
 			dest, err := f.OpenDestination(ctx, true)
 			if err != nil {
@@ -349,7 +346,7 @@ func withoutFolder(all iter.Seq2[assets.Asset, error]) iter.Seq2[found, error] {
 	}
 }
 
-// showAll shows assets, and how many they are.
+// showAll prints assets and their number.
 func showAll(f *command.Factory, all iter.Seq2[found, error], limit int) error {
 	n, bytes, err := showAssets(f, all, limit)
 	if err == nil {
@@ -358,7 +355,7 @@ func showAll(f *command.Factory, all iter.Seq2[found, error], limit int) error {
 	return err
 }
 
-// showAssets shows assets as they come, so that there may be any number of them.
+// showAssets prints assets while they arrive, so that there can be any number.
 func showAssets(f *command.Factory, all iter.Seq2[found, error], limit int) (n, bytes int64, err error) {
 	const layout = "%-12s  %9s  %-16s  %s"
 	for hit, err := range all {
@@ -423,7 +420,7 @@ func newCategoriesCommand(f *command.Factory) *cobra.Command {
 	}
 }
 
-// brief names the first few of many words.
+// brief returns the first few of many words.
 func brief(words []string) string {
 	const some = 3
 	if len(words) <= some {
@@ -435,7 +432,7 @@ func brief(words []string) string {
 func newFoldersCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "folders [PLACE]",
-		Short: "Show the tree of folders, of all categories or below a place",
+		Short: "Show the folders of all categories or below a place",
 		Args:  cmdline.AtMostOne("PLACE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			dest, err := f.OpenDestination(ctx, true)
@@ -477,7 +474,7 @@ func startingPlaces(ctx context.Context, c *assets.Client, args []string) ([]pla
 	return all, nil
 }
 
-// showFolder shows a folder, indented by its depth, or a category.
+// showFolder prints a folder, indented by its depth, or a category.
 func showFolder(f *command.Factory, at place, depth int) {
 	folders := at.folder
 	indent := strings.Repeat("  ", depth)

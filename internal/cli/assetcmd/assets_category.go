@@ -21,9 +21,9 @@ func newCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "Change a category",
-		Long: `There is one change: to let a category take further extensions. No command takes
-one away from a category or deletes a category, because the service then deletes
-the files in it for good.
+		Long: `The only change is to allow more extensions in a category. No command removes
+extensions or deletes categories, because the service would permanently delete
+the files in them.
 `,
 	}
 	c.AddCommand(newAddExtensionCommand(f))
@@ -34,16 +34,16 @@ func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "add-extension CATEGORY EXTENSION...",
-		Short: "Let a category take further extensions",
-		Long: `Add-extension adds to the extensions that a category takes, and never drops one.
-CATEGORY is a name or an ID. Extensions are compared without regard to case. It
-takes a token of an admin.
+		Short: "Allow more extensions in a category",
+		Long: `Add-extension adds allowed extensions to a category and never removes one.
+CATEGORY is a name or an ID. Case is ignored in extensions. The command needs an
+admin token.
 
-The service can only be told all extensions at once, and deletes the files of
-one that is missing there for good. So they are read again right before, and if
-anybody changed the category meanwhile, nothing is sent. The request is sent
-only once. Do not edit the category by other means at the same time: a change
-within that fraction of a second is overwritten.
+The service replaces all extensions at once, and permanently deletes the files
+of a missing one. So the command reads the extensions immediately before the
+change. If another user changed the category, nothing is sent. The request is
+sent only once. Do not change the category in other ways at the same time: a
+change within that fraction of a second is overwritten.
 `,
 		Example: `  assetferry assets category add-extension Images jxl --dry-run
   assetferry assets category add-extension Images jxl`,
@@ -62,7 +62,7 @@ within that fraction of a second is overwritten.
 				return err
 			}
 			if at.folder.ID != "" {
-				return exit.Usage(fmt.Errorf("%s is a folder", args[0]), "name the category that it is in: what it takes holds for all of its folders")
+				return exit.Usage(fmt.Errorf("%s is a folder", args[0]), "use its category: the extensions apply to all of its folders")
 			}
 			return addExtensions(ctx, f, dest.Client, at.category.ID, extensions, ch)
 		}),
@@ -71,12 +71,12 @@ within that fraction of a second is overwritten.
 	return c
 }
 
-// extensionsFrom reads extensions, each once, with or without the dot in front.
+// extensionsFrom parses extensions with or without a dot, and removes duplicates.
 func extensionsFrom(args []string) (all []string, err error) {
 	for _, arg := range args {
 		e := strings.TrimPrefix(arg, ".")
 		if e == "" || strings.ContainsAny(e, "./\\,;* \t\n") {
-			return nil, exit.Usage(fmt.Errorf("EXTENSION %q is not an extension such as jpg", arg), "separate several by spaces")
+			return nil, exit.Usage(fmt.Errorf("EXTENSION %q is not an extension such as jpg", arg), "separate extensions by spaces")
 		}
 		if !containsFolded(all, e) {
 			all = append(all, e)
@@ -98,7 +98,7 @@ func addExtensions(ctx context.Context, f *command.Factory, c *assets.Client, id
 	line := event.Category{ID: was.ID, Name: was.Name, Extensions: slices.Concat(was.Extensions, added), Assets: was.AssetsCount, Private: was.Private, Added: added}
 	if len(added) == 0 {
 		line.State = "unchanged"
-		f.Out.Printf("The category %s takes all of them already.", ui.Sanitize(was.Name))
+		f.Out.Printf("The category %s already allows all of these extensions.", ui.Sanitize(was.Name))
 		f.Out.Event("category", line)
 		return nil
 	}
@@ -108,24 +108,24 @@ func addExtensions(ctx context.Context, f *command.Factory, c *assets.Client, id
 		}
 	}
 	line.State = ch.State()
-	f.Out.Printf("The category %s %s %s, beside %s.", ui.Sanitize(was.Name), ch.Verb("now takes", "would take"), ui.Sanitize(strings.Join(added, " ")),
+	f.Out.Printf("The category %s %s %s, in addition to %s.", ui.Sanitize(was.Name), ch.Verb("now allows", "would allow"), ui.Sanitize(strings.Join(added, " ")),
 		ui.Counted(int64(len(was.Extensions)), "extension"))
 	f.Out.Event("category", line)
 	f.NoteDryRun(ch)
 	return nil
 }
 
-// addingError says what to do about extensions that were not added.
+// addingError adds a hint for extensions that were not added.
 func addingError(err error, c assets.Category) error {
 	if _, ok := errors.AsType[*assets.ChangedError](err); ok {
-		return exit.With(exit.CodeError, err, "look at it with assetferry assets categories, then run the same command again")
+		return exit.With(exit.CodeError, err, "check the category with assetferry assets categories, then repeat the command")
 	}
 	if used, ok := errors.AsType[*assets.InUseError](err); ok {
-		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
-			"add these extensions in the same call")
+		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the category %s has files with extensions that it does not allow, which would be deleted permanently: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
+			"add these extensions in the same command")
 	}
 	if errors.Is(err, assets.ErrUnconfirmed) {
-		return exit.With(exit.CodeItems, err, "run the same command again: it looks first, and adds what is missing")
+		return exit.With(exit.CodeItems, err, "repeat the command: it checks first, and adds missing extensions")
 	}
 	return err
 }

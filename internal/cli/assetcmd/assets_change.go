@@ -6,7 +6,7 @@ import (
 	"assetferry/internal/cli/command"
 )
 
-// openToChange opens the destination and says which one it is. A dry run cannot write to it.
+// openToChange opens the destination and prints it. A dry run cannot write to it.
 func openToChange(ctx context.Context, f *command.Factory, ch command.Change) (*command.Destination, error) {
 	dest, err := f.OpenDestination(ctx, ch.DryRun)
 	if err == nil {

@@ -24,20 +24,20 @@ func newCopyCommand(f *command.Factory) *cobra.Command {
 	var rename bool
 	c := &cobra.Command{
 		Use:   "copy ID...",
-		Short: "Copy assets into a category or a folder",
-		Long: `Copy has the service make copies of assets in a category or a folder, with their
-names, descriptions and tags. An ID that begins with a dash goes behind two. The
-copies have other IDs and URLs, which the service does not tell: assetferry
-assets ls shows them. The state database knows nothing of them, so undo never
-touches them.
+		Short: "Copy assets to a category or a folder",
+		Long: `Copy makes the service copy assets to a category or a folder, with their names,
+descriptions and tags. Put IDs that begin with a dash after --. The copies have
+new IDs and URLs, which the service does not return; to see them, use assetferry
+assets ls. Copies are not in the state database, so undo does not affect them.
 
-What becomes of each asset is reported. The service refuses one whose extension
-the category does not take, or whose name is taken there; with --rename that one
-gets another name. Where no answer came, a copy may have been made (unconfirmed):
-look there before the command is run again, since that makes a second one.
+The command reports the result for each asset. The service refuses an asset if
+the category does not allow its extension or the name is in use. With --rename,
+a copy gets another name instead. After a lost answer a copy may exist
+(unconfirmed): check before you repeat the command, which would create another
+copy.
 
-Private content that would become public is copied only after a question, or
-with --yes.
+Before private content becomes public, the command asks for confirmation, unless
+--yes is given.
 `,
 		Example: `  assetferry assets search harbour --extension jpg --limit 1 > found.jsonl
   ID=$(sed -E 's/.*"id":"([^"]+)".*/\1/' found.jsonl)
@@ -46,23 +46,23 @@ with --yes.
 		Args: cmdline.AtLeastOne("ID"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if into == "" {
-				return exit.Usage(errors.New("--into is missing"), "assetferry assets folders shows the places that there are")
+				return exit.Usage(errors.New("--into is missing"), "to list the places: assetferry assets folders")
 			}
 			if twice := repeated(args); twice != "" {
-				return exit.Usage(fmt.Errorf("the asset %s is given twice", twice), "each call makes one copy of an asset")
+				return exit.Usage(fmt.Errorf("the asset %s is given twice", twice), "each command makes one copy of an asset")
 			}
 			return copyAssets(ctx, f, args, into, rename, ch)
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&into, "into", "", "copy into this `place`, such as Images/2024, or its ID")
-	flags.BoolVar(&rename, "rename", false, "give a copy another name where an asset has its name already")
+	flags.StringVar(&into, "into", "", "copy to this `place`, such as Images/2024, or its ID")
+	flags.BoolVar(&rename, "rename", false, "give a copy another name if the name is in use")
 	ch.AddFlags(c)
-	ch.AddYes(c, "copy private content to a public category without asking")
+	ch.AddYes(c, "copy private content to a public category without confirmation")
 	return c
 }
 
-// repeated is the first of some IDs that comes again; empty if none does.
+// repeated returns the first ID that occurs twice, or "".
 func repeated(ids []string) string {
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -72,7 +72,7 @@ func repeated(ids []string) string {
 	return ""
 }
 
-// A copied is what becomes of copying one asset.
+// A copied is the result of copying an asset.
 type copied struct {
 	id, name, state string
 	err             error
@@ -102,14 +102,14 @@ func copyAssets(ctx context.Context, f *command.Factory, ids []string, into stri
 	return showCopied(f, all, to, ch, err)
 }
 
-// assetsToCopy reads the assets. Those that are not there have failed already.
+// assetsToCopy reads the assets. Missing assets are failures.
 func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch command.Change) (all []copied, found map[string]assets.Asset, err error) {
 	found = map[string]assets.Asset{}
 	for _, id := range ids {
 		asset, err := c.Asset(ctx, id)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			all = append(all, copied{id, "", "failed", errors.New("there is no such asset; what is in the trash cannot be copied")})
+			all = append(all, copied{id, "", "failed", errors.New("asset not found; assets in the trash cannot be copied")})
 		case err != nil:
 			return nil, nil, err
 		default:
@@ -120,7 +120,7 @@ func assetsToCopy(ctx context.Context, c *assets.Client, ids []string, ch comman
 	return all, found, nil
 }
 
-// agreeToPublish asks before private content gets a URL that everybody can open.
+// agreeToPublish asks for confirmation before private content becomes public.
 func agreeToPublish(ctx context.Context, f *command.Factory, dest *command.Destination, found map[string]assets.Asset, to place, ch command.Change) error {
 	if to.category.Private {
 		return nil
@@ -145,10 +145,10 @@ func agreeToPublish(ctx context.Context, f *command.Factory, dest *command.Desti
 	}
 	f.Out.Notef("Private content that becomes public: %s. The category %s is public.", ui.Counted(n, "asset"), to.category.Name)
 	question := fmt.Sprintf("Make public copies of %s at %s?", ui.Counted(n, "private asset"), ui.Sanitize(dest.String()))
-	return f.Agree(ctx, ch, question, "not confirmed, so nothing was copied")
+	return f.Agree(ctx, ch, question, "not confirmed: nothing was copied")
 }
 
-// foresee says which copies the service is going to refuse, as far as that is known.
+// foresee finds the copies that the service will refuse for a known reason.
 func foresee(all []copied, found map[string]assets.Asset, to place) {
 	for i, c := range all {
 		asset, ok := found[c.id]
@@ -159,20 +159,19 @@ func foresee(all []copied, found map[string]assets.Asset, to place) {
 }
 
 func refusedExtension(extension string, to place) error {
-	return fmt.Errorf("the category %s does not take the extension %q", to.category.Name, extension)
+	return fmt.Errorf("the category %s does not allow the extension %q", to.category.Name, extension)
 }
 
-// copyBatch is how many copies a request asks for: of so many nothing is known where it gets
-// no answer.
+// copyBatch is the number of copies per request. After a lost answer, all of them are
+// unconfirmed.
 const copyBatch = 50
 
-// copyInto copies the assets that are there and notes what became of each. The error is what
-// ended it early.
+// copyInto copies the existing assets and records each result. The error ended it early.
 func copyInto(ctx context.Context, c *assets.Client, all []copied, to place, rename bool) (err error) {
 	target := assets.Target{CategoryID: to.category.ID, FolderID: to.folder.ID}
 	for batch := range slices.Chunk(all, copyBatch) {
 		if err != nil {
-			fail(batch, fmt.Errorf("not sent, since copying ended early: %w", err))
+			fail(batch, fmt.Errorf("not sent after an earlier error: %w", err))
 			continue
 		}
 		if transfers := transfersOf(batch, rename); len(transfers) > 0 {
@@ -195,7 +194,7 @@ func transfersOf(batch []copied, rename bool) (transfers []assets.Transfer) {
 	return transfers
 }
 
-// note notes what became of the assets of a request; the error is the one that ends it.
+// note records the results of a request. It returns the error that ends the command.
 func note(batch []copied, err error) error {
 	failed, ok := errors.AsType[*assets.BulkError](err)
 	if !ok {
@@ -219,7 +218,7 @@ func note(batch []copied, err error) error {
 	return failed.Err
 }
 
-// fail fails what has not failed already.
+// fail marks all other assets of a batch as failed.
 func fail(batch []copied, err error) {
 	for i, one := range batch {
 		if one.err == nil {
@@ -228,22 +227,20 @@ func fail(batch []copied, err error) {
 	}
 }
 
-// refusedCopy says what the number means that the service gives for an asset. Only the
-// meanings of 400 and 404 are known.
+// refusedCopy explains the status of an asset. Only 400 and 404 are documented.
 func refusedCopy(status int, refusal error) error {
 	switch status {
 	case http.StatusBadRequest:
-		return errors.New("the category does not take its extension (400)")
+		return errors.New("the category does not allow its extension (400)")
 	case http.StatusNotFound:
-		return errors.New("there is no such asset any more (404)")
+		return errors.New("the asset does not exist any more (404)")
 	case http.StatusConflict:
-		return errors.New("an asset has its name there already (409); --rename gives it another one")
+		return errors.New("the name is in use (409); use --rename for another name")
 	}
 	return refusal
 }
 
-// showCopied shows what became of each asset. Where the copying ended early, the error says
-// how.
+// showCopied prints the result for each asset. The error ended the copying early, if any.
 func showCopied(f *command.Factory, all []copied, to place, ch command.Change, err error) error {
 	var done, bad, open int64
 	var rows [][]string
@@ -266,12 +263,12 @@ func showCopied(f *command.Factory, all []copied, to place, ch command.Change, e
 		f.Out.Event("item", line)
 	}
 	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "State"}, {Title: "Name"}, {Title: "Why"}}, rows))
-	f.Out.Notef("%s %s %s, %s failed, %s in doubt", ui.Counted(done, "asset"), ch.Verb("copied into", "would be copied into"), to.path, ui.Count(bad), ui.Count(open))
+	f.Out.Notef("%s %s %s, %s failed, %s unconfirmed", ui.Counted(done, "asset"), ch.Verb("copied to", "would be copied to"), to.path, ui.Count(bad), ui.Count(open))
 	f.NoteDryRun(ch)
 	return copyOutcome(bad, open, to, err)
 }
 
-// copyOutcome is how the command ends.
+// copyOutcome returns the error of the command.
 func copyOutcome(bad, open int64, to place, err error) error {
 	switch {
 	case open > 0:
@@ -279,7 +276,7 @@ func copyOutcome(bad, open int64, to place, err error) error {
 		if exit.FailureOf(err).Code == exit.CodeInterrupted {
 			code = exit.CodeInterrupted
 		}
-		return exit.With(code, fmt.Errorf("whether %s arrived in %s is not known", ui.CountedAs(open, "copy", "copies"), to.path),
+		return exit.With(code, fmt.Errorf("%s in %s could not be confirmed", ui.CountedAs(open, "copy", "copies"), to.path),
 			cmdline.Line("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
 	case err != nil:
 		return err
@@ -289,7 +286,7 @@ func copyOutcome(bad, open int64, to place, err error) error {
 	return nil
 }
 
-// placeArgument is what finds a place again.
+// placeArgument returns an argument for the place.
 func placeArgument(at place) string {
 	if at.folder.ID != "" {
 		return at.folder.ID

@@ -22,9 +22,9 @@ import (
 func newFolderCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "folder",
-		Short: "Rename a folder, or delete an empty one",
-		Long: `These commands change a folder at the destination. assetferry assets folders
-shows which ones there are.
+		Short: "Rename a folder or delete an empty folder",
+		Long: `These commands change a folder at the destination. To list the folders, use
+assetferry assets folders.
 `,
 	}
 	c.AddCommand(newFolderRenameCommand(f), newFolderDeleteCommand(f))
@@ -35,21 +35,21 @@ func newFolderRenameCommand(f *command.Factory) *cobra.Command {
 	var ch command.Change
 	c := &cobra.Command{
 		Use:   "rename FOLDER NAME",
-		Short: "Give a folder another name",
-		Long: `Rename gives a folder another name; it stays where it is, and so does what is in
-it. FOLDER is written as in Images/2024/spring, or is an ID. A name that another
-folder beside it has is refused.
+		Short: "Rename a folder",
+		Long: `Rename changes the name of a folder, but not its place or its content. FOLDER is
+a path such as Images/2024/spring, or an ID. A name in use in the same place is
+refused.
 
-A later run remembers the folder in its state database and goes on using it.
-Without that database a run knows folders by their names only, and creates again
-what is in the folder, in a new one of the old name.
+Later runs find the folder by its ID in the state database. Without a state
+database, a run finds folders by name, so it would create a folder with the old
+name and upload its files again.
 `,
 		Example: `  assetferry assets folder rename Images/2024 2024-archive --dry-run
   assetferry assets folder rename Images/2024 2024-archive`,
 		Args: cmdline.Both("FOLDER", "NAME"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if slices.Contains([]string{"", ".", ".."}, args[1]) || strings.Contains(args[1], "/") {
-				return exit.Usage(fmt.Errorf("NAME %q is not a name: it is empty, consists of dots or has a slash", args[1]), "a folder stays in the folder or category that it is in")
+				return exit.Usage(fmt.Errorf("NAME %q is not valid: it is empty, has only dots, or contains a slash", args[1]), "rename does not move a folder")
 			}
 			dest, at, err := folderToChange(ctx, f, args[0], ch)
 			if err != nil {
@@ -62,7 +62,7 @@ what is in the folder, in a new one of the old name.
 	return c
 }
 
-// folderToChange opens the destination and finds a folder there.
+// folderToChange opens the destination and returns the folder.
 func folderToChange(ctx context.Context, f *command.Factory, text string, ch command.Change) (*command.Destination, place, error) {
 	dest, err := openToChange(ctx, f, ch)
 	if err != nil {
@@ -70,7 +70,7 @@ func folderToChange(ctx context.Context, f *command.Factory, text string, ch com
 	}
 	at, err := findPlace(ctx, dest.Client, text)
 	if err == nil && at.folder.ID == "" {
-		err = exit.Usage(fmt.Errorf("%s is a category, not a folder", text), "assetferry assets folders shows the folders")
+		err = exit.Usage(fmt.Errorf("%s is a category, not a folder", text), "to list the folders: assetferry assets folders")
 	}
 	return dest, at, err
 }
@@ -82,7 +82,7 @@ func renameFolder(ctx context.Context, f *command.Factory, c *assets.Client, at 
 	line.Name = name
 	if name == was {
 		line.State = "unchanged"
-		f.Out.Printf("The folder has the name %q already.", ui.Sanitize(name))
+		f.Out.Printf("The folder already has the name %q.", ui.Sanitize(name))
 		f.Out.Event("folder", line)
 		return nil
 	}
@@ -91,7 +91,7 @@ func renameFolder(ctx context.Context, f *command.Factory, c *assets.Client, at 
 		return err
 	}
 	if taken.ID != "" {
-		return exit.With(exit.CodeError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart")
+		return exit.With(exit.CodeError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: two folders cannot have the same name")
 	}
 	if !ch.DryRun {
 		if err := c.RenameFolder(ctx, at.folder.ID, name); err != nil {
@@ -99,14 +99,13 @@ func renameFolder(ctx context.Context, f *command.Factory, c *assets.Client, at 
 		}
 	}
 	line.PreviousName, line.State = was, ch.State()
-	f.Out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.Verb("now has the name", "would get the name"), ui.Sanitize(name))
+	f.Out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.Verb("is now named", "would be named"), ui.Sanitize(name))
 	f.Out.Event("folder", line)
 	f.NoteDryRun(ch)
 	return nil
 }
 
-// siblingCalled finds another folder of a name where a folder is; without an ID there is
-// none.
+// siblingCalled returns another folder with the name in the same place, or one without an ID.
 func siblingCalled(ctx context.Context, c *assets.Client, f assets.Folder, name string) (assets.Folder, error) {
 	var beside []assets.Folder
 	var err error
@@ -132,13 +131,13 @@ func newFolderDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete FOLDER",
 		Short: "Delete an empty folder",
-		Long: `Delete deletes a folder in which there is nothing: no asset and no other folder.
-Any other folder stays (exit code 6). FOLDER is written as in
-Images/2024/spring, or is an ID. It asks first, unless --yes is given.
+		Long: `Delete deletes a folder without assets and subfolders. Other folders are not
+deleted (exit code 6). FOLDER is a path such as Images/2024/spring, or an ID.
+The command asks for confirmation, unless --yes is given.
 
-The service has no lock: what somebody puts into the folder between the look and
-the deletion is not lost, but moves one level up. Assets in the trash are not
-looked at; restored, they go where the service puts them.
+The service cannot lock a folder. If a user adds content between the check and
+the deletion, the content moves one level up. Assets in the trash are ignored;
+when restored, they go where the service puts them.
 `,
 		Example: `  assetferry assets folder delete Images/2024/spring -n || [ $? -eq 6 ]
   assetferry assets folder delete Images/2024/spring --yes || [ $? -eq 6 ]`,
@@ -155,7 +154,7 @@ looked at; restored, they go where the service puts them.
 		}),
 	}
 	ch.AddFlags(c)
-	ch.AddYes(c, "delete without asking")
+	ch.AddYes(c, "delete without confirmation")
 	return c
 }
 
@@ -165,7 +164,7 @@ func deleteFolder(ctx context.Context, f *command.Factory, dest *command.Destina
 	}
 	path := ui.Sanitize(at.path)
 	question := fmt.Sprintf("Delete the empty folder %s at %s?", path, ui.Sanitize(dest.String()))
-	if err := f.Agree(ctx, ch, question, "not confirmed, so the folder %s was not deleted", path); err != nil {
+	if err := f.Agree(ctx, ch, question, "not confirmed: the folder %s was not deleted", path); err != nil {
 		return err
 	}
 	if !ch.DryRun {
@@ -175,28 +174,28 @@ func deleteFolder(ctx context.Context, f *command.Factory, dest *command.Destina
 	}
 	line := folderLine(at)
 	line.State = ch.State()
-	f.Out.Printf("The folder %s %s.", path, ch.Verb("is deleted", "would be deleted"))
+	f.Out.Printf("The folder %s %s.", path, ch.Verb("was deleted", "would be deleted"))
 	f.Out.Event("folder", line)
 	f.NoteDryRun(ch)
 	return nil
 }
 
-// deleteEmpty deletes a folder. If there was a question, it looks once more first: the answer
-// may have taken its time.
+// deleteEmpty deletes a folder. After a confirmation, which can take long, it checks again
+// first.
 func deleteEmpty(ctx context.Context, c *assets.Client, at place, ch command.Change) error {
 	if !ch.Yes {
 		if err := checkEmpty(ctx, c, at); err != nil {
 			return err
 		}
 	}
-	if err := c.DeleteFolder(ctx, at.folder.ID); !errors.Is(err, fs.ErrNotExist) { // else it is gone, perhaps by a request without an answer
+	if err := c.DeleteFolder(ctx, at.folder.ID); !errors.Is(err, fs.ErrNotExist) { // otherwise it is deleted, perhaps by a request with a lost answer
 		return err
 	}
 	return nil
 }
 
-// checkEmpty makes sure that there is nothing in a folder, by everything that the service
-// says of it: which of its lists are deep is not documented.
+// checkEmpty checks that a folder is empty in all lists of the service, because it is not
+// documented which lists include subfolders.
 func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 	now, err := c.Folder(ctx, at.folder.ID, 1)
 	if err != nil {
@@ -223,7 +222,7 @@ func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 }
 
 func notEmpty(at place, what string) error {
-	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the folder %[2]s was not deleted: it contains %[1]s", what, at.path),
 		cmdline.Line("assets", []string{"--recursive"}, "ls", at.folder.ID))
 }
 

@@ -26,13 +26,13 @@ func newGetCommand(f *command.Factory) *cobra.Command {
 	var to target
 	c := &cobra.Command{
 		Use:   "get ID",
-		Short: "Show everything known of an asset, or download it with -o",
-		Long: `Get shows what is known of an asset. With -o it downloads the content to a file,
-or into a folder under the asset's name; - is stdout. In that name, %XX stands
-for characters that a file system does not accept, and for a dot or a dash at
-its start. The file is written completely or not at all. An existing file is
-overwritten only with --force. An ID that begins
-with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
+		Short: "Show an asset, or download it with -o",
+		Long: `Get shows the metadata of an asset. With -o, it downloads the content to a file,
+or to a folder under the name of the asset; - is stdout. In that name, %XX
+replaces characters that file systems do not accept, and a dot or dash at the
+start. The file is written completely or not at all. Existing files are only
+overwritten with --force. Put an ID that begins with a dash after --, as in
+assetferry assets get -- -NxTs6sfrd3a
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -66,12 +66,12 @@ with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
 func findAsset(ctx context.Context, c *assets.Client, id string) (assets.Asset, error) {
 	asset, err := c.Asset(ctx, id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return asset, exit.With(exit.CodeError, err, "assetferry assets ls PLACE lists assets with their IDs; what is in the trash is not there")
+		return asset, exit.With(exit.CodeError, err, "to list assets with their IDs: assetferry assets ls PLACE. Assets in the trash are not found")
 	}
 	return asset, err
 }
 
-// showAsset shows all that is known of an asset.
+// showAsset prints an asset.
 func showAsset(f *command.Factory, asset assets.Asset) {
 	m := asset.Metadata
 	facts := []event.Fact{
@@ -85,7 +85,7 @@ func showAsset(f *command.Factory, asset assets.Asset) {
 	}
 	if len(m.CustomAttributes) > 0 {
 		text, err := json.Marshal(m.CustomAttributes)
-		if err == nil { // it came as JSON
+		if err == nil { // decoded from JSON
 			facts = append(facts, event.Fact{Name: "attributes", Value: string(text)})
 		}
 	}
@@ -100,15 +100,15 @@ func showAsset(f *command.Factory, asset assets.Asset) {
 	f.Out.Event("asset", assetLine(asset, ""))
 }
 
-// A target is where a download goes.
+// A target is the target of a download.
 type target struct {
 	file  string
 	force bool
 }
 
 func (t *target) addFlags(c *cobra.Command) {
-	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or into this folder; - is stdout")
-	c.Flags().BoolVar(&t.force, "force", false, "overwrite the file if it is there")
+	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - for stdout")
+	c.Flags().BoolVar(&t.force, "force", false, "overwrite an existing file")
 }
 
 // toStdout reports whether a command writes content to stdout.
@@ -117,13 +117,12 @@ func toStdout(cmd *cobra.Command) bool {
 	return f != nil && f.Value.String() == "-"
 }
 
-// save writes content where it is to go, tells so, and gives the path of the file; there
-// is none for stdout.
+// save writes content to its target and prints the path. It returns "" for stdout.
 func save(f *command.Factory, body io.ReadCloser, size int64, name string, to target, asset assets.Asset) (path string, err error) {
 	defer func() { err = errors.Join(err, body.Close()) }()
 	if to.file == "-" {
 		if f.Out.JSON() {
-			return "", exit.Usage(errors.New("--json and -o - both want stdout"), "name a file with -o")
+			return "", exit.Usage(errors.New("--json and -o - both use stdout"), "use a file for -o")
 		}
 		return "", fill(f.Stdout, body, size)
 	}
@@ -136,16 +135,16 @@ func save(f *command.Factory, body io.ReadCloser, size int64, name string, to ta
 	}
 	f.Out.Event("asset", assetLine(asset, ""))
 	if info, err := os.Stat(path); err == nil {
-		f.Out.Notef("Wrote %s, %s", ui.Sanitize(path), ui.Bytes(info.Size()))
+		f.Out.Notef("Wrote %s (%s)", ui.Sanitize(path), ui.Bytes(info.Size()))
 	}
 	return path, nil
 }
 
-// fill copies all of a body, whose size may not be known.
+// fill copies a complete body. Its size may be unknown.
 func fill(w io.Writer, body io.Reader, size int64) error {
 	n, err := io.Copy(w, body)
 	if err == nil && size >= 0 && n != size {
-		err = fmt.Errorf("download: %d bytes came, and %d were announced", n, size)
+		err = fmt.Errorf("download: received %d bytes of %d", n, size)
 	}
 	return err
 }

@@ -29,12 +29,11 @@ func newImageCommand(f *command.Factory) *cobra.Command {
 	var to target
 	c := &cobra.Command{
 		Use:   "image ID",
-		Short: "Download an image in another size or format, or show its address",
-		Long: `Image has the service make a picture of an image, in another size or format, and
-downloads it to a file with -o; - is stdout. Without -o it shows the address.
-Nothing gets larger than the image itself, and of the widths that the service
-has it takes the nearest. The format is that of the file's name, unless --format
-says otherwise.
+		Short: "Download a rendition of an image, or show its URL",
+		Long: `Image requests a rendition of an image in another size or format. With -o it
+downloads the rendition to a file; - is stdout. Without -o it shows the URL. The
+service uses its nearest width, and never enlarges an image. The extension of
+the file selects the format, unless --format is given.
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -60,8 +59,8 @@ says otherwise.
 	}
 	to.addFlags(c)
 	flags := c.Flags()
-	flags.IntVar(&r.Width, "width", 0, "`pixels` (default: as wide as the image)")
-	flags.IntVar(&r.Height, "height", 0, "`pixels`, so that it fits into both (default: whatever it comes to)")
+	flags.IntVar(&r.Width, "width", 0, "width in `pixels` (default: the width of the image)")
+	flags.IntVar(&r.Height, "height", 0, "height in `pixels`; the rendition fits into both (default: by aspect ratio)")
 	flags.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))
@@ -75,7 +74,7 @@ func imageFormats() (all []string) {
 	return all
 }
 
-// imageFormat is the format that was asked for, or that the name of a file stands for.
+// imageFormat returns the requested format, or that of the file name.
 func imageFormat(asked, file string) (assets.ImageFormat, error) {
 	if asked != "" {
 		if !slices.Contains(imageFormats(), asked) {
@@ -94,25 +93,25 @@ func imageFormat(asked, file string) (assets.ImageFormat, error) {
 	case slices.Contains(imageFormats(), named):
 		return assets.ImageFormat(named), nil
 	case slices.Contains(otherFormats(), named):
-		return "", exit.Usage(fmt.Errorf("-o %s: images come as %s, not as %s", file, strings.Join(imageFormats(), ", "), named),
-			"name such a file; --format has any of them written under this name")
+		return "", exit.Usage(fmt.Errorf("-o %s: renditions are %s, not %s", file, strings.Join(imageFormats(), ", "), named),
+			"use one of these extensions, or add --format to keep the name")
 	}
 	return assets.WebP, nil
 }
 
-// otherFormats are the extensions of images that no service makes for us: a file of
-// such a name would not hold what its name says.
+// otherFormats returns image extensions that the service does not generate. The content of such
+// a file would not match its name.
 func otherFormats() []string {
 	return []string{"avif", "bmp", "heic", "heif", "ico", "pdf", "psd", "svg"}
 }
 
-// showImage downloads a rendition, or shows its address.
+// showImage downloads a rendition or prints its URL.
 func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
 	switch {
 	case len(asset.ImageURLs) == 0 && asset.Metadata.Status == "":
-		return exit.With(exit.CodeError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is")
+		return exit.With(exit.CodeError, fmt.Errorf("the service has no renditions of %s (%s)", asset.ID, asset.Filename()), "to download the original: assetferry assets get")
 	case r.Width == 0:
-		return exit.Usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
+		return exit.Usage(fmt.Errorf("the width of %s is still unknown", asset.ID), "add --width, or wait until the service has processed the image")
 	}
 	address, err := asset.ImageURL(r)
 	if err != nil {
@@ -129,7 +128,7 @@ func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset 
 	if err != nil {
 		return err
 	}
-	asset.URL = address // of what is written
+	asset.URL = address // of the rendition
 	path, err := save(f, body, size, asset.Name+"."+string(r.Format), to, asset)
 	if err == nil && path != "" {
 		noteSize(f, path, r)
@@ -137,17 +136,17 @@ func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset 
 	return err
 }
 
-// noteSize tells the size of a picture in pixels if it is not the one asked for. That it
-// cannot be read is no trouble: it is there as the service sent it.
+// noteSize prints the size of a rendition if it differs from the request. Failures are ignored,
+// because the rendition is complete.
 func noteSize(f *command.Factory, path string, asked assets.Rendition) {
 	file, err := os.Open(path)
 	if err != nil {
 		return
 	}
-	defer func() { _ = file.Close() }() // nothing was written
+	defer func() { _ = file.Close() }() // only read
 	is, _, err := image.DecodeConfig(file)
 	if err != nil || is.Width == asked.Width || is.Height == asked.Height {
 		return
 	}
-	f.Out.Notef("It is %d x %d pixels, the nearest that the service makes", is.Width, is.Height)
+	f.Out.Notef("The rendition has %d x %d pixels, the nearest size of the service.", is.Width, is.Height)
 }

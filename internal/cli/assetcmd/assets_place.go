@@ -16,16 +16,16 @@ import (
 // A place is a category, or a folder in it.
 type place struct {
 	category assets.Category
-	folder   assets.Folder // without an ID: the category itself
-	path     string        // names, from that of the category on
+	folder   assets.Folder // zero for the category itself
+	path     string        // names, starting with the category
 }
 
-// findPlace finds a category or a folder by its ID, or by its names. Names may hold
-// slashes: the longest that is the name of a category is taken for one.
+// findPlace finds a category or a folder by ID or path. Names can contain slashes: the longest
+// matching category name is used.
 func findPlace(ctx context.Context, c *assets.Client, text string) (place, error) {
 	text = strings.TrimSuffix(text, "/")
 	if text == "" {
-		return place{}, exit.Usage(errors.New("PLACE is empty"), "assetferry assets categories lists what there is")
+		return place{}, exit.Usage(errors.New("PLACE is empty"), "to list the categories: assetferry assets categories")
 	}
 	var all []assets.Category
 	for category, err := range c.Categories(ctx) {
@@ -55,7 +55,7 @@ func findPlace(ctx context.Context, c *assets.Client, text string) (place, error
 	return folderByID(ctx, c, all, text)
 }
 
-// only gives the one thing of a name, or none; of several it tells the IDs.
+// only returns the single object with a name, or none. For several, the error lists their IDs.
 func only[T any](all []T, what, name string, id func(T) string) (T, error) {
 	var none T
 	switch len(all) {
@@ -68,10 +68,10 @@ func only[T any](all []T, what, name string, id func(T) string) (T, error) {
 	for _, one := range all {
 		ids = append(ids, id(one))
 	}
-	return none, exit.With(exit.CodeError, fmt.Errorf("%d have the name of the %s %q: %s", len(all), what, name, strings.Join(ids, ", ")), "give one of these IDs instead")
+	return none, exit.With(exit.CodeError, fmt.Errorf("%d objects have the name of the %s %q: %s", len(all), what, name, strings.Join(ids, ", ")), "use one of these IDs instead")
 }
 
-// findFolder goes down from a category along the names of folders.
+// findFolder follows folder names down from a category.
 func findFolder(ctx context.Context, c *assets.Client, at place, path string) (place, error) {
 	if path == "" {
 		return at, nil
@@ -87,7 +87,7 @@ func findFolder(ctx context.Context, c *assets.Client, at place, path string) (p
 		case err != nil:
 			return place{}, err
 		case folder.ID == "":
-			return place{}, exit.With(exit.CodeError, fmt.Errorf("there is no folder %q in %s", name, at.path), "assetferry assets folders shows what there is")
+			return place{}, exit.With(exit.CodeError, fmt.Errorf("there is no folder %q in %s", name, at.path), "to list the folders: assetferry assets folders")
 		}
 		at = at.below(folder)
 	}
@@ -98,9 +98,9 @@ func (p place) below(f assets.Folder) place {
 	return place{category: p.category, folder: f, path: p.path + "/" + f.Name}
 }
 
-// folderByID takes text for the ID of a folder, as nothing has it for a name.
+// folderByID finds a folder by ID, after no name matched.
 func folderByID(ctx context.Context, c *assets.Client, all []assets.Category, text string) (place, error) {
-	nowhere := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "assetferry assets categories lists what there is")
+	nowhere := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "to list the categories: assetferry assets categories")
 	f, err := c.Folder(ctx, text, 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -125,8 +125,8 @@ func foldersIn(ctx context.Context, c *assets.Client, at place) ([]assets.Folder
 	return slices.DeleteFunc(top, func(f assets.Folder) bool { return f.CategoryID != at.category.ID }), err
 }
 
-// foldersBelow yields all folders below a place, each before those in it. It asks for
-// one level at a time: how deep a service answers at once is not known.
+// foldersBelow yields all folders below a place, each before its subfolders. It requests one
+// level at a time, because the maximum depth of the service is unknown.
 func foldersBelow(ctx context.Context, c *assets.Client, at place) iter.Seq2[place, error] {
 	return func(yield func(place, error) bool) {
 		inside, err := foldersIn(ctx, c, at)

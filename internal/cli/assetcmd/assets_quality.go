@@ -23,14 +23,13 @@ func newQualityCommand(f *command.Factory) *cobra.Command {
 	var quality int
 	c := &cobra.Command{
 		Use:   "quality [FORMAT]",
-		Short: "Show or set the quality of the images that the service makes",
-		Long: `Quality shows the quality with which the service makes images, from 1 to 100,
-for each format or for one. --set changes it, for the whole workspace. It takes
-a token of an admin.
+		Short: "Show or set the quality of renditions",
+		Long: `Quality shows the quality of renditions, from 1 to 100, for each format or for
+one. --set changes it for the whole workspace. The command needs an admin token.
 
-How the service wants to be asked for a change is not documented. So the quality
-is read again afterwards, and it is an error if it is not the one that was set.
-What happens to images that were made before is up to the service.
+The request for a change is not documented. So the command reads the quality
+again, and fails if it did not change. The service decides what happens to
+existing renditions.
 `,
 		Example: `  assetferry assets quality
   assetferry assets quality webp --set 85 --dry-run
@@ -62,9 +61,9 @@ func checkQuality(args []string, set bool, quality int, ch command.Change) error
 	case len(args) > 0 && !slices.Contains(imageFormats(), args[0]):
 		return exit.Usage(fmt.Errorf("FORMAT %q is not one of %s", args[0], strings.Join(imageFormats(), ", ")), "")
 	case !set && ch.DryRun:
-		return exit.Usage(errors.New("--dry-run is for --set: without it nothing is changed"), "")
+		return exit.Usage(errors.New("--dry-run requires --set"), "")
 	case set && len(args) == 0:
-		return exit.Usage(errors.New("--set needs a FORMAT"), "name one of "+strings.Join(imageFormats(), ", "))
+		return exit.Usage(errors.New("--set needs a FORMAT"), "use one of "+strings.Join(imageFormats(), ", "))
 	case set && (quality < 1 || quality > 100):
 		return exit.Usage(fmt.Errorf("--set %d is not between 1 and 100", quality), "")
 	}
@@ -85,13 +84,13 @@ func showQualities(ctx context.Context, f *command.Factory, c *assets.Client, on
 		f.Out.Event("quality", event.Quality{Format: string(q.Format), Quality: q.Quality})
 	}
 	if len(rows) == 0 {
-		return exit.With(exit.CodeError, errors.New("the service tells no such quality"), "")
+		return exit.With(exit.CodeError, errors.New("the service does not report this quality"), "")
 	}
 	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Format"}, {Title: "Quality", Right: true}}, rows))
 	return nil
 }
 
-// qualityOf reads the quality of a format.
+// qualityOf returns the quality of a format.
 func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat) (int, error) {
 	all, err := c.ImageQualities(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat)
 	}
 	i := slices.IndexFunc(all, func(q assets.ImageQuality) bool { return q.Format == format })
 	if i < 0 {
-		return 0, exit.With(exit.CodeError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has")
+		return 0, exit.With(exit.CodeError, fmt.Errorf("the service has no quality for %s", format), "to list the formats: assetferry assets quality")
 	}
 	return all[i].Quality, nil
 }
@@ -114,7 +113,7 @@ func setQuality(ctx context.Context, f *command.Factory, format assets.ImageForm
 		return err
 	}
 	if was == quality {
-		f.Out.Printf("The quality of %s is %d already.", format, quality)
+		f.Out.Printf("The quality of %s is already %d.", format, quality)
 		f.Out.Event("quality", event.Quality{Format: string(format), Quality: quality, State: "unchanged"})
 		return nil
 	}
@@ -129,16 +128,15 @@ func setQuality(ctx context.Context, f *command.Factory, format assets.ImageForm
 	return nil
 }
 
-// changeQuality also looks whether the service took it, since the body of the request is a
-// guess.
+// changeQuality also checks the new value, because the body of the request is a guess.
 func changeQuality(ctx context.Context, c *assets.Client, format assets.ImageFormat, quality int) error {
 	if err := c.SetImageQuality(ctx, format, quality); err != nil {
 		return err
 	}
 	is, err := qualityOf(ctx, c, format)
 	if err == nil && is != quality {
-		err = exit.With(exit.CodeError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
-			"set it in the service's own user interface; assetferry help profile tells what is a guess")
+		err = exit.With(exit.CodeError, fmt.Errorf("the service accepted the request, but the quality of %s is %d, not %d", format, is, quality),
+			"set it in the user interface of the service; for guesses see assetferry help profile")
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package enrichcmd holds assetferry enrich: descriptions, tags and alt texts that the AI
-// content service proposes, that a person judges, and that are written into assets.
+// Package enrichcmd contains assetferry enrich: the AI content service proposes descriptions,
+// tags and alternative texts, a person decides, and accepted proposals are written into assets.
 package enrichcmd
 
 import (
@@ -26,33 +26,32 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// NewCommand makes assetferry enrich.
+// NewCommand returns assetferry enrich.
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
-		Short: "Have descriptions, tags and alt text proposed, and apply them",
-		Long: `Enrich finds assets whose descriptions are missing or no good, and has the AI
-content service at --ai-url propose better ones. A proposal changes nothing: a
-person accepts, edits or rejects it, and apply then writes what was accepted,
-never over a text that somebody wrote since. In this order:
+		Short: "Request descriptions, tags and alternative texts, and apply them",
+		Long: `Enrich finds assets with missing or poor descriptions and requests better ones
+from the AI content service at --ai-url. A proposal changes nothing until a
+person accepts it. Apply writes accepted proposals, and never overwrites later
+changes of other users. The steps:
 
-    assetferry enrich audit              what is missing, and where
-    assetferry enrich describe            proposals for pictures
-    assetferry enrich proposals           to look at them, as a page or a table
-    assetferry enrich import FILE         what was decided there
-    assetferry enrich apply               write what was accepted
-    assetferry undo --run ID              take it back
+    assetferry enrich audit               find missing and poor descriptions
+    assetferry enrich describe            request proposals for images
+    assetferry enrich proposals           show proposals as a page or a table
+    assetferry enrich import FILE         read the decisions
+    assetferry enrich apply               write accepted proposals
+    assetferry undo --run ID              undo a run of apply
 
-Before anything is sent, describe, review, translate and documents say what
-leaves, where to, how many calls that takes and what they cost as far as that is
-known, and ask. What private categories hold never leaves, nor what
-never_category, never_tag or enrich_exclude name. Everything is in the journal:
-run a command again to go on where it stopped. assetferry help enrich tells all
-of it.
+Before they send anything, describe, review, translate and documents show the
+selection, the host, the number of billable requests and the expected cost, and
+ask for confirmation. Assets in private categories are never sent, nor assets
+excluded by never_category, never_tag or enrich_exclude. To continue after an
+interruption, repeat the command. For details: assetferry help enrich
 `,
 	}
 	c.AddCommand(
-		newSurveyCommand(f),
+		newAuditCommand(f),
 		newDescribeCommand(f),
 		newReviewCommand(f),
 		newTranslateCommand(f),
@@ -60,30 +59,30 @@ of it.
 		newProposalsCommand(f),
 		newImportCommand(f),
 		newJudgeCommand(f, "accept", "Accept proposals as they are", true),
-		newJudgeCommand(f, "reject", "Reject proposals, so that they are not made again", false),
+		newJudgeCommand(f, "reject", "Reject proposals, and do not request them again", false),
 		newDecorativeCommand(f),
 		newApplyCommand(f),
 	)
 	return c
 }
 
-// addRuleFlags adds what decides what never leaves for the AI content service.
+// addRuleFlags adds the flags that exclude assets from the AI content service.
 func addRuleFlags(f *pflag.FlagSet) {
-	f.StringArray("enrich-exclude", nil, "hold back what matches this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
-	f.StringArray("never-category", nil, "hold back the category of this `name` (repeatable)")
-	f.StringArray("never-tag", nil, "hold back assets with this `tag` (repeatable)")
-	cmdline.Setting(f, "enrich-private", "whether what private categories hold may leave")
+	f.StringArray("enrich-exclude", nil, "exclude assets that match this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
+	f.StringArray("never-category", nil, "exclude the category with this `name` (repeatable)")
+	f.StringArray("never-tag", nil, "exclude assets with this `tag` (repeatable)")
+	cmdline.Setting(f, "enrich-private", "whether to send assets of private categories")
 }
 
-// An enrichSession is what the commands of enrich work with.
+// An enrichSession holds the connections of an enrich command.
 type enrichSession struct {
 	*enrich.Engine
 	dest    *command.Destination
-	service *command.AIService // nil where it is not needed
+	service *command.AIService // nil if not needed
 	store   *state.Store
 }
 
-// rulesOfEnrich are what never leaves for the AI content service.
+// rulesOfEnrich returns the rules for excluding assets.
 func rulesOfEnrich(f *command.Factory) (enrich.Rules, error) {
 	r := enrich.Rules{
 		Exclude: f.Settings.EnrichExclude, Categories: f.Settings.NeverCategory, Tags: f.Settings.NeverTag,
@@ -95,13 +94,13 @@ func rulesOfEnrich(f *command.Factory) (enrich.Rules, error) {
 	return r, nil
 }
 
-// sumUpEnrich has the command end with a summary.
+// sumUpEnrich adds a summary to the output of the command.
 func sumUpEnrich(f *command.Factory) {
 	f.Summary = &event.Summary{Command: strings.TrimPrefix(f.Command, "assetferry "), Actions: event.Counts{}, States: event.Counts{}}
 }
 
-// openEnrichment opens the destination and its journal. Nothing is asked of the destination
-// yet but whether it is there.
+// openEnrichment opens the destination and the state database. It only checks that the
+// destination can be reached.
 func openEnrichment(ctx context.Context, f *command.Factory, readOnly bool) (*enrichSession, error) {
 	return openEnrichmentFor(ctx, f, readOnly, f.CommandSubject())
 }
@@ -124,7 +123,7 @@ func openEnrichmentFor(ctx context.Context, f *command.Factory, readOnly bool, s
 	f.Summary.Destination = e.dest.Identity()
 	f.StartMeter(ctx, e.dest, e.store)
 	f.Out.Notef("Destination  %s", e.dest)
-	f.Out.Notef("Journal      %s", ui.Sanitize(path))
+	f.Out.Notef("State        %s", ui.Sanitize(path))
 	e.Engine = enrich.New(enrichDeps(f, e))
 	return e, nil
 }
@@ -143,19 +142,19 @@ func enrichDeps(f *command.Factory, e *enrichSession) enrich.Deps {
 	return d
 }
 
-// An enrichWatch tells people and programs what the engine does.
+// An enrichWatch shows the progress of the engine.
 type enrichWatch struct{ *command.Factory }
 
-// Phase begins another bar.
+// Phase starts a progress bar.
 func (w *enrichWatch) Phase(name string, assets int64) {
 	w.Out.Progress().EndPhase()
 	w.Out.Progress().StartPhase(name, assets, -1)
 }
 
-// Progress moves it.
+// Progress advances the bar.
 func (w *enrichWatch) Progress(assets int64) { w.Out.Progress().Add(assets, 0) }
 
-// Outcome tells what became of an asset: in JSON of all, else of what did not go well.
+// Outcome reports the result for an asset. Without JSON or --verbose it only shows problems.
 func (w *enrichWatch) Outcome(o enrich.Outcome) {
 	line := event.Enrichment{
 		AssetID: o.Asset, Path: o.Path, Kind: string(o.Kind), Language: o.Language, State: string(o.State),
@@ -171,7 +170,7 @@ func (w *enrichWatch) Outcome(o enrich.Outcome) {
 	}
 	switch {
 	case len(o.Flagged) > 0:
-		w.Out.Notef("%s: refused by the moderation of the service (%s); a person has to write its text", name, strings.Join(o.Flagged, ", "))
+		w.Out.Notef("%s: refused by moderation (%s); a person has to write the text", name, strings.Join(o.Flagged, ", "))
 	case o.Error != "":
 		w.Out.Notef("%s: %s: %s", name, o.State, o.Error)
 	case w.Out.Verbose() && o.Proposal != nil:
@@ -179,37 +178,37 @@ func (w *enrichWatch) Outcome(o enrich.Outcome) {
 	}
 }
 
-type surveyOptions struct {
+type auditOptions struct {
 	language string
 	list     string
 }
 
-func newSurveyCommand(f *command.Factory) *cobra.Command {
-	var o surveyOptions
+func newAuditCommand(f *command.Factory) *cobra.Command {
+	var o auditOptions
 	c := &cobra.Command{
-		Use:   "survey",
-		Short: "Find pictures whose description is missing or no good",
-		Long: `Survey lists the assets of the destination, which takes GET requests only, and
-says of how many pictures the description is missing, says nothing (the name of
-the file, what a camera wrote), is longer than the 125 characters that screen
-readers do well with, or is in another language than the one wanted. --list
-names them. Nothing leaves for the AI content service.
+		Use:   "audit",
+		Short: "Find images with a missing or poor description",
+		Long: `Audit lists the assets of the destination with GET requests only. It counts
+images whose description is missing, says nothing (such as a file name), is
+longer than the 125 characters recommended for screen readers, or is in the
+wrong language. --list names the images. Nothing is sent to the AI content
+service.
 
-What is only decoration needs no description: enrich decorative marks it.
+Decorative images need no description. To mark them, use enrich decorative.
 `,
 		Example: `  assetferry enrich audit --language en
   assetferry enrich audit --list junk`,
 		Args: cobra.NoArgs,
-		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichSurvey(ctx, f, o) }),
+		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichAudit(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.language, "language", "", "the `language` that descriptions should be in, such as en or de (default any)")
-	flags.StringVar(&o.list, "list", "", "name the pictures with this `finding`: none, junk, long, language, decorative, or all")
+	flags.StringVar(&o.language, "language", "", "the expected `language` of descriptions, such as en or de (default any)")
+	flags.StringVar(&o.list, "list", "", "name the images with this `finding`: none, junk, long, language, decorative, or all")
 	return c
 }
 
-func enrichSurvey(ctx context.Context, f *command.Factory, o surveyOptions) error {
-	if err := checkSurvey(o); err != nil {
+func enrichAudit(ctx context.Context, f *command.Factory, o auditOptions) error {
+	if err := checkAudit(o); err != nil {
 		return err
 	}
 	e, err := openEnrichment(ctx, f, true)
@@ -238,16 +237,20 @@ func enrichSurvey(ctx context.Context, f *command.Factory, o surveyOptions) erro
 		line.Languages[cmp.Or(language, "unknown")] = n
 	}
 	f.Out.Event("survey", line)
-	f.Out.Printf("%s, %s of them, looked at in %s:", ui.Counted(found.Assets, "asset"), ui.Counted(found.Pictures, "picture"), ui.Duration(time.Since(began)))
-	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Pictures", Right: true}, {Title: "The description"}}, rows))
+	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Images", Right: true}, {Title: "Description"}}, rows))
 	if len(line.Languages) > 0 {
 		f.Out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
 	}
-	f.Out.Notef("Try: assetferry enrich describe --dry-run shows what it takes to describe what is found")
+	missing := found.Findings[enrich.FindingNone] + found.Findings[enrich.FindingJunk]
+	f.Out.Printf("%s of %s without a useful description. %s listed in %s.", ui.Count(missing), ui.Counted(found.Pictures, "image"),
+		ui.Counted(found.Assets, "asset"), ui.Duration(time.Since(began)))
+	if missing > 0 {
+		printNext(f, "enrich describe", nil, "--dry-run")
+	}
 	return nil
 }
 
-// languagesText names languages with how many descriptions there are in each.
+// languagesText lists languages with the number of descriptions.
 func languagesText(all map[string]int64) string {
 	var parts []string
 	for _, language := range slices.Sorted(maps.Keys(all)) {
@@ -256,7 +259,7 @@ func languagesText(all map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-func checkSurvey(o surveyOptions) error {
+func checkAudit(o auditOptions) error {
 	if err := enrich.CheckLanguage(o.language); err != nil {
 		return exit.Usage(fmt.Errorf("--language: %w", err), "")
 	}
@@ -264,29 +267,29 @@ func checkSurvey(o surveyOptions) error {
 	case "", "all", enrich.FindingNone, enrich.FindingJunk, enrich.FindingLong, enrich.FindingLanguage, enrich.FindingDecorative:
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("--list %q is not a finding", o.list), "none, junk, long, language, decorative or all")
+	return exit.Usage(fmt.Errorf("--list: unknown finding %q", o.list), "use none, junk, long, language, decorative or all")
 }
 
 func findingText(f enrich.Finding, language string) string {
 	switch f {
 	case enrich.FindingNone:
-		return "is missing"
+		return "missing"
 	case enrich.FindingJunk:
-		return "says nothing, such as the name of a file"
+		return "says nothing, such as a file name"
 	case enrich.FindingLong:
-		return fmt.Sprintf("has more than %d characters", enrich.MaxAlt)
+		return fmt.Sprintf("more than %d characters", enrich.MaxAlt)
 	case enrich.FindingLanguage:
 		if language == "" {
-			return "is in another language; --language says which one is wanted"
+			return "wrong language (set --language)"
 		}
-		return "is not in the language " + language
+		return "not in the language " + language
 	case enrich.FindingDecorative:
-		return "is not needed: a person said so"
+		return "not needed: marked as decorative"
 	}
 	return ""
 }
 
-// listFound names the pictures with a finding.
+// listFound lists the images with a finding.
 func listFound(ctx context.Context, f *command.Factory, e *enrichSession, wanted string) error {
 	if wanted == "" {
 		return nil
@@ -310,7 +313,7 @@ func listFound(ctx context.Context, f *command.Factory, e *enrichSession, wanted
 	return nil
 }
 
-// quoted shows a description behind what it is of.
+// quoted formats a description after the name of its asset.
 func quoted(text string) string {
 	if text == "" {
 		return ""

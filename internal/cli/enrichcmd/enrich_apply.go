@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/enrich"
@@ -25,15 +27,14 @@ func newApplyCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Write accepted proposals into assets",
-		Long: `Apply writes what was accepted: descriptions, tags beside those that are there,
-or custom attributes. It looks at each asset right before it writes. One whose
-text is not what it was when the proposal was made is left as it is and is a
-conflict: somebody wrote since. Between that look and the write the service has
-no lock, so a person who saves within that moment is overwritten; it is a
-fraction of a second.
+		Long: `Apply writes accepted proposals: descriptions, additional tags or custom
+attributes. It reads each asset immediately before it writes. If a text changed
+after the proposal was made, the asset is not changed and counts as a conflict.
+The service cannot lock an asset. A change that a user saves in the fraction of
+a second between reading and writing is overwritten.
 
-Nothing is sent to the AI content service. assetferry undo --run ID takes all of
-it back, but for what people wrote since.
+Nothing is sent to the AI content service. assetferry undo --run ID restores the
+previous texts, except where users changed them afterwards.
 `,
 		Example: `  assetferry enrich apply --dry-run
   assetferry enrich apply --yes`,
@@ -41,9 +42,9 @@ it back, but for what people wrote since.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return applyProposals(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what would be written and stop")
-	flags.BoolVar(&o.yes, "yes", false, "write without asking")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the proposals to write, and write nothing")
+	flags.BoolVar(&o.yes, "yes", false, "write without confirmation")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("process at most this `number` of assets at a time (default %d)", migrate.DefaultConcurrency))
 	command.AddWindowFlags(flags)
 	command.AddApprovalFlags(flags)
 	return c
@@ -52,7 +53,7 @@ it back, but for what people wrote since.
 func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) error {
 	began := time.Now()
 	if !o.dryRun && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin) {
-		return exit.Usage(errors.New("it asks before it writes anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+		return exit.Usage(errors.New("enrich apply needs confirmation"), "in a script, check with --dry-run, then add --yes")
 	}
 	s, approved := proposalsSubject(f)
 	e, err := openEnrichmentFor(ctx, f, o.dryRun, s)
@@ -69,7 +70,10 @@ func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) err
 		}
 	}
 	if o.dryRun {
-		f.Out.Notef("%s would be written, as far as nobody wrote there since. Nothing was changed: this was a dry run.", ui.Counted(accepted.n, "proposal"))
+		f.Out.Printf("%s would be written. Nothing was changed (dry run).", ui.Counted(accepted.n, "proposal"))
+		if accepted.n > 0 {
+			printNext(f, "enrich apply", nil)
+		}
 		return nil
 	}
 	if accepted.n > 0 && !o.yes {
@@ -78,18 +82,18 @@ func applyProposals(ctx context.Context, f *command.Factory, o applyOptions) err
 			return err
 		}
 		if !yes {
-			return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was written"), "answer y, or use --yes")
+			return exit.With(exit.CodeError, errors.New("not confirmed: nothing was written"), "answer y, or add --yes")
 		}
 	}
 	return workOn(ctx, f, began, "enrich apply", e, e.Apply)
 }
 
-// UndoEnrichment takes back what a run of enrich apply wrote.
+// UndoEnrichment undoes a run of enrich apply.
 func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Destination, store *state.Store, run enrichment.Run, apply, yes bool) error {
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
-		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s wrote nothing into any asset", run.ID, run.Command), "assetferry runs lists the runs")
+		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s changed no assets", run.ID, run.Command), "to list the runs: assetferry runs")
 	case run.Destination != dest.Identity():
 		return command.OtherDestination(run.ID, run.Destination, dest)
 	}
@@ -99,40 +103,43 @@ func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Desti
 	e := &enrichSession{dest: dest, store: store}
 	e.Engine = enrich.New(enrichDeps(f, e))
 	f.Out.Notef("Destination  %s", dest)
-	f.Out.Notef("Takes back   run %s of enrich apply, begun %s", run.ID, run.StartedAt.Local().Format(time.DateTime))
+	f.Out.Notef("Undo of      run %s of enrich apply, started %s", run.ID, run.StartedAt.Local().Format(time.DateTime))
 	n, err := showWritten(ctx, f, e, run)
 	if err != nil {
 		return err
 	}
 	if !apply {
-		f.Out.Printf("%s would be taken back, as far as nobody wrote there since. Nothing was changed; --apply does it.", ui.Counted(n, "text"))
+		f.Out.Printf("%s would be restored. Nothing was changed (dry run).", ui.Counted(n, "text"))
+		if n > 0 {
+			printNext(f, "undo", nil, "--run", run.ID, "--apply")
+		}
 		return nil
 	}
 	if n > 0 && !yes {
-		answer, err := f.Confirm(ctx, fmt.Sprintf("Take back %s at %s?", ui.Counted(n, "text"), dest))
+		answer, err := f.Confirm(ctx, fmt.Sprintf("Restore %s at %s?", ui.Counted(n, "text"), dest))
 		if err != nil {
 			return err
 		}
 		if !answer {
-			return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was changed"), "answer y, or use --yes")
+			return exit.With(exit.CodeError, errors.New("not confirmed: nothing was changed"), "answer y, or add --yes")
 		}
 	}
 	return workOn(ctx, f, began, "undo", e, func(ctx context.Context) (enrich.Result, error) { return e.Undo(ctx, run.ID) })
 }
 
-// showWritten shows what a run wrote and what stands in the journal for before.
+// showWritten lists the changes of a run with the previous texts.
 func showWritten(ctx context.Context, f *command.Factory, e *enrichSession, run enrichment.Run) (n int64, err error) {
 	for c, err := range e.Undoable(ctx, run.ID) {
 		if err != nil {
 			return n, err
 		}
 		n++
-		f.Out.Printf("%s: back to%s", ui.Sanitize(c.Enrichment.Asset), orNothing(quoted(textOf(c.Before))))
+		f.Out.Printf("%s: restore%s", ui.Sanitize(c.Enrichment.Asset), orNothing(quoted(textOf(c.Before))))
 	}
 	return n, nil
 }
 
-// textOf is the text of what was written, wherever it stands.
+// textOf returns the written text: an attribute or the description.
 func textOf(w enrichment.Written) string {
 	switch {
 	case w.Attribute != "" && w.Value != nil:
@@ -150,7 +157,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// workOn runs the engine, until it is done or told to end, and sums up what came of it.
+// workOn runs the engine until it is done or stopped, and prints the result.
 func workOn(ctx context.Context, f *command.Factory, began time.Time, command string, e *enrichSession, work func(context.Context) (enrich.Result, error)) error {
 	sumUpEnrich(f)
 	f.Summary.Destination = e.dest.Identity()
@@ -174,7 +181,7 @@ func workOn(ctx context.Context, f *command.Factory, began time.Time, command st
 	return nil
 }
 
-// resultWords are how people call the states of enrichments in a summary, in this order.
+// resultWords returns the states in the order of the result line, with their names for people.
 func resultWords() []struct {
 	state enrichment.State
 	word  string
@@ -183,8 +190,8 @@ func resultWords() []struct {
 		state enrichment.State
 		word  string
 	}{
-		{enrichment.Proposed, "proposed"}, {enrichment.Rejected, "as good as it is"}, {enrichment.Applied, "written"}, {enrichment.Undone, "taken back"},
-		{enrichment.Refused, "refused by moderation"}, {enrichment.Failed, "failed"}, {enrichment.Conflict, "in conflict"}, {enrichment.Planned, "left for the next run"},
+		{enrichment.Proposed, "proposed"}, {enrichment.Rejected, "without suggestions"}, {enrichment.Applied, "written"}, {enrichment.Undone, "restored"},
+		{enrichment.Refused, "refused by moderation"}, {enrichment.Failed, "failed"}, {enrichment.Conflict, "in conflict"}, {enrichment.Planned, "not processed"},
 	}
 }
 
@@ -194,43 +201,44 @@ func printResult(f *command.Factory, name string, r enrich.Result, began time.Ti
 	}
 	s := f.Summary
 	s.Run, s.Seconds, s.BilledRequests, s.Credits, s.Bytes = r.Run.ID, event.Seconds(time.Since(began)), r.Run.Calls, r.Run.Credits, r.Run.Bytes
-	f.Out.Printf("\nRun %s of %s, %s:", r.Run.ID, name, ui.Duration(time.Since(began)))
-	all := int64(0)
+	var parts []string
 	for _, w := range resultWords() {
-		n := r.States[w.state]
-		if all += n; n > 0 {
+		if n := r.States[w.state]; n > 0 {
 			s.States[string(w.state)] = n
-			f.Out.Printf("    %s %s", ui.Count(n), w.word)
+			parts = append(parts, ui.Count(n)+" "+w.word)
 		}
 	}
-	if all == 0 {
-		f.Out.Printf("    nothing to do")
+	if len(parts) == 0 {
+		parts = []string{"nothing to do"}
 	}
 	if r.Run.Calls > 0 {
-		cost := ""
-		if r.Run.Credits != nil {
-			cost = ", " + command.CreditsText(*r.Run.Credits) + " credits"
-		}
-		f.Out.Printf("    %s%s", ui.Counted(r.Run.Calls, "billed call"), cost)
+		parts = append(parts, ui.Counted(r.Run.Calls, "billed request"))
+	}
+	if r.Run.Calls > 0 && r.Run.Credits != nil {
+		parts = append(parts, command.CreditsText(*r.Run.Credits)+" credits")
 	}
 	if r.Left > 0 {
-		f.Out.Notef("%s could not be deleted at the service; the next run of enrich tries again.", ui.Counted(r.Left, "conversation"))
+		f.Out.Notef("%s could not be deleted at the service. The next enrich run tries again.", ui.Counted(r.Left, "conversation"))
 	}
+	f.Out.Printf("Run %s of %s: %s. Duration: %s.", r.Run.ID, name, strings.Join(parts, ", "), ui.Duration(time.Since(began)))
 	nextOfEnrichment(f, r)
 }
 
-// nextOfEnrichment says what helps now.
+// nextOfEnrichment prints the most useful next command.
 func nextOfEnrichment(f *command.Factory, r enrich.Result) {
 	switch {
+	case r.States[enrichment.Conflict] > 0:
+		printNext(f, "enrich proposals", nil, "--only", "conflict")
 	case r.States[enrichment.Proposed] > 0:
-		f.Out.Notef("Try: assetferry enrich proposals --format html --output proposals.html")
+		printNext(f, "enrich proposals", nil, "--format", "html", "--output", "proposals.html")
+	case r.States[enrichment.Failed]+r.States[enrichment.Planned] > 0:
+		printRepeat(f)
 	case r.States[enrichment.Applied] > 0:
-		f.Out.Notef("Try: assetferry undo --run %s shows what taking it back would do", r.Run.ID)
-	}
-	if r.States[enrichment.Failed]+r.States[enrichment.Planned] > 0 {
-		f.Out.Notef("Try: run the same command again; what was proposed is kept, and what did not fail for good is tried again")
-	}
-	if r.States[enrichment.Conflict] > 0 {
-		f.Out.Notef("Try: assetferry enrich proposals --only conflict shows where somebody wrote since")
+		f.Out.Notef("To undo this run: %s", cmdline.Line("undo", append(keptFlags(f, false, nil), "--run", r.Run.ID)))
+		printNext(f, "enrich audit", nil)
+	case r.States[enrichment.Undone] > 0:
+		printNext(f, "enrich proposals", nil, "--only", "undone")
+	default:
+		printNext(f, "enrich audit", nil)
 	}
 }

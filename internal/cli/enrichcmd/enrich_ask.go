@@ -23,23 +23,23 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// askingOptions are what all commands that ask the AI content service for proposals take.
+// askingOptions are the options of all commands that request proposals.
 type askingOptions struct {
 	dryRun, yes, again bool
 	limit              int
 	language           string
 	findings           []string
 	review, into       string
-	settle             time.Duration
+	confirmTimeout     time.Duration
 }
 
 func (o *askingOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
-	f.BoolVar(&o.yes, "yes", false, "send without asking")
-	f.BoolVar(&o.again, "again", false, "also what was proposed already, which forgets those proposals and what was decided, or failed for good")
-	f.IntVar(&o.limit, "limit", 0, "ask about at most this `number` of assets")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the selection and the estimate, and send nothing")
+	f.BoolVar(&o.yes, "yes", false, "send without confirmation")
+	f.BoolVar(&o.again, "again", false, "also assets with a proposal or a permanent failure; new proposals replace old ones and their decisions")
+	f.IntVar(&o.limit, "limit", 0, "send at most this `number` of assets")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("process at most this `number` of assets at a time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(f, "max-credits", "stop before the run uses more than this `number` of credits; needs a token with the scope ai:admin")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
 	addRuleFlags(f)
@@ -51,17 +51,16 @@ func newDescribeCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
-		Short: "Have alt text and tags proposed for pictures",
-		Long: `Describe sends pictures to the AI content service, one at a time in a
-conversation of its own that is deleted afterwards, and keeps the alternative
-text and the tags that come back as a proposal. Pictures are made smaller first,
-and nothing of what a camera wrote into them leaves. Without ASSETs it takes
-those without description and those whose description says nothing, as the last
-survey found them; the first time it makes one.
+		Short: "Request alternative texts and tags for images",
+		Long: `Describe sends images to the AI content service and stores the alternative texts
+and tags in its replies as proposals. Each image has its own conversation, which
+is deleted afterwards. Images are scaled down first, and their metadata is
+removed. Without ASSETs, describe runs an audit and selects the images whose
+description is missing or says nothing.
 
-Each picture is asked about once, whatever happens in between: what was answered
-before a kill is looked up, not asked again. The name of the file leaves with
-the picture; descriptions, tags and folders do not.
+Each image is sent once: after an interruption, describe looks for the reply
+instead of sending the image again. The file name is sent with the image;
+descriptions, tags and folders are not.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
@@ -69,7 +68,7 @@ the picture; descriptions, tags and folders do not.
 			r := enrich.Request{Kind: enrichment.KindDescribe, Language: o.language, Assets: args}
 			for _, name := range o.findings {
 				if !slices.Contains(enrich.AllFindings(), enrich.Finding(name)) {
-					return exit.Usage(fmt.Errorf("--finding: there is no finding %q", name), "none, junk, long or language")
+					return exit.Usage(fmt.Errorf("--finding: unknown finding %q", name), "use none, junk, long or language")
 				}
 				r.Findings = append(r.Findings, enrich.Finding(name))
 			}
@@ -79,9 +78,9 @@ the picture; descriptions, tags and folders do not.
 	flags := c.Flags()
 	o.addFlags(flags)
 	flags.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
-	flags.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
-	flags.DurationVar(&o.settle, "confirm-timeout", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default none and junk)")
+	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for a reply whose connection was lost")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	return c
 }
 
@@ -89,10 +88,10 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "review [ASSET...]",
-		Short: "Have descriptions that are there proofread",
-		Long: `Review sends descriptions that are there to the AI content service, many with
-one call, and keeps what it would change as proposals. Pictures do not leave.
-Without ASSETs it takes all that have a description.
+		Short: "Request corrections of existing descriptions",
+		Long: `Review sends existing descriptions to the AI content service, several per
+request, and stores the suggested changes as proposals. Images are not sent.
+Without ASSETs it selects all assets with a description.
 `,
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
@@ -102,7 +101,7 @@ Without ASSETs it takes all that have a description.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.StringVar(&o.review, "review", "correctness", "the `review`: correctness, clarity, readability, make-shorter, or another one of the service")
+	flags.StringVar(&o.review, "review", "correctness", "kind of `review`: correctness, clarity, readability, make-shorter or another one of the service")
 	return c
 }
 
@@ -111,14 +110,15 @@ func newTranslateCommand(f *command.Factory) *cobra.Command {
 	var to languageOrDestination
 	c := &cobra.Command{
 		Use:   "translate --to LANGUAGE [ASSET...]",
-		Short: "Have descriptions that are there translated",
-		Long: `Translate sends descriptions that are there to the AI content service, many with
-one call, and keeps the translations as proposals. Pictures do not leave. What
-is accepted goes to a custom attribute, description_de for German, unless --into
-names another one; --into description has it take the place of the description.
+		Short: "Request translations of existing descriptions",
+		Long: `Translate sends existing descriptions to the AI content service, several per
+request, and stores the translations as proposals. Images are not sent. Accepted
+translations are written to a custom attribute, such as description_de for
+German. --into names another attribute; --into description replaces the
+description.
 
-Here --to names a language, or a destination as everywhere, or it is given
-twice; --language is always a language.
+In this command, --to names a language or a destination, and can be given twice.
+--language always names a language.
 `,
 		Example: `  assetferry enrich translate --to de --dry-run
   assetferry enrich translate --to de --into description --yes`,
@@ -131,24 +131,23 @@ twice; --language is always a language.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.Var(&to, "to", "the `language` to translate to, or where to write, as everywhere")
-	flags.StringVar(&o.language, "language", "", "the `language` to translate to")
-	flags.StringVar(&o.into, "into", "", "`where` translations go: description, or the name of a custom attribute (default description_LANGUAGE)")
+	flags.Var(&to, "to", "the target `language`, or a destination")
+	flags.StringVar(&o.language, "language", "", "the target `language`")
+	flags.StringVar(&o.into, "into", "", "write translations to this `target`: description or a custom attribute (default description_LANGUAGE)")
 	return c
 }
 
 func languageOnce(cmd *cobra.Command, one, other string) error {
 	switch {
 	case one == "" && other == "":
-		return exit.Usage(errors.New("translate: to which language?"), "--to de, or another one")
+		return exit.Usage(errors.New("the target language is missing"), "add it, for example --to de")
 	case one != "" && other != "":
-		return exit.Usage(errors.New("--language and --to both name a language"), "leave one of them out")
+		return exit.Usage(errors.New("--language and --to both name a language"), "use only one of them")
 	}
 	return nil
 }
 
-// askFor has something proposed: it says what would leave and what that takes, asks, and does
-// it.
+// askFor shows the selection and the estimate, asks for confirmation, and requests proposals.
 func askFor(ctx context.Context, f *command.Factory, o askingOptions, r enrich.Request) error {
 	began := time.Now()
 	if err := checkAsking(f, o, &r); err != nil {
@@ -161,18 +160,21 @@ func askFor(ctx context.Context, f *command.Factory, o askingOptions, r enrich.R
 	if err := openService(ctx, f, e, o, &r); err != nil {
 		return err
 	}
-	if err := surveyFirst(ctx, f, e, r); err != nil {
+	if err := auditFirst(ctx, f, e, r); err != nil {
 		return err
 	}
 	plan, err := e.Plan(ctx, r)
 	if err != nil {
 		return err
 	}
-	if err := showLeaving(ctx, f, e, r, plan, o.dryRun); err != nil {
+	if err := showSelection(ctx, f, e, r, plan, o.dryRun); err != nil {
 		return err
 	}
 	if o.dryRun {
-		f.Out.Notef("Nothing was sent: this was a dry run.")
+		f.Out.Notef("Nothing was sent (dry run).")
+		if plan.Assets > 0 {
+			printRepeat(f)
+		}
 		return nil
 	}
 	if plan.Assets > 0 && !o.yes {
@@ -181,13 +183,13 @@ func askFor(ctx context.Context, f *command.Factory, o askingOptions, r enrich.R
 			return err
 		}
 		if !yes {
-			return exit.With(exit.CodeError, errors.New("not sent: nobody said yes"), "--yes answers the question")
+			return exit.With(exit.CodeError, errors.New("not confirmed: nothing was sent"), "answer y, or add --yes")
 		}
 	}
 	return workOn(ctx, f, began, "enrich "+string(r.Kind), e, func(ctx context.Context) (enrich.Result, error) { return e.Ask(ctx, r) })
 }
 
-// checkAsking finds the mistakes that can be told before anything is opened.
+// checkAsking checks the options before it opens anything.
 func checkAsking(f *command.Factory, o askingOptions, r *enrich.Request) error {
 	var err error
 	if r.Rules, err = rulesOfEnrich(f); err != nil {
@@ -198,23 +200,23 @@ func checkAsking(f *command.Factory, o askingOptions, r *enrich.Request) error {
 	}
 	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, f.Settings.MaxCredits
 	switch {
-	case r.Kind == enrichment.KindDescribe && o.settle <= 0:
-		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
+	case r.Kind == enrichment.KindDescribe && o.confirmTimeout <= 0:
+		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "omit the flag for the default; a shorter timeout can mean that an image is billed twice")
 	case o.limit < 0:
-		return exit.Usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+		return exit.Usage(errors.New("--limit must not be negative"), "omit the flag for no limit")
 	case !o.dryRun && !o.yes && !ui.IsTerminal(f.Stdin):
-		return exit.Usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+		return exit.Usage(errors.New("this command needs confirmation"), "in a script, check with --dry-run, then add --yes")
 	}
 	return nil
 }
 
-// openService opens the AI content service and finds the model.
+// openService opens the AI content service and selects the model.
 func openService(ctx context.Context, f *command.Factory, e *enrichSession, o askingOptions, r *enrich.Request) (err error) {
 	var contexts []ai.Context
 	if e.service, r.Contexts, contexts, err = f.OpenAIWithContexts(ctx); err != nil {
 		return err
 	}
-	f.Out.Notef("Sends to     %s", e.service)
+	f.Out.Notef("AI service   %s", e.service)
 	if r.Kind == enrichment.KindDescribe {
 		m, err := f.ChooseModel(ctx, e.service)
 		if err != nil {
@@ -226,21 +228,21 @@ func openService(ctx context.Context, f *command.Factory, e *enrichSession, o as
 	}
 	f.NoteContexts(r.Contexts, contexts)
 	d := enrichDeps(f, e)
-	d.Settle = o.settle
+	d.ConfirmTimeout = o.confirmTimeout
 	e.Engine = enrich.New(d)
 	return nil
 }
 
-// printRemoval says that a model goes soon.
+// printRemoval prints the date when the service removes the model.
 func printRemoval(f *command.Factory, m ai.Model) {
 	if !m.Removal.IsZero() {
-		f.Out.Notef("The model %s goes on %s; --ai-model chooses another one.", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
+		f.Out.Notef("The service removes the model %s on %s. To use another one: --ai-model", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
 	}
 }
 
-// surveyFirst lists what is there now: what was brought, applied or moved since the last survey
-// counts, and so do the folders that decide what never leaves.
-func surveyFirst(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request) error {
+// auditFirst repeats the audit: assets may have been added, changed or moved, and folders decide
+// which assets are excluded.
+func auditFirst(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request) error {
 	wanted := ""
 	if slices.Contains(r.Findings, enrich.FindingLanguage) {
 		wanted = r.Language
@@ -249,11 +251,11 @@ func surveyFirst(ctx context.Context, f *command.Factory, e *enrichSession, r en
 	return e.Survey(ctx, wanted)
 }
 
-// showLeaving says what a request would send, and what it holds back. A dry run names each
+// showSelection prints the size of a request and the excluded assets. A dry run lists each
 // asset.
-func showLeaving(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request, plan enrich.Estimate, list bool) error {
-	if list || f.Out.Verbose() {
-		if err := listLeaving(f, e.Leaving(ctx, r)); err != nil {
+func showSelection(ctx context.Context, f *command.Factory, e *enrichSession, r enrich.Request, plan enrich.Estimate, isDryRun bool) error {
+	if isDryRun || f.Out.Verbose() {
+		if err := listSelection(f, e.Candidates(ctx, r)); err != nil {
 			return err
 		}
 	}
@@ -262,69 +264,79 @@ func showLeaving(ctx context.Context, f *command.Factory, e *enrichSession, r en
 		line.Held[string(reason)] = n
 	}
 	f.Out.Event("estimate", line)
-	what := "descriptions"
-	if r.Kind == enrichment.KindDescribe {
-		what = "pictures"
-	}
-	f.Out.Printf("To %s would leave: %s %s", plan.Host, ui.Count(plan.Assets), what)
-	if r.Kind == enrichment.KindDescribe && plan.Assets > 0 {
-		f.Out.Printf("    at most %s", ui.Bytes(plan.Bytes))
-	}
-	if plan.Assets > 0 {
-		cost := "credits unknown: no earlier run knows what a call costs"
-		if plan.Credits != nil {
-			cost = "about " + command.CreditsText(*plan.Credits) + " credits, by earlier runs"
-		}
-		f.Out.Printf("    %s, %s, about %s", ui.Counted(plan.Calls, "billed call"), cost, ui.Duration(plan.Duration))
-	}
 	for _, reason := range slices.Sorted(maps.Keys(plan.Held)) {
-		f.Out.Printf("Held back: %s, %s", ui.Count(plan.Held[reason]), heldText(reason))
+		f.Out.Printf("Excluded: %s, %s", ui.Count(plan.Held[reason]), exclusionText(reason))
 	}
 	if plan.Other > 0 {
-		f.Out.Printf("    %s of those proposed already were proposed with other contexts; --again proposes for them again", ui.Count(plan.Other))
+		f.Out.Printf("    %s of the existing proposals had other contexts. To replace them: --again", ui.Count(plan.Other))
+	}
+	word, verb := "description", "will be sent"
+	if r.Kind == enrichment.KindDescribe {
+		word = "image"
+	}
+	if isDryRun {
+		verb = "would be sent"
+	}
+	f.Out.Printf("%s %s to %s: %s", ui.Counted(plan.Assets, word), verb, plan.Host, ui.Counted(plan.Calls, "billable request"))
+	if plan.Assets > 0 {
+		f.Out.Printf("    %s", costText(r.Kind, plan))
 	}
 	return nil
 }
 
-func listLeaving(f *command.Factory, all iter.Seq2[enrich.Leaving, error]) error {
+// costText returns the size, cost and duration of an estimate.
+func costText(kind enrichment.Kind, plan enrich.Estimate) string {
+	cost := "credits unknown (no earlier run)"
+	if plan.Credits != nil {
+		cost = "about " + command.CreditsText(*plan.Credits) + " credits (as in earlier runs)"
+	}
+	text := fmt.Sprintf("%s, about %s", cost, ui.Duration(plan.Duration))
+	if kind == enrichment.KindDescribe {
+		text = fmt.Sprintf("up to %s, %s", ui.Bytes(plan.Bytes), text)
+	}
+	return text
+}
+
+func listSelection(f *command.Factory, all iter.Seq2[enrich.Candidate, error]) error {
 	for l, err := range all {
 		if err != nil {
 			return err
 		}
 		f.Out.Event("leaving", event.Leaving{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
-		verdict := "leaves"
+		verdict := "selected"
 		if l.Reason != "" {
-			verdict = "stays, " + heldText(l.Reason)
+			verdict = "excluded, " + exclusionText(l.Reason)
 		}
 		f.Out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.Surveyed)), verdict)
 	}
 	return nil
 }
 
-func heldText(r enrich.Reason) string {
+// exclusionText returns the reason of an exclusion for people.
+func exclusionText(r enrich.Reason) string {
 	switch r {
 	case enrich.ReasonExcluded:
-		return "excluded by a rule"
+		return "matches --enrich-exclude"
 	case enrich.ReasonCategory:
-		return "in a category that never leaves"
+		return "category in --never-category"
 	case enrich.ReasonPrivate:
-		return "private"
+		return "private category"
 	case enrich.ReasonTag:
-		return "with a tag that never leaves"
+		return "tag in --never-tag"
 	case enrich.ReasonDecorative:
-		return "only decoration"
+		return "marked as decorative"
 	case enrich.ReasonNoPicture:
-		return "not a picture that can be read"
+		return "not an image of a supported type"
 	case enrich.ReasonKnown:
-		return "proposed already"
+		return "already proposed"
 	case enrich.ReasonUnsettled:
-		return "asked about already, and whether there is a reply is not known yet"
+		return "already sent, reply not confirmed yet"
 	case enrich.ReasonRefused:
-		return "refused by the moderation of the service"
+		return "refused by moderation"
 	case enrich.ReasonFailed:
-		return "failed for good"
+		return "failed permanently"
 	case enrich.ReasonConflict:
-		return "written by somebody else since"
+		return "changed by another user after the proposal"
 	}
 	return string(r)
 }

@@ -24,34 +24,30 @@ type documentsOptions struct {
 	dryRun, yes bool
 	summaries   string
 	options     []string
-	processing  ai.Processing // with the options that these are
+	processing  ai.Processing // parsed from options
 }
 
 func newDocumentsCommand(f *command.Factory) *cobra.Command {
 	var o documentsOptions
 	c := &cobra.Command{
 		Use:   "documents PATH...",
-		Short: "Have the alt texts written that images in HTML pages lack",
-		Long: `Documents sends HTML pages to the AI content service, with all that is in them,
-and writes PAGE.enriched.html beside each: the page as it was, byte for byte,
-but for the alternative texts that its images lacked. Images that have one, also
-an empty one, keep it. An answer that changed anything else is refused, and the
-page is named. PATH is a page, or a folder with all pages in it; links are not
-followed.
+		Short: "Write missing alt texts in HTML pages",
+		Long: `Documents sends complete HTML pages to the AI content service. It writes
+PAGE.enriched.html beside each page: the same bytes plus the missing alternative
+texts. Images with an alt attribute keep it, even if it is empty. An answer with
+any other change is refused, and the page is listed. PATH is a page, or a folder
+of pages; symbolic links are not followed.
 
-The service fetches pictures by their addresses, if it can reach them.
---embed-images sends those that are files below the folder of their page, made
-small.
+The service loads images from their URLs, if it can reach them. --embed-images
+sends images below the folder of the page, scaled down.
 
-What else Document Processing can do goes along as it is given, with --option:
-capabilities, or HTTP headers with which the service fetches pictures. How such
-options are called is for the description of the service to say; the names are
-not checked here. Headers and other credentials have to be in a file
-(NAME=@FILE) or a variable (NAME=env:VARIABLE), and are never printed.
+--option passes other options of Document Processing to the service, such as
+capabilities or HTTP headers for loading images. The names are not checked; see
+the documentation of the service. Headers and other credentials must be in a
+file (NAME=@FILE) or a variable (NAME=env:VARIABLE), and are never printed.
 
-What is written already is not asked again while the page stays the same; a
-small manifest beside it remembers that, and what changed. --summaries gathers
-these.
+A page with a result is not sent again until it changes. A manifest beside each
+result lists the changes; --summaries writes all of them to one file.
 `,
 		Example: `  assetferry enrich documents site --dry-run
   assetferry enrich documents site --embed-images --language de --yes
@@ -60,15 +56,15 @@ these.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return documents(ctx, f, args, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.Language, "language", "", "the `language` of the texts (default that of each page)")
-	flags.StringVar(&o.Suffix, "suffix", ".enriched", "what is put before the ending of the `name` of a result")
-	flags.BoolVar(&o.Embed, "embed-images", false, "send pictures along that are files below the folder of their page")
-	flags.BoolVar(&o.Again, "again", false, "also pages whose result is there")
-	flags.StringVar(&o.summaries, "summaries", "", "write what changed in each page to this `file`, as JSON Lines")
-	flags.StringArrayVar(&o.options, "option", nil, "send this `NAME=JSON` along, or NAME=@FILE or NAME=env:VARIABLE (repeatable)")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
-	flags.BoolVar(&o.yes, "yes", false, "send without asking")
-	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	flags.StringVar(&o.Language, "language", "", "the `language` of the texts (default: the language of each page)")
+	flags.StringVar(&o.Suffix, "suffix", ".enriched", "insert this `suffix` before the extension of a result")
+	flags.BoolVar(&o.Embed, "embed-images", false, "also send images below the folder of the page")
+	flags.BoolVar(&o.Again, "again", false, "also send pages that have a result")
+	flags.StringVar(&o.summaries, "summaries", "", "write the changes in each page to this `file`, as JSON Lines")
+	flags.StringArrayVar(&o.options, "option", nil, "pass this `NAME=JSON`, NAME=@FILE or NAME=env:VARIABLE to the service (repeatable)")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the pages and the estimate, and send nothing")
+	flags.BoolVar(&o.yes, "yes", false, "send without confirmation")
+	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	command.AddWindowFlags(flags)
 	command.AddContextFlag(flags)
 	command.AddAIFlags(flags)
@@ -79,7 +75,7 @@ func documents(ctx context.Context, f *command.Factory, paths []string, o docume
 	began := time.Now()
 	switch {
 	case !o.dryRun && !o.yes && !ui.IsTerminal(f.Stdin):
-		return exit.Usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+		return exit.Usage(errors.New("enrich documents needs confirmation"), "in a script, check with --dry-run, then add --yes")
 	case enrich.CheckLanguage(o.Language) != nil:
 		return exit.Usage(enrich.CheckLanguage(o.Language), "")
 	}
@@ -97,11 +93,14 @@ func documents(ctx context.Context, f *command.Factory, paths []string, o docume
 	if err != nil {
 		return err
 	}
-	f.Out.Notef("Sends to     %s", s)
+	f.Out.Notef("AI service   %s", s)
 	f.NoteContexts(contexts, found)
 	showPages(f, s, plan, o.dryRun)
 	if o.dryRun {
-		f.Out.Notef("Nothing was sent: this was a dry run.")
+		f.Out.Notef("Nothing was sent (dry run).")
+		if len(plan.Pages) > 0 {
+			printRepeat(f)
+		}
 		return nil
 	}
 	if plan.Calls > 0 && !o.yes {
@@ -110,40 +109,44 @@ func documents(ctx context.Context, f *command.Factory, paths []string, o docume
 			return err
 		}
 		if !yes {
-			return exit.With(exit.CodeError, errors.New("not sent: nobody said yes"), "--yes answers the question")
+			return exit.With(exit.CodeError, errors.New("not confirmed: nothing was sent"), "answer y, or add --yes")
 		}
 	}
 	return workOnPages(ctx, f, s, plan, o, began)
 }
 
-// showPages says what would leave and what is left alone. A dry run names each page.
-func showPages(f *command.Factory, s *command.AIService, plan altpages.Plan, list bool) {
-	if list || f.Out.Verbose() {
+// showPages prints the pages to send and the pages that are excluded. A dry run lists each page.
+func showPages(f *command.Factory, s *command.AIService, plan altpages.Plan, isDryRun bool) {
+	if isDryRun || f.Out.Verbose() {
 		for _, p := range plan.Pages {
-			f.Out.Printf("%s: %s without alternative text, %s leave", ui.Sanitize(p.Path), ui.Counted(int64(p.Images), "image"), ui.Bytes(p.Bytes))
+			f.Out.Printf("%s: %s without alternative text, %s to send", ui.Sanitize(p.Path), ui.Counted(int64(p.Images), "image"), ui.Bytes(p.Bytes))
 			for _, e := range p.Embedded {
 				f.Out.Printf("    with %s", ui.Sanitize(e.File))
 			}
 			f.Out.Event("page", event.Page{File: p.Path, State: "planned", Images: p.Images})
 		}
 	}
-	f.Out.Printf("To %s would leave: %s with %s without an alternative text, %s, in %s", s.Host(), ui.Counted(int64(len(plan.Pages)), "page"),
-		ui.Counted(int64(plan.Images), "image"), ui.Bytes(plan.Bytes), ui.Counted(int64(plan.Calls), "billed call"))
 	if plan.Complete > 0 {
-		f.Out.Printf("Left alone: %s without such an image", ui.Counted(int64(plan.Complete), "page"))
+		f.Out.Printf("Excluded: %s, no alternative text is missing", ui.Counted(int64(plan.Complete), "page"))
 	}
 	if len(plan.Ready) > 0 {
-		f.Out.Printf("Left alone: %s whose result is there", ui.Counted(int64(len(plan.Ready)), "page"))
+		f.Out.Printf("Excluded: %s, result exists", ui.Counted(int64(len(plan.Ready)), "page"))
 	}
 	if plan.Other > 0 {
-		f.Out.Printf("    %s of those sent before had other contexts; --again sends them again", ui.Count(int64(plan.Other)))
+		f.Out.Printf("    %s of the results had other contexts. To send the pages again: --again", ui.Count(int64(plan.Other)))
 	}
 	for _, skipped := range plan.Skipped {
-		f.Out.Printf("Left alone: %s: %s", ui.Sanitize(skipped.Path), skipped.Why)
+		f.Out.Printf("Excluded: %s: %s", ui.Sanitize(skipped.Path), skipped.Why)
 	}
+	verb := "will be sent"
+	if isDryRun {
+		verb = "would be sent"
+	}
+	f.Out.Printf("%s with %s without alternative text %s to %s: %s, %s", ui.Counted(int64(len(plan.Pages)), "page"), ui.Counted(int64(plan.Images), "image"),
+		verb, s.Host(), ui.Counted(int64(plan.Calls), "billable request"), ui.Bytes(plan.Bytes))
 }
 
-// workOnPages sends the pages of a plan and tells of each.
+// workOnPages sends the pages of a plan and reports each result.
 func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, plan altpages.Plan, o documentsOptions, began time.Time) error {
 	var processor altpages.Service
 	if plan.Calls > 0 {
@@ -165,13 +168,13 @@ func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, 
 		err = errors.Join(err, altpages.WriteSummaries(o.summaries, plan, o.Options))
 	}
 	f.Summary.Seconds, f.Summary.BilledRequests = event.Seconds(time.Since(began)), int64(sum.Calls)
-	for state, n := range map[string]int{"written": sum.Written, "refused": sum.Refused, "waiting": sum.Waiting} {
+	for state, n := range map[string]int{"written": sum.Written, "refused": sum.Refused, "unfinished": sum.Unfinished} {
 		if n > 0 {
 			f.Summary.States[state] = int64(n)
 		}
 	}
-	f.Out.Printf("%s written, with %s; %s refused; %s.", ui.Counted(int64(sum.Written), "page"), ui.Counted(int64(sum.Alts), "new alternative text"),
-		ui.Count(int64(sum.Refused)), ui.Counted(int64(sum.Calls), "billed call"))
+	f.Out.Printf("%s written with %s, %s refused, %s.", ui.Counted(int64(sum.Written), "page"), ui.Counted(int64(sum.Alts), "new alternative text"),
+		ui.Count(int64(sum.Refused)), ui.Counted(int64(sum.Calls), "billed request"))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -179,10 +182,10 @@ func workOnPages(ctx context.Context, f *command.Factory, s *command.AIService, 
 		return f.WhyStopped()
 	case err != nil:
 		return err
-	case sum.Waiting > 0:
+	case sum.Unfinished > 0:
 		return f.WhyStopped()
 	case sum.Refused > 0:
-		f.Out.Notef("Try: run the same command again: what is written already is not sent again")
+		printRepeat(f)
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
@@ -193,7 +196,7 @@ func printPage(f *command.Factory, r altpages.Result) {
 	line := event.Page{File: r.Page.Path, State: "written", Images: r.Page.Images, Described: len(r.Added), Output: r.Page.Result, Summary: r.Summary}
 	if r.Refused != nil {
 		line.State, line.Error, line.Output = "refused", r.Refused.Error(), ""
-		f.Out.Notef("%s: nothing was written: %v", ui.Sanitize(r.Page.Path), r.Refused)
+		f.Out.Notef("%s: refused: %v", ui.Sanitize(r.Page.Path), r.Refused)
 	} else {
 		f.Out.Printf("%s: %s", ui.Sanitize(r.Page.Result), ui.Counted(int64(len(r.Added)), "new alternative text"))
 		for _, added := range r.Added {
@@ -203,13 +206,13 @@ func printPage(f *command.Factory, r altpages.Result) {
 	f.Out.Event("page", line)
 }
 
-// A pageService has a model process pages.
+// A pageService processes pages with a model.
 type pageService struct {
 	client     *ai.Client
-	processing ai.Processing // but for documents and prompt
+	processing ai.Processing // without documents and prompt
 }
 
-// Process carries out a prompt on documents.
+// Process applies a prompt to documents.
 func (s *pageService) Process(ctx context.Context, documents []string, prompt string) ([]altpages.Processed, error) {
 	p := s.processing
 	p.Documents, p.Prompt = documents, prompt

@@ -24,12 +24,12 @@ func newImportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take the decisions of a page or a table that a person edited",
-		Long: `Import reads the file that the page of proposals saved, or a table that was
-edited: the column decision says accept, reject or decorative, and an edited
-text counts where it says accept. What is empty stays undecided. Either all of
-the file is taken, or nothing, with each mistake named by its line. It changes
-only the journal; enrich apply writes what was accepted.
+		Short: "Read decisions from a page or a table",
+		Long: `Import reads the file of decisions from the page of proposals, or an edited
+table. The column decision contains accept, reject or decorative; empty means
+undecided. Edited texts are used with accept. If the file has mistakes, import
+lists each with its line and changes nothing. Import only changes the state
+database; enrich apply writes accepted proposals into the assets.
 `,
 		Example: `  assetferry enrich import decisions.csv`,
 		Args:    cmdline.One("FILE"),
@@ -37,7 +37,7 @@ only the journal; enrich apply writes what was accepted.
 			return importDecisions(ctx, f, args[0], dryRun)
 		}),
 	}
-	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what the file says, and take nothing")
+	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "check the file and show the decisions, and change nothing")
 	return c
 }
 
@@ -48,7 +48,7 @@ func importDecisions(ctx context.Context, f *command.Factory, file string, dryRu
 	}
 	found, err := proposals.Read(file, func(id string) (proposals.Row, bool, error) { return j.row(ctx, id) })
 	if mistakes, ok := errors.AsType[*tabular.Mistakes](err); ok {
-		return exit.Usage(mistakes, "mend them and import the file again; nothing of it was taken")
+		return exit.Usage(mistakes, "fix the mistakes and import the file again; nothing was changed")
 	} else if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func importDecisions(ctx context.Context, f *command.Factory, file string, dryRu
 		decided = append(decided, j.decision(d))
 	}
 	if !dryRun {
-		if late, err := j.Import(ctx, decided); err != nil {
-			return exit.Usage(err, "mend the file and import it again")
-		} else if err := tooLate(late); err != nil {
+		if obsolete, err := j.Import(ctx, decided); err != nil {
+			return exit.Usage(err, "fix the file and import it again")
+		} else if err := checkOpen(obsolete); err != nil {
 			return err
 		}
 		f.BackUp(ctx, j.store)
@@ -72,25 +72,26 @@ func importDecisions(ctx context.Context, f *command.Factory, file string, dryRu
 	f.Out.Event("decisions", event.Decisions{
 		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
 	})
-	f.Out.Printf("%s accepted, %s rejected, %s marked as decorative, %s left open.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
-		ui.Count(counts[proposals.Decorative]), ui.Count(int64(found.Open)))
 	if found.Late > 0 {
-		f.Out.Printf("%s applied or given up since and left alone.", ui.CountedAs(int64(found.Late), "proposal was", "proposals were"))
+		f.Out.Printf("%s not changed: applied or deleted since the export.", ui.Counted(int64(found.Late), "proposal"))
 	}
+	f.Out.Printf("%s accepted, %s rejected, %s marked as decorative, %s undecided.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
+		ui.Count(counts[proposals.Decorative]), ui.Count(int64(found.Open)))
 	if dryRun {
-		f.Out.Notef("Nothing was taken: this was a dry run.")
+		f.Out.Notef("Nothing was changed (dry run).")
+		printRepeat(f)
 	} else if counts[proposals.Accept] > 0 {
-		f.Out.Notef("Try: assetferry enrich apply --dry-run shows what would be written")
+		printNext(f, "enrich apply", nil, "--dry-run")
 	}
 	return nil
 }
 
-// A judge records decisions in the journal.
+// A judge records decisions in the state database.
 type judge struct {
 	*enrich.Engine
 	dest  *command.Destination
 	store *state.Store
-	known map[int64]enrichment.Enrichment // that were asked about
+	known map[int64]enrichment.Enrichment // proposals that were read
 }
 
 func openJudge(ctx context.Context, f *command.Factory) (*judge, error) {
@@ -115,8 +116,8 @@ func openJudge(ctx context.Context, f *command.Factory) (*judge, error) {
 	return j, nil
 }
 
-// decision is what the engine takes of a line of a table: of an accepted proposal its texts,
-// as they were proposed unless they were edited.
+// decision converts a row of a table for the engine. Texts that were not edited come from the
+// proposal.
 func (j *judge) decision(d proposals.Decision) enrich.Row {
 	p := j.known[number(d.ID)].Proposal
 	if d.Description != nil {
@@ -128,16 +129,16 @@ func (j *judge) decision(d proposals.Decision) enrich.Row {
 	return enrich.Row{Num: number(d.ID), Accepted: d.Choice == proposals.Accept, Decorative: d.Choice == proposals.Decorative, Text: p.Text, Tags: p.Tags}
 }
 
-// tooLate tells that proposals cannot be decided on.
-func tooLate(nums []int64) error {
+// checkOpen returns an error for proposals that cannot be decided.
+func checkOpen(nums []int64) error {
 	if len(nums) == 0 {
 		return nil
 	}
-	return exit.With(exit.CodeNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
-		nums[0], ui.Counted(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open")
+	return exit.With(exit.CodeNoSuch, fmt.Errorf("proposal %d cannot be decided: it does not exist, was applied, or is requested again (%s in total)",
+		nums[0], ui.Counted(int64(len(nums)), "proposal")), "to list the open proposals: assetferry enrich proposals")
 }
 
-// number is that of a proposal; 0 if the text is none.
+// number parses the ID of a proposal. It returns 0 if the ID is not valid.
 func number(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -146,7 +147,7 @@ func number(id string) int64 {
 	return n
 }
 
-// row finds a proposal of the destination.
+// row returns a proposal of the destination.
 func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error) {
 	e, err := j.Store.Enrichment(ctx, number(id))
 	switch {
@@ -166,17 +167,17 @@ func newJudgeCommand(f *command.Factory, name, short string, accepted bool) *cob
 	c := &cobra.Command{
 		Use:   name + " [ID...]",
 		Short: short,
-		Long: short + `,
-by the IDs that enrich proposals shows, or all that are open with --all.
+		Long: short + `.
+To see the IDs, use enrich proposals. --all selects all undecided proposals.
 `,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return exit.Usage(fmt.Errorf("%s: which proposals?", name), "name their IDs, or --all for all that are open")
+				return exit.Usage(errors.New("no proposals are named"), "name their IDs, or use --all for all undecided proposals")
 			}
 			return judgeByHand(ctx, f, args, accepted)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all that nobody has decided on yet")
+	c.Flags().BoolVar(&all, "all", false, "all undecided proposals")
 	return c
 }
 
@@ -188,7 +189,7 @@ func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted
 	var nums []int64
 	for _, id := range ids {
 		if number(id) == 0 {
-			return exit.Usage(fmt.Errorf("%q is no ID of a proposal", id), "assetferry enrich proposals shows them")
+			return exit.Usage(fmt.Errorf("%q is not the ID of a proposal", id), "to list the IDs: assetferry enrich proposals")
 		}
 		nums = append(nums, number(id))
 	}
@@ -204,9 +205,9 @@ func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted
 	if accepted {
 		judge = j.Accept
 	}
-	if late, err := judge(ctx, nums...); err != nil {
+	if obsolete, err := judge(ctx, nums...); err != nil {
 		return err
-	} else if err := tooLate(late); err != nil {
+	} else if err := checkOpen(obsolete); err != nil {
 		return err
 	}
 	done := "rejected"
@@ -216,6 +217,9 @@ func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted
 	}
 	f.Out.Event("decisions", line)
 	f.Out.Printf("%s %s.", ui.Counted(int64(len(nums)), "proposal"), done)
+	if accepted && len(nums) > 0 {
+		printNext(f, "enrich apply", nil, "--dry-run")
+	}
 	return nil
 }
 
@@ -223,10 +227,10 @@ func newDecorativeCommand(f *command.Factory) *cobra.Command {
 	var undo bool
 	c := &cobra.Command{
 		Use:   "decorative ASSET...",
-		Short: "Mark pictures as decoration, which needs no description",
-		Long: `Decorative remembers that these pictures only decorate: nothing is proposed for
-them, and they never leave for the AI content service. ASSET is the ID of an
-asset, as enrich audit --list shows it. It changes only the journal.
+		Short: "Mark images as decorative",
+		Long: `Decorative marks images that need no description. They are not sent to the AI
+content service. ASSET is the ID of an asset; to see it, use enrich audit
+--list all. The command only changes the state database.
 `,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -239,13 +243,13 @@ asset, as enrich audit --list shows it. It changes only the journal.
 			}
 			f.Out.Event("decisions", event.Decisions{Decorative: int64(len(args))})
 			if undo {
-				f.Out.Printf("%s not decorative any more.", ui.CountedAs(int64(len(args)), "asset is", "assets are"))
+				f.Out.Printf("%s no longer marked as decorative.", ui.Counted(int64(len(args)), "asset"))
 			} else {
-				f.Out.Printf("%s decorative.", ui.CountedAs(int64(len(args)), "asset is", "assets are"))
+				f.Out.Printf("%s marked as decorative.", ui.Counted(int64(len(args)), "asset"))
 			}
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&undo, "undo", false, "take the mark away")
+	c.Flags().BoolVar(&undo, "undo", false, "remove the mark")
 	return c
 }

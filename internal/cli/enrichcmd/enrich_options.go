@@ -15,22 +15,22 @@ import (
 	"assetferry/internal/cli/exit"
 )
 
-// maxOption is the most that the value of an option may have.
+// maxOption is the maximum size of an option value in bytes.
 const maxOption = 1 << 20
 
-// credentialName is what the name of an option, or of a field in it, has in it where its value is
-// likely to open something; tokens are what models count.
+// credentialName matches names of options and fields whose values are probably credentials. It
+// does not match "tokens", the unit of models.
 var credentialName = regexp.MustCompile(`(?i)header|authori[sz]ation|cookie|token($|[^s])|secret|password|credential|api.?key|bearer`)
 
-// processingOptions reads options of Document Processing: each NAME=JSON, NAME=@FILE or
-// NAME=env:VARIABLE. What may hold credentials has to be in a file or a variable, because what is
-// typed stays in the history of the shell, and everybody on the machine can see it.
+// processingOptions parses options of Document Processing: NAME=JSON, NAME=@FILE or
+// NAME=env:VARIABLE. Credentials must be in a file or a variable, because the command line is kept
+// in the history of the shell and is visible to other users of the machine.
 func processingOptions(f *command.Factory, given []string) (p ai.Processing, err error) {
 	p.Options, p.Secret = map[string]json.RawMessage{}, map[string]bool{}
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return p, exit.Usage(errors.New("--option is not of the form NAME=JSON"), `for instance --option 'capabilities={"webSearch":{}}'`)
+			return p, exit.Usage(errors.New("--option must have the form NAME=JSON"), `example: --option 'capabilities={"webSearch":{}}'`)
 		}
 		if _, twice := p.Options[name]; twice {
 			return p, exit.Usage(fmt.Errorf("--option %s is given twice", name), "")
@@ -41,9 +41,9 @@ func processingOptions(f *command.Factory, given []string) (p ai.Processing, err
 		}
 		if typed == nil {
 			typed = []byte(value)
-			if opens(name, typed) {
-				return p, exit.Usage(fmt.Errorf("--option %s may hold credentials, which others on this machine can see here", name),
-					fmt.Sprintf("write the value into a file, and say --option %s=@FILE, or put it into a variable, and say --option %s=env:NAME", name, name))
+			if hasCredentials(name, typed) {
+				return p, exit.Usage(fmt.Errorf("--option %s may contain credentials, which other users of this machine can see", name),
+					fmt.Sprintf("use a file (--option %s=@FILE) or a variable (--option %s=env:NAME)", name, name))
 			}
 		} else {
 			p.Secret[name] = true
@@ -51,21 +51,21 @@ func processingOptions(f *command.Factory, given []string) (p ai.Processing, err
 		p.Options[name] = bytes.TrimSpace(typed)
 	}
 	if err := p.CheckOptions(); err != nil {
-		hint := `text in JSON has quotes: --option 'name="text"'`
+		hint := `a string in JSON needs quotes: --option 'name="text"'`
 		if errors.Is(err, ai.ErrReserved) {
-			hint = "leave it out: the command sets it, the model by --ai-model"
+			hint = "omit it: the command sets it; for the model use --ai-model"
 		}
 		return p, exit.Usage(fmt.Errorf("--option: %w", err), hint)
 	}
 	return p, nil
 }
 
-// optionValue reads the value of an option that is elsewhere; nil: it is not.
+// optionValue reads a value from a file or a variable. It returns nil for other values.
 func optionValue(f *command.Factory, name, value string) ([]byte, error) {
 	if file, ok := strings.CutPrefix(value, "@"); ok {
 		files, err := os.Open(file)
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("--option %s: %w", name, err), "name a file with the value in JSON behind @")
+			return nil, exit.Usage(fmt.Errorf("--option %s: %w", name, err), "put the name of a JSON file after @")
 		}
 		defer files.Close()
 		data, err := io.ReadAll(io.LimitReader(files, maxOption+1))
@@ -87,8 +87,8 @@ func optionValue(f *command.Factory, name, value string) ([]byte, error) {
 	return nil, nil
 }
 
-// opens reports whether an option may hold credentials: by its name, or by that of a field in it.
-func opens(name string, value []byte) bool {
+// hasCredentials reports whether the name of an option, or of a field in it, suggests credentials.
+func hasCredentials(name string, value []byte) bool {
 	if credentialName.MatchString(name) {
 		return true
 	}
@@ -96,7 +96,7 @@ func opens(name string, value []byte) bool {
 	return json.Unmarshal(value, &decoded) == nil && anyField(decoded, credentialName.MatchString)
 }
 
-// anyField reports whether a field within a JSON value has a name of a kind.
+// anyField reports whether the name of any field in a JSON value satisfies is.
 func anyField(value any, is func(string) bool) bool {
 	switch v := value.(type) {
 	case map[string]any:

@@ -2,7 +2,7 @@ package enrichcmd
 
 import "testing"
 
-func TestOpens(t *testing.T) {
+func TestHasCredentials(t *testing.T) {
 	for _, test := range []struct {
 		name, value string
 		want        bool
@@ -18,7 +18,7 @@ func TestOpens(t *testing.T) {
 		{"x", `{"tokenOf":{}}`, true},
 		{"Cookie", `""`, true},
 	} {
-		if got := opens(test.name, []byte(test.value)); got != test.want {
+		if got := hasCredentials(test.name, []byte(test.value)); got != test.want {
 			t.Errorf("%s=%s: got %v", test.name, test.value, got)
 		}
 	}

@@ -26,31 +26,31 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// proposalFormats are the forms in which proposals are shown, the default first.
+// proposalFormats returns the output formats, the default first.
 func proposalFormats() []string { return []string{"text", "html", "csv", "json"} }
 
 type proposalsOptions struct {
-	format, output  string
-	states          []string
-	kind, language  string
-	run             string
-	withoutPictures bool
+	format, output string
+	states         []string
+	kind, language string
+	run            string
+	withoutImages  bool
 }
 
 func newProposalsCommand(f *command.Factory) *cobra.Command {
 	var o proposalsOptions
 	c := &cobra.Command{
 		Use:   "proposals",
-		Short: "Show proposals for a person to accept, edit or reject",
-		Long: `Proposals shows what the AI content service proposed and nobody has decided yet;
---only shows others. As a page it has a picture, the old and the new text and
-what they cost, and each can be edited, accepted or rejected; it saves what was
-decided as a file. As CSV it is for a spreadsheet: write accept, reject or
-decorative into the column decision, and edit the texts. Both come back with
+		Short: "Show proposals to accept, edit or reject",
+		Long: `Proposals shows undecided proposals; --only selects others. The HTML page shows
+each image, the current text, the proposed text and the cost. Accept, edit or
+reject proposals there, and save the decisions as a file. In the CSV table,
+write accept, reject or decorative into the column decision, and edit the texts.
+To import a file of decisions:
 
     assetferry enrich import FILE
 
-The page holds the pictures themselves, so it can be sent to somebody else.
+The page contains the images, so you can send it to other people.
 `,
 		Example: `  assetferry enrich proposals --format html --output proposals.html
   assetferry enrich proposals --only applied --format csv --output applied.csv`,
@@ -58,13 +58,13 @@ The page holds the pictures themselves, so it can be sent to somebody else.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return listProposed(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
-	flags.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
-	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
-	flags.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
-	flags.StringVar(&o.language, "language", "", "those in this `language`")
-	flags.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
-	flags.BoolVar(&o.withoutPictures, "no-pictures", false, "leave the pictures out of the page")
+	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(proposalFormats(), ", "))
+	flags.StringVar(&o.output, "output", "", "write to this `file`; - for stdout")
+	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "show proposals in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
+	flags.StringVar(&o.kind, "kind", "", "show proposals of this `kind`: describe, review or translate")
+	flags.StringVar(&o.language, "language", "", "show proposals in this `language`")
+	flags.StringVar(&o.run, "run", "", "show proposals of the run with this `ID`")
+	flags.BoolVar(&o.withoutImages, "no-pictures", false, "omit the images from the page")
 	return c
 }
 
@@ -73,22 +73,22 @@ func enrichmentStates() []string {
 		string(enrichment.Conflict), string(enrichment.Failed), string(enrichment.Refused)}
 }
 
-// filter says which proposals are wanted.
+// filter returns the selection of proposals.
 func (o proposalsOptions) filter() (f enrichment.Filter, err error) {
 	if !slices.Contains(proposalFormats(), o.format) {
-		return f, exit.Usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(proposalFormats(), ", "))
+		return f, exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "use one of "+strings.Join(proposalFormats(), ", "))
 	}
 	f = enrichment.Filter{Kind: enrichment.Kind(o.kind), Language: o.language, Run: o.run}
 	kinds := []enrichment.Kind{"", enrichment.KindDescribe, enrichment.KindReview, enrichment.KindTranslate}
 	if !slices.Contains(kinds, f.Kind) {
-		return f, exit.Usage(fmt.Errorf("--kind: there is no kind %q", o.kind), "describe, review or translate")
+		return f, exit.Usage(fmt.Errorf("--kind: unknown kind %q", o.kind), "use describe, review or translate")
 	}
 	if slices.Contains(o.states, "all") {
 		return f, nil
 	}
 	for _, s := range o.states {
 		if !slices.Contains(enrichmentStates(), s) {
-			return f, exit.Usage(fmt.Errorf("--only: there is no state %q", s), "one of "+strings.Join(enrichmentStates(), ", ")+", or all")
+			return f, exit.Usage(fmt.Errorf("--only: unknown state %q", s), "use one of "+strings.Join(enrichmentStates(), ", ")+", or all")
 		}
 		f.States = append(f.States, enrichment.State(s))
 	}
@@ -110,7 +110,7 @@ func listProposed(ctx context.Context, f *command.Factory, o proposalsOptions) e
 	if err != nil {
 		return err
 	}
-	shown := &shownProposals{ctx: ctx, store: enrichment.In(store), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutPictures}
+	shown := &shownProposals{name: dest.Environment + "-" + clock.Now().UTC().Format("20060102-150405"), ctx: ctx, store: enrichment.In(store), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutImages}
 	if o.output == "" && (o.format == "text" || f.Out.JSON()) {
 		err = listProposals(f, shown)
 	} else {
@@ -119,27 +119,45 @@ func listProposed(ctx context.Context, f *command.Factory, o proposalsOptions) e
 	if err != nil {
 		return err
 	}
-	if o.output != "" && o.output != "-" {
-		f.Out.Notef("Wrote %s", ui.Sanitize(o.output))
-	}
-	f.Out.Notef("%s", ui.Counted(shown.n, "proposal"))
 	if shown.unpictured > 0 {
-		f.Out.Notef("%s could not be shown: %v", ui.Counted(shown.unpictured, "picture"), shown.why)
+		f.Out.Notef("%s could not be loaded: %v", ui.Counted(shown.unpictured, "image"), shown.why)
 	}
+	printShown(f, o, shown)
 	return nil
 }
 
-// shownProposals are proposals on their way to a person.
+// printShown prints the result and how to decide on the proposals.
+func printShown(f *command.Factory, o proposalsOptions, shown *shownProposals) {
+	isFile := o.output != "" && o.output != "-"
+	if isFile {
+		f.Out.Notef("%s written to %s", ui.Counted(shown.n, "proposal"), ui.Sanitize(o.output))
+	} else {
+		f.Out.Notef("%s", ui.Counted(shown.n, "proposal"))
+	}
+	switch {
+	case shown.n == 0:
+	case isFile && o.format == "html":
+		f.Out.Notef("Open the page in a browser, decide, and save the decisions.")
+		printNext(f, "enrich import", []string{proposals.DecisionsFile(shown.name)})
+	case isFile && o.format == "csv":
+		printNext(f, "enrich import", []string{o.output})
+	case o.format == "text":
+		printRepeat(f, "--format", "html", "--output", "proposals.html")
+	}
+}
+
+// shownProposals reads proposals for output.
 type shownProposals struct {
+	name     string // part of the name of the file of decisions
 	ctx      context.Context
 	store    *enrichment.Store
 	dest     *command.Destination
 	filter   enrichment.Filter
 	pictures bool
-	runs     map[string]enrichment.Run // by ID, that were looked up
+	runs     map[string]enrichment.Run // by ID
 
 	n, unpictured int64
-	why           error // of the last picture that is missing
+	why           error // of the last missing image
 }
 
 func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
@@ -163,7 +181,7 @@ func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
 	}
 }
 
-// rowOf is a proposal as people see it, with its share of what its run cost.
+// rowOf returns a proposal for output, with its share of the cost of its run.
 func (s *shownProposals) rowOf(c enrichment.Enrichable) (proposals.Row, error) {
 	row, id := rowOf(c), c.Enrichment.Run
 	run, known := s.runs[id]
@@ -181,7 +199,7 @@ func (s *shownProposals) rowOf(c enrichment.Enrichable) (proposals.Row, error) {
 	return row, nil
 }
 
-// rowOf is a proposal as people see it.
+// rowOf returns a proposal for output.
 func rowOf(c enrichment.Enrichable) proposals.Row {
 	e := c.Enrichment
 	remark := e.Error
@@ -189,7 +207,7 @@ func rowOf(c enrichment.Enrichable) proposals.Row {
 		remark = e.Proposal.Note
 	}
 	if len(e.Flagged) > 0 {
-		remark = "refused by the moderation of the service: " + strings.Join(e.Flagged, ", ")
+		remark = "refused by moderation: " + strings.Join(e.Flagged, ", ")
 	}
 	name := c.Name
 	if c.Extension != "" {
@@ -204,11 +222,10 @@ func rowOf(c enrichment.Enrichable) proposals.Row {
 	}
 }
 
-// thumbWidth is how wide the pictures on a page are at the most, in pixels.
+// thumbWidth is the maximum width of images on a page in pixels.
 const thumbWidth = 320
 
-// picture is a small one of an asset, within the page. One that cannot be had is left out
-// and told.
+// picture returns a thumbnail of an asset as a data: URL. Failures are counted.
 func (s *shownProposals) picture(c enrichment.Enrichable) string {
 	data, err := s.readThumb(c.Enrichment.Asset)
 	if err != nil {
@@ -230,9 +247,9 @@ func (s *shownProposals) readThumb(asset string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > most:
-		return nil, errors.New("it is larger than 1 MB")
+		return nil, errors.New("the image is larger than 1 MB")
 	case !bytes.HasPrefix(data, []byte{0xff, 0xd8}):
-		return nil, errors.New("it is no JPEG")
+		return nil, errors.New("the image is not a JPEG")
 	}
 	return data, nil
 }
@@ -241,7 +258,7 @@ func (s *shownProposals) write(w io.Writer, format string) error {
 	switch format {
 	case "html":
 		return proposals.WriteHTML(w, proposals.Head{
-			Run: s.dest.Environment + "-" + clock.Now().UTC().Format("20060102-150405"), Destination: s.dest.String(), MadeAt: clock.Now(), Zone: time.Local,
+			Run: s.name, Destination: s.dest.String(), MadeAt: clock.Now(), Zone: time.Local,
 		}, s.rows())
 	case "csv":
 		return proposals.WriteCSV(w, s.rows())
@@ -259,7 +276,7 @@ func (s *shownProposals) write(w io.Writer, format string) error {
 	return nil
 }
 
-// proposalText is a proposal on a few lines.
+// proposalText formats a proposal for the terminal.
 func proposalText(r proposals.Row) string {
 	var b strings.Builder
 	path := strings.Trim(r.Category+"/"+strings.Trim(r.Folder+"/"+r.Name, "/"), "/")
@@ -278,20 +295,20 @@ func proposalText(r proposals.Row) string {
 		}
 		b.WriteString("\n")
 	}
-	line("now", r.Old)
-	line("new", r.New)
+	line("Current: ", r.Old)
+	line("Proposed:", r.New)
 	if r.Decorative {
-		b.WriteString("    it is said to be only decoration\n")
+		b.WriteString("    Proposed:  no description, the image is decorative\n")
 	}
 	for _, w := range append(r.Warnings(), r.Remark) {
 		if w != "" {
-			fmt.Fprintf(&b, "    look: %s\n", ui.Sanitize(w))
+			fmt.Fprintf(&b, "    Note:      %s\n", ui.Sanitize(w))
 		}
 	}
 	return b.String()
 }
 
-// listProposals shows proposals on the terminal, or as JSON.
+// listProposals prints proposals as text or JSON.
 func listProposals(f *command.Factory, s *shownProposals) error {
 	for r, err := range s.rows() {
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// A languageOrDestination is --to of enrich translate. What names a language is one;
-// everything else says where to write, as --to does everywhere.
+// A languageOrDestination is --to of enrich translate: a language, or else a destination as in
+// other commands.
 type languageOrDestination struct{ language, destination string }
 
 func (v *languageOrDestination) Set(text string) error {
@@ -19,8 +19,8 @@ func (v *languageOrDestination) Set(text string) error {
 	return nil
 }
 
-// isLanguage reports whether a text is a language such as de, pt-BR or zh-Hant. The name of a
-// language has two or three letters.
+// isLanguage reports whether text is a language code such as de, pt-BR or zh-Hant. The first part
+// has two or three letters.
 func isLanguage(text string) bool {
 	base, _, _ := strings.Cut(text, "-")
 	tag, err := language.Parse(text)
@@ -31,7 +31,7 @@ func isLanguage(text string) bool {
 func (v *languageOrDestination) String() string { return v.destination }
 func (v *languageOrDestination) Type() string   { return "string" }
 
-// GetSlice gives where to write, if that was said: the settings hear of nothing else.
+// GetSlice returns the destination, if there is one. Settings do not see the language.
 func (v *languageOrDestination) GetSlice() []string {
 	if v.destination == "" {
 		return nil
@@ -39,10 +39,10 @@ func (v *languageOrDestination) GetSlice() []string {
 	return []string{v.destination}
 }
 
-// Append takes another value.
+// Append adds a value.
 func (v *languageOrDestination) Append(text string) error { return v.Set(text) }
 
-// Replace takes values in place of those that are there.
+// Replace replaces all values.
 func (v *languageOrDestination) Replace(texts []string) error {
 	*v = languageOrDestination{}
 	for _, text := range texts {

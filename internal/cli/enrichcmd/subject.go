@@ -13,8 +13,8 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// proposalsSubject is enrich apply, for an approval: the command, and a hash of all that it
-// would write, which is given once it is known.
+// proposalsSubject returns enrich apply for an approval: the command, and a hash of the proposals
+// to write. The function returns the hash once it is known.
 func proposalsSubject(f *command.Factory) (s command.Subject, approved func() string) {
 	s, content := f.CommandSubject(), ""
 	name := s
@@ -31,14 +31,14 @@ func proposalsSubject(f *command.Factory) (s command.Subject, approved func() st
 			return differs, err
 		}
 		if r.Content != content {
-			return []string{"other proposals are accepted now"}, nil
+			return []string{"the accepted proposals have changed"}, nil
 		}
 		return nil, nil
 	}
 	return s, func() string { return content }
 }
 
-// acceptedProposals is a hash of what enrich apply would write.
+// acceptedProposals returns a hash of the proposals that enrich apply would write.
 func acceptedProposals(ctx context.Context, f *command.Factory, dest *command.Destination) (string, error) {
 	path, err := f.StatePathOf(dest)
 	if err != nil {
@@ -55,14 +55,14 @@ func acceptedProposals(ctx context.Context, f *command.Factory, dest *command.De
 	return proposalsHash(ctx, store, dest)
 }
 
-// sameProposals makes sure that what is written is what was held against the approval. No
-// other process changes it any more: the journal is open for writing.
+// sameProposals checks that the proposals are still the approved ones. From now on no other
+// process can change them, because the state database is open for writing.
 func (e *enrichSession) sameProposals(ctx context.Context, approved string) error {
 	if approved == "" {
 		return nil
 	}
 	if now, err := proposalsHash(ctx, e.store, e.dest); err != nil || now != approved {
-		return errors.Join(errors.New("other proposals were accepted while this began; nothing was sent"), err)
+		return errors.Join(errors.New("the accepted proposals changed during the start; nothing was sent"), err)
 	}
 	return nil
 }

@@ -16,19 +16,19 @@ import (
 	"assetferry/state/ownership"
 )
 
-// StatedApprover is the approver whom --approved-by names; zero without it.
+// StatedApprover returns the approver of --approved-by, or zero without it.
 func StatedApprover(cmd *cobra.Command, name string) (state.Approver, error) {
 	name = strings.TrimSpace(name)
 	switch {
 	case !cmd.Flags().Changed("approved-by"):
 		return state.Approver{}, nil
 	case name == "":
-		return state.Approver{}, exit.Usage(errors.New("--approved-by has no name"), "leave it out, then no approver is recorded")
+		return state.Approver{}, exit.Usage(errors.New("--approved-by has no name"), "add a name, or omit the flag to record no approver")
 	}
 	return state.Approver{Name: name, StatedBy: ownership.OSAccount()}, nil
 }
 
-// NoteApprover records who approved what a run does, if that is known.
+// NoteApprover records the approver of a run, if there is one.
 func NoteApprover(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, by state.Approver) (state.Run, error) {
 	if by.Name == "" {
 		return run, nil
@@ -38,13 +38,13 @@ func NoteApprover(ctx context.Context, f *command.Factory, store *state.Store, r
 		return run, err
 	}
 	if !noted && run.Approver != by {
-		f.Out.Notef("The approver of run %s stays %s.", run.ID, ui.Sanitize(run.Approver.Name))
+		f.Out.Notef("Run %s keeps its approver, %s.", run.ID, ui.Sanitize(run.Approver.Name))
 	}
 	return store.Run(ctx, run.ID)
 }
 
-// ApproverText says who approved what a run does, and how that is known; "" if no approver
-// is recorded.
+// ApproverText returns the approver of a run with the source of that information, or "" if none is
+// recorded.
 func ApproverText(run state.Run) string {
 	by := run.Approver
 	if by.Name == "" {
@@ -57,7 +57,7 @@ func ApproverText(run state.Run) string {
 	return fmt.Sprintf("Approver %s, %s, %s", ui.Sanitize(by.Name), ui.Sanitize(known), run.ApprovedAt.Local().Format(time.DateTime))
 }
 
-// StartedText says which account began a run; "" for runs of versions that did not record it.
+// StartedText returns the account that started a run, or "" if the version did not record it.
 func StartedText(run state.Run) string {
 	if run.StartedBy == "" {
 		return ""

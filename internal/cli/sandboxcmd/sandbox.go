@@ -1,5 +1,5 @@
-// Package sandboxcmd holds assetferry sandbox: it runs the stand-ins of both services, and
-// shows and stops those that run.
+// Package sandboxcmd contains assetferry sandbox, which starts, shows and stops test versions of
+// both services.
 package sandboxcmd
 
 import (
@@ -39,94 +39,92 @@ type sandboxOptions struct {
 	ai              sandboxAI
 }
 
-// sandboxLong is what the help of sandbox says.
-const sandboxLong = `Sandbox runs a stand-in of the asset management service, and beside it one of
-the AI content service, at an address of its own. Once they listen it prints
-what a shell needs to use them and closes stdout, so that one line is all the
-set-up there is:
+// sandboxLong is the help of sandbox.
+const sandboxLong = `Sandbox runs a test version of the asset management service and, on another
+port, of the AI content service. When both are ready, it prints the settings for
+a shell and closes stdout, so that one line sets up everything:
 
     eval "$(assetferry sandbox --data DIR &)"
 
-It goes on until assetferry sandbox stop, or until it is interrupted or
-terminated, which is not an error; stderr says which process it is. Started in
-the background like that it leaves the terminal, so that Ctrl-C at the prompt
-does not end it.
+It runs until assetferry sandbox stop, an interrupt or a termination signal;
+none of these is an error. In the background it leaves the terminal, so that
+Ctrl-C at the prompt does not end it. stderr shows the process ID.
 
-With --data everything is kept in a folder and is there again after a restart,
-at the same port, so that what a shell has exported still holds; without, it is
-in memory. Credentials are made on the first start and kept in
-DIR/credentials.env. A port that another program has taken meanwhile is an
-error: --listen chooses another one.
+With --data, a folder stores all data, and a restart uses the same port, so that
+the settings of the shell stay valid. Without it, the data is in memory. The
+first start creates credentials in DIR/credentials.env. If another program uses
+the port, the start fails; to choose another port, use --listen.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
     --fault 'POST /assets status=429 rate=0.3 retry-after=1 seed=7'
 
-    status=CODE            answer with this status
-    commit=before|after    was the change made before the bad status?
-                           after: the change is made, then the status sent;
-                           before (default): the status comes without it
-    drop=before|after      cut the connection before or after the change
-    delay=DURATION         wait before answering
-    limit=N/s              429 above this rate
-    retry-after=VALUE      the header to go with it
-    rate=P | nth=N | once=N   fire at random, every Nth time, or only the Nth
-    seed=N                 of the random rate
+    status=CODE            respond with this status
+    commit=before|after    with an error status: after makes the change and then
+                           sends the status; before (default) only sends it
+    drop=before|after      close the connection before or after the change
+    delay=DURATION         wait before the response
+    limit=N/s              respond with 429 above this rate
+    retry-after=VALUE      add this header
+    rate=P | nth=N | once=N   apply at random, to every Nth request, or only to
+                           the Nth
+    seed=N                 seed of the random rate
 
-Each rule counts every request that matches it; the first that fires wins.
+Each rule counts all requests that match it. The first rule that applies is
+used.
 
-The AI content service takes the same rules with --ai-fault, and for answers
-that are streamed, stream=KIND in place of a status:
+--ai-fault takes the same rules for the AI content service. For streamed
+responses, use stream=KIND instead of a status:
 
     --ai-fault 'POST /v1/actions/custom/calls stream=cut rate=0.1'
 
-    stream=error           an error event, although the status is 200
-    stream=cut             the connection ends in the middle of the answer
-    stream=nodone          no event says that it is over
-    stream=envelope        events in the older form
-    stream=slow            pieces come late
-    stream=garbled         an answer that is no JSON although that was asked for
-    stream=fenced          one with words around it
-    stream=empty           none at all
+    stream=error           an error event after the status 200
+    stream=cut             the connection ends during the response
+    stream=nodone          no event marks the end
+    stream=envelope        events in the older format
+    stream=slow            parts arrive slowly
+    stream=garbled         the response is not the requested JSON
+    stream=fenced          the response has words around the JSON
+    stream=empty           the response is empty
 
-Its answers are made up from what is sent to it, the size and the colours of a
-picture or the words of a document, and say so. --ai-rates and --ai-credits have
-it refuse what the service would refuse, --ai-on-premises has it answer as an
-installation of your own does. It describes itself at /v1/docs and /v1/doc.json.
+The AI content service generates its responses from the request, such as the
+size and colours of an image, and marks them as made up. --ai-rates and
+--ai-credits set limits. --ai-on-premises selects the behaviour of an
+on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
-Images take at most 192 MB of memory while they are decoded, all together. One
-that takes more has no renditions here, and a rendition that would is smaller
-than was asked for.
+Decoded images use up to 192 MB of memory in total. Images that need more have
+no renditions or smaller ones.
 
-The limits of a plan can be tried out: beyond them uploads are refused, and on
-the plan ckbox.personal files are not handed out any more either. Bandwidth
-counts from the start of the sandbox.
+Limits of a plan refuse uploads beyond them. On the plan ckbox.personal, files
+are not available beyond them either. Bandwidth is counted from the start of the
+sandbox.
 
-A profile makes it do as a real service was seen to do: --profile, and
---ai-profile for the AI content service: assetferry help profile.
+A profile sets the behaviour that doctor --probe found at a real service: use
+--profile, and --ai-profile for the AI content service. See assetferry help
+profile.
 
-A browser on this machine sees what has arrived: categories, folders, assets
-with pictures and metadata, the trash, private files included. The address that
-is printed has a key that opens the page once, for one browser; that browser is
-let in again for 30 days with --data, and else as long as the sandbox runs.
-assetferry sandbox status prints a new address. --no-library switches the page
-off. It is never shown to other machines, and faults and latency do not hit it.
+A browser on this machine can show the library page: categories, folders, assets
+with images and metadata, and the trash, including private files. The printed
+URL contains a key that works once, in one browser. With --data, that browser
+has access for 30 days, otherwise until the sandbox stops. To get a new URL, use
+assetferry sandbox status. To turn the page off, use --no-library. The page is
+not available to other machines, and ignores faults and latency.
 
-GET /_sandbox/stats tells which requests came, without a token. /docs is a page
-about all that the sandbox answers, /docs.json the same for programs.
+GET /_sandbox/stats counts the requests and needs no token. The API
+documentation is at /docs, and as JSON at /docs.json.
 `
 
-// NewCommand makes assetferry sandbox.
+// NewCommand returns assetferry sandbox.
 func NewCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run stand-ins of both services, to rehearse on",
+		Short: "Run test versions of both services",
 		Long:  sandboxLong,
 		Args:  cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			for _, flag := range []string{"ai-listen", "ai-fault", "ai-rates", "ai-credits", "ai-profile", "ai-on-premises"} {
-				if err := cmdline.Together(cmd, "no-ai", flag, "leave one of them out"); err != nil {
+				if err := cmdline.Together(cmd, "no-ai", flag, "use only one of them"); err != nil {
 					return err
 				}
 			}
@@ -136,26 +134,26 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	}
 	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
-	flags.StringVar(&o.data, "data", "", "keep everything in this `directory`")
-	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
-	flags.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
-	flags.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
-	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
-	flags.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
-	flags.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
-	flags.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (with --data, the default is the previous address)")
+	flags.StringVar(&o.data, "data", "", "store all data in this `directory`")
+	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "use the credentials in ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
+	flags.BoolVar(&o.noLibrary, "no-library", false, "turn off the library page")
+	flags.DurationVar(&o.latency, "latency", 0, "wait this `duration` before each response")
+	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this `duration`")
+	flags.DurationVar(&o.skew, "clock-skew", 0, "set the clock ahead by this `duration`")
+	flags.StringArrayVar(&o.faults, "fault", nil, "apply the fault of this `rule` (repeatable)")
+	flags.StringVar(&o.profile, "profile", "", "behave as the real service in this `file` from doctor --probe")
 	o.limits.addFlags(flags)
 	o.ai.addFlags(flags)
 	return c
 }
 
-// usualService is the key under auth that every command expects unless told otherwise.
+// usualService is the default key under auth.
 const usualService = "ckbox"
 
 func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) error {
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
+		return exit.Usage(errors.New("sandbox does not support --json: it prints settings for a shell"), "")
 	}
 	options := sandbox.Options{
 		Dir: o.data, Latency: o.latency, ClockSkew: o.skew, ProcessingDelay: o.processing, Service: f.Settings.Service,
@@ -171,7 +169,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 	for _, text := range o.faults {
 		rule, err := fault.Parse(text)
 		if err != nil {
-			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "for the syntax: assetferry sandbox --help")
 		}
 		options.Faults = append(options.Faults, rule)
 	}
@@ -181,7 +179,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 	}
 	options.Environments = []tokens.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}}
 	if !command.IsLoopback(o.listen) {
-		f.Out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
+		f.Out.Log().Warn("other machines can reach the sandbox, without TLS", "listen", o.listen)
 	}
 	detach.FromTerminal()
 	ctx, stopped := context.WithCancel(ctx)
@@ -195,40 +193,41 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 	}
 	url, words := run.url, run.ai
 	aiURL.Store(words.url)
-	f.Out.Notef("The sandbox listens on %s. It is process %d; to stop it: %s", url, os.Getpid(), stopHint(o.data))
-	f.Out.Notef("What it answers is described at %s/docs", url)
+	f.Out.Notef("The sandbox is running at %s (process %d).", url, os.Getpid())
+	f.Out.Notef("API documentation: %s/docs", url)
 	if options.Library && command.IsLoopback(o.listen) {
-		f.Out.Notef("What has arrived is to be seen in a browser at %s (the key works once)", run.library)
+		f.Out.Notef("Library page, for one browser: %s", run.library)
 	}
 	if words.url != "" {
-		f.Out.Notef("The AI content service answers at %s", words.url)
-		if f.Out.Verbose() { // whoever has this address needs no key
-			f.Out.Notef("It gives tokens at %s%s", words.url, words.tokenPath)
+		f.Out.Notef("AI content service: %s", words.url)
+		if f.Out.Verbose() { // this URL requires no key
+			f.Out.Notef("Token URL of the AI content service: %s%s", words.url, words.tokenPath)
 		}
 	}
+	f.Out.Notef("To stop the sandbox: %s", stopHint(o.data))
 	stopBoth := run.stop
-	if err := announce(f, url, words.url, credentials); err != nil { // after that nobody waits for us
+	if err := announce(f, url, words.url, credentials); err != nil { // the shell continues after this
 		return errors.Join(err, stopBoth())
 	}
 	<-ctx.Done()
 	return stopBoth()
 }
 
-// A runningSandbox is one that answers, with the AI content service beside it.
+// A runningSandbox is a started sandbox with its AI content service.
 type runningSandbox struct {
 	url, library string
 	ai           *runningAI
 	stop         func() error
 }
 
-// runSandbox starts both services, at the ports that they had before, and keeps these.
+// runSandbox starts both services on their previous ports, and stores the ports.
 func runSandbox(ctx context.Context, f *command.Factory, o sandboxOptions, options sandbox.Options) (r runningSandbox, err error) {
 	server, err := sandbox.New(options)
 	if errors.Is(err, datadir.ErrInUse) {
 		data := cmdline.WithValue("data", o.data)
-		hint := cmdline.Line("sandbox status", data) + " shows its address, and " + cmdline.Line("sandbox stop", data) + " ends it"
+		hint := "to see its URL: " + cmdline.Line("sandbox status", data) + "; to stop it: " + cmdline.Line("sandbox stop", data)
 		if _, e := controlSandbox(f, o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
-			hint = "wait for the command that uses it, such as one with --to sandbox; or if it was started with --credentials-from-env, stop it in a shell that has its access key"
+			hint = "wait for the command that uses it, such as one with --to sandbox. If it was started with --credentials-from-env, stop it in a shell with its access key"
 		}
 		return r, exit.With(exit.CodeInUse, err, hint)
 	}
@@ -258,16 +257,16 @@ func runSandbox(ctx context.Context, f *command.Factory, o sandboxOptions, optio
 	r.stop = func() error { return errors.Join(r.ai.stop(), stopServer()) }
 	ports := sandboxPorts{Assets: strings.TrimPrefix(r.url, "http://"), AI: strings.TrimPrefix(r.ai.url, "http://")}
 	if err := writePorts(o.data, ports); err != nil {
-		return r, errors.Join(fmt.Errorf("keep the ports: %w", err), r.stop())
+		return r, errors.Join(fmt.Errorf("store the ports: %w", err), r.stop())
 	}
 	r.library = server.LibraryURL(r.url)
 	return r, nil
 }
 
-// stopHint is the command that stops a sandbox.
+// stopHint returns the command that stops a sandbox.
 func stopHint(data string) string { return cmdline.Line("sandbox stop", dataFlag(data)) }
 
-// startHint is the command that starts a sandbox.
+// startHint returns the command that starts a sandbox.
 func startHint(data string) string { return cmdline.Line("sandbox", dataFlag(data)) }
 
 func dataFlag(data string) []string {
@@ -277,7 +276,8 @@ func dataFlag(data string) []string {
 	return cmdline.WithValue("data", data)
 }
 
-// sandboxCredentials are those of the folder, made up for memory, or given.
+// sandboxCredentials returns the credentials of the folder, new ones, or those of the
+// environment.
 func sandboxCredentials(f *command.Factory, o sandboxOptions) (tokens.Credentials, error) {
 	switch {
 	case !o.fromEnvironment && o.data != "":
@@ -298,9 +298,9 @@ func sandboxCredentials(f *command.Factory, o sandboxOptions) (tokens.Credential
 	return tokens.Credentials{EnvironmentID: id, AccessKey: tokens.AccessKey(key)}, nil
 }
 
-// announce prints what a shell needs, in one write, and closes stdout so that a
-// command substitution ends. The key comes last: who reads a line at a time has
-// everything by then. The service is only named where it is not the usual one.
+// announce prints the settings for a shell in one write, and closes stdout so that a command
+// substitution ends. The key is last, so a reader of single lines then has everything. A default
+// service is omitted.
 func announce(f *command.Factory, url, aiURL string, c tokens.Credentials) error {
 	lines, service := "", f.Settings.Service
 	if service == usualService {

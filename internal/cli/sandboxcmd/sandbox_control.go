@@ -23,8 +23,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// sandboxPorts is where a sandbox with a folder listened last. It listens there again, so
-// that what shells have exported still holds after a restart.
+// sandboxPorts are the last addresses of a sandbox with a folder. It uses them again, so that the
+// settings of shells stay valid after a restart.
 type sandboxPorts struct {
 	Assets string `json:"assets"`
 	AI     string `json:"ai,omitempty"`
@@ -32,7 +32,7 @@ type sandboxPorts struct {
 
 func portsFile(dir string) string { return filepath.Join(dir, "addresses.json") }
 
-// readPorts gives the zero value where nothing listened before.
+// readPorts returns the zero value before the first start.
 func readPorts(dir string) (p sandboxPorts, err error) {
 	if dir == "" {
 		return p, nil
@@ -45,14 +45,13 @@ func readPorts(dir string) (p sandboxPorts, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return p, exit.With(exit.CodeError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
-			"delete that file; the sandbox chooses another port then")
+		return p, exit.With(exit.CodeError, fmt.Errorf("read the addresses of the sandbox in %s: %w", ui.Sanitize(portsFile(dir)), err),
+			"delete the file; the sandbox then chooses another port")
 	}
 	return p, nil
 }
 
-// writePorts keeps where the sandbox listens. A service that is left out this time keeps
-// the port that it had.
+// writePorts stores the addresses of the sandbox. A service that is off keeps its previous port.
 func writePorts(dir string, p sandboxPorts) error {
 	before, err := readPorts(dir)
 	if err != nil || dir == "" || p == before {
@@ -72,15 +71,15 @@ func writePorts(dir string, p sandboxPorts) error {
 	return os.Rename(draft, portsFile(dir))
 }
 
-// listenAgain has a stand-in listen where it did before, unless somebody said where.
+// listenAgain starts a service at its previous address, unless a flag sets another one.
 func listenAgain(flag, chosen, before string, changed bool, start func(string) error) error {
 	if changed || before == "" {
 		return start(chosen)
 	}
 	err := start(before)
 	if _, taken := errors.AsType[*net.OpError](err); taken {
-		return exit.With(exit.CodeError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
-			"end the program that listens there, or add --"+flag+" 127.0.0.1:0 for another port; a shell that uses the sandbox needs the new address then")
+		return exit.With(exit.CodeError, fmt.Errorf("the previous address of this sandbox, %s, cannot be used: %w", before, err),
+			"stop the program that uses it, or add --"+flag+" 127.0.0.1:0 for another port; then shells need the new URL")
 	}
 	return err
 }
@@ -89,14 +88,14 @@ func newStopCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "Stop the sandbox of this shell, or of a folder",
-		Long: `Stop ends the sandbox whose address and key this shell has exported, or, with
---data, the one that keeps its data there, and returns when it has ended. What
-it keeps in a folder stays. No process is killed: a sandbox stops itself for who
-has its access key. Where none runs there is nothing to do, which is no error.
+		Short: "Stop the sandbox of this shell or of a folder",
+		Long: `Stop ends the sandbox whose URL and key are set in this shell, or with --data
+the sandbox of that folder, and waits for its end. Stored data is kept. Stop
+sends a request with the access key; it does not kill a process. If no sandbox
+is running, stop does nothing and succeeds.
 `,
 		Example: `  assetferry sandbox stop
-  assetferry sandbox stop --data rehearsal`,
+  assetferry sandbox stop --data DIR`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -104,19 +103,19 @@ has its access key. Where none runs there is nothing to do, which is no error.
 			control, err := controlSandbox(f, data, func(c sandbox.Control) error { return c.Stop(ctx) })
 			switch {
 			case errors.Is(err, sandbox.ErrNotRunning):
-				f.Out.Notef("No sandbox runs%s.", whichSandbox(control, data))
+				f.Out.Notef("No sandbox is running%s.", whichSandbox(control, data))
 				return nil
 			case err != nil:
 				return fmt.Errorf("stop the sandbox: %w", err)
 			}
 			f.Out.Notef("The sandbox at %s has stopped.", control.URL)
 			if exported, _ := f.Lookup("ASSETFERRY_URL"); exported == control.URL {
-				f.Out.Notef("The variables of this shell still name it. They are used instead of a configuration file until: %s", unsetSandbox)
+				f.Out.Notef("The variables of this shell still refer to it, and override a configuration file. To remove them: %s", unsetSandbox)
 			}
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `directory`")
 	return c
 }
 
@@ -124,26 +123,25 @@ func newStatusCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show where the sandbox listens, and a new library address",
-		Long: `Status shows where the sandbox of this shell listens, or with --data the one of
-a folder. It prints a new address of the library page, which opens it once: the
-key of the address that was printed at the start may be spent by then. Exit code
-10 says that no sandbox runs.
+		Short: "Show the URLs of the sandbox, and a new URL of its library page",
+		Long: `Status shows the URLs of the sandbox of this shell, or with --data of a folder.
+It prints a new URL of the library page, which works once, in one browser. If no
+sandbox is running, the exit code is 10.
 `,
 		Example: `  assetferry sandbox status
-  assetferry sandbox status --data rehearsal`,
+  assetferry sandbox status --data DIR`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			var is sandbox.Status
 			control, err := controlSandbox(f, data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
 			if errors.Is(err, sandbox.ErrNotRunning) {
-				return exit.With(exit.CodeNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data)+" starts one")
+				return exit.With(exit.CodeNoSuch, fmt.Errorf("no sandbox is running%s", whichSandbox(control, data)), "to start it: "+startHint(data))
 			} else if err != nil {
 				return err
 			}
-			f.Out.Printf("The sandbox listens on %s (process %d).", control.URL, is.Process)
+			f.Out.Printf("The sandbox is running at %s (process %d).", control.URL, is.Process)
 			if is.AI != "" {
-				f.Out.Printf("The AI content service answers at %s", is.AI)
+				f.Out.Printf("AI content service: %s", is.AI)
 			}
 			if is.Library != "" {
 				f.Out.Printf("Library page, for one browser: %s", is.Library)
@@ -151,11 +149,11 @@ key of the address that was printed at the start may be spent by then. Exit code
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `directory`")
 	return c
 }
 
-// unsetSandbox takes back what a shell has exported for a sandbox.
+// unsetSandbox removes the settings of a sandbox from a shell.
 const unsetSandbox = "unset ASSETFERRY_URL ASSETFERRY_AI_URL ASSETFERRY_SERVICE ASSETFERRY_ENVIRONMENT_ID ASSETFERRY_ACCESS_KEY"
 
 func whichSandbox(c sandbox.Control, data string) string {
@@ -168,8 +166,8 @@ func whichSandbox(c sandbox.Control, data string) string {
 	return " at " + ui.Sanitize(c.URL)
 }
 
-// controlSandbox gives an order to the sandbox of a folder, or to the one of this shell. That
-// must be on this machine: the variables of a shell may name the real service.
+// controlSandbox sends an order to the sandbox of a folder or of this shell. That sandbox must be
+// on this machine, because the variables of a shell may refer to the real service.
 func controlSandbox(f *command.Factory, data string, order func(sandbox.Control) error) (sandbox.Control, error) {
 	c := sandbox.Control{Now: clock.Now}
 	text, _ := f.Lookup("ASSETFERRY_ACCESS_KEY")
@@ -178,8 +176,8 @@ func controlSandbox(f *command.Factory, data string, order func(sandbox.Control)
 		c.URL, _ = f.Lookup("ASSETFERRY_URL")
 		u, err := url.Parse(c.URL)
 		if err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname()) || key == "" {
-			return c, exit.Usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY name none on this machine"),
-				"name its folder with --data DIR, or run this in the shell that uses it")
+			return c, exit.Usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY do not refer to a sandbox on this machine"),
+				"add --data DIR, or use the shell with its settings")
 		}
 		c.Key = key
 		return c, order(c)
@@ -196,7 +194,7 @@ func controlSandbox(f *command.Factory, data string, order func(sandbox.Control)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
-	for _, c.Key = range []tokens.AccessKey{own.AccessKey, key} { // that of the shell after --credentials-from-env
+	for _, c.Key = range []tokens.AccessKey{own.AccessKey, key} { // the second for --credentials-from-env
 		if err = sandbox.ErrNotRunning; c.Key != "" {
 			err = order(c)
 		}
@@ -207,7 +205,7 @@ func controlSandbox(f *command.Factory, data string, order func(sandbox.Control)
 	return c, err
 }
 
-// isThisMachine reports whether a host is an address of this machine.
+// isThisMachine reports whether host is an address of this machine.
 func isThisMachine(host string) bool {
 	ip := net.ParseIP(host)
 	if ip == nil || ip.IsLoopback() || ip.IsUnspecified() {

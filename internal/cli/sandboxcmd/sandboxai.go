@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/sandbox/fault"
 )
 
-// sandboxAI are the switches about the stand-in of the AI content service.
+// sandboxAI are the flags for the AI content service.
 type sandboxAI struct {
 	off    bool
 	listen string
@@ -29,16 +29,16 @@ type sandboxAI struct {
 }
 
 func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.off, "no-ai", false, "leave the AI content service out")
-	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` that the AI content service listens on")
-	f.StringArrayVar(&o.faults, "ai-fault", nil, "`rule` of a fault of the AI content service (repeatable)")
-	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300 (also scrape, tokens)")
-	f.Float64Var(&o.credits, "ai-credits", 0, "refuse what goes beyond this `number` of credits (default no limit)")
-	f.StringVar(&o.profile, "ai-profile", "", "have the AI content service do as this `file` says, which doctor --probe made of a real one")
-	f.BoolVar(&o.onPremises, "ai-on-premises", false, "answer as an installation on premises does: no billing, no limits")
+	f.BoolVar(&o.off, "no-ai", false, "turn off the AI content service")
+	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` of the AI content service")
+	f.StringArrayVar(&o.faults, "ai-fault", nil, "apply the fault of this `rule` to the AI content service (repeatable)")
+	f.StringVar(&o.rates, "ai-rates", "off", "`limits` per minute for a user and for all users: off, saas, or as in llm=75/1000,search=30/300 (also scrape, tokens)")
+	f.Float64Var(&o.credits, "ai-credits", 0, "refuse requests beyond this `number` of credits (default no limit)")
+	f.StringVar(&o.profile, "ai-profile", "", "behave as the real AI content service in this `file` from doctor --probe")
+	f.BoolVar(&o.onPremises, "ai-on-premises", false, "behave as an on-premises installation: no billing, no limits")
 }
 
-// start runs the stand-in until it is stopped.
+// start runs the AI content service.
 func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*runningAI, error) {
 	if o.off {
 		return &runningAI{stop: func() error { return nil }}, nil
@@ -49,7 +49,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	}
 	var err error
 	if options.Limits, err = aiservice.ParseLimits(o.rates); err != nil {
-		return nil, exit.Usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
+		return nil, exit.Usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "use off, saas, or as in llm=75/1000,tokens=1e6/16e6")
 	}
 	if options.Profile, err = readAIProfile(o.profile); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	for _, text := range o.faults {
 		f, err := fault.Parse(text)
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "for the syntax: assetferry sandbox --help")
 		}
 		options.Faults = append(options.Faults, f)
 	}
@@ -70,24 +70,23 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	return r, err
 }
 
-// readAIProfile reads the profile of an AI content service; without a name it is the sandbox's own.
+// readAIProfile reads the profile of an AI content service. Without a name it returns the default.
 func readAIProfile(name string) (p aiservice.Profile, err error) {
 	if name == "" {
 		return p, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "to create a profile: assetferry doctor --probe")
 	}
 	defer f.Close()
 	if p, err = aiservice.ReadProfile(name, f); err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "for the settings in a profile: assetferry help profile")
 	}
 	return p, nil
 }
 
-// A runningAI is a stand-in of the AI content service that answers; its address is empty
-// where it was left out.
+// A runningAI is a started AI content service. Its URL is "" if it is off.
 type runningAI struct {
 	url, tokenPath string
 	stop           func() error

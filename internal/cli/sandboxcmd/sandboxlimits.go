@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// sandboxLimits are the switches for the limits of a plan.
+// sandboxLimits are the flags for the limits of a plan.
 type sandboxLimits struct {
 	file, storage, bandwidth byteSize
 	megapixels               int
@@ -19,10 +19,10 @@ type sandboxLimits struct {
 }
 
 func (l *sandboxLimits) addFlags(f *pflag.FlagSet) {
-	f.Var(&l.file, "max-file-size", "refuse files beyond this `size`, such as 50M (default 5G)")
+	f.Var(&l.file, "max-file-size", "refuse files larger than this `size`, such as 50M (default 5G)")
 	f.IntVar(&l.megapixels, "max-megapixels", 0, "refuse images with more than `N` million pixels (default 50)")
-	f.Var(&l.storage, "max-storage", "`size` of everything that can be kept, such as 10G (default no limit)")
-	f.Var(&l.bandwidth, "max-bandwidth", "`size` of everything that is handed out, such as 10G (default no limit)")
+	f.Var(&l.storage, "max-storage", "limit the stored bytes to this `size`, such as 10G (default no limit)")
+	f.Var(&l.bandwidth, "max-bandwidth", "limit the downloaded bytes to this `size`, such as 10G (default no limit)")
 	f.StringVar(&l.plan, "plan", "", "`name` of the plan (default ckbox.personal)")
 }
 
@@ -33,11 +33,10 @@ func (l *sandboxLimits) limits() profile.Limits {
 	}
 }
 
-// A byteSize is a switch that takes a number of bytes, with K, M, G or T behind
-// it for powers of 1024.
+// A byteSize is a flag for a number of bytes. The suffixes K, M, G and T are powers of 1024.
 type byteSize int64
 
-// Set reads a size.
+// Set parses a size.
 func (b *byteSize) Set(text string) error {
 	number, shift := text, 0
 	if last := len(text) - 1; last > 0 {
@@ -60,5 +59,5 @@ func (b *byteSize) String() string {
 	return strconv.FormatInt(int64(*b), 10)
 }
 
-// Type is what pflag shows where the help gives no name.
+// Type returns the name of the value for pflag.
 func (*byteSize) Type() string { return "size" }

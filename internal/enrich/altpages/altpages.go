@@ -1,15 +1,14 @@
-// Package altpages has an AI service write the alternative texts that images in HTML pages
-// lack.
+// Package altpages adds missing alternative texts to images in HTML pages, written by an AI
+// service.
 //
-// The service gets whole pages and gives whole pages back, and what it gives back is never
-// written as it is: only the new alternative texts are taken from it, and only if everything
-// else came back as it was sent. They are put into the original, so that every other byte
-// of it stays what it is, and the result stands beside it under another name.
+// The service receives and returns complete pages. Only the new alternative texts are taken
+// from its answer, and only if everything else is unchanged. They are inserted into the
+// original page, so all its other bytes stay the same. The result is a new file beside the
+// page.
 //
-// A manifest beside each result tells what was asked already. What is known there is not
-// asked again, also after a crash, unless the page has changed since. A crash between the
-// answer and the manifest is the one case in which a page is paid for twice: the service
-// keeps nothing that could be looked at.
+// A manifest beside each result stores the answer. A page with a stored answer is not sent
+// again, also after a crash, unless the page changed. Only a crash between the answer and the
+// manifest means that a page is paid for twice, because the service does not keep answers.
 package altpages
 
 import (
@@ -20,25 +19,24 @@ import (
 
 // A Service processes documents.
 type Service interface {
-	// Process carries out a prompt on HTML documents and gives one answer for each, in the
-	// same order. An error that says it is permanent is of these documents; any other
-	// ends the run.
+	// Process applies a prompt to HTML documents and returns one answer for each, in the same
+	// order. A permanent error affects these documents only; any other error ends the run.
 	Process(ctx context.Context, documents []string, prompt string) ([]Processed, error)
 }
 
-// A Processed is a document as it came back, and what is said to have changed.
+// A Processed is a returned document, with the service's summary of its changes.
 type Processed struct{ Document, Summary string }
 
-// Options say how pages are treated; what is zero has a default.
+// Options control the processing of pages. Zero values have defaults.
 type Options struct {
-	Language string // of the alternative texts; that of each page
-	Suffix   string // before the ending of a result; ".enriched"
-	Most     int64  // bytes of the documents of one call; 250,000, a guess: agent models are documented to take 256,000 characters
-	Batch    int    // pages of one call; 5
-	Embed    bool   // send pictures that are files below the folder of the page, made small
-	Again    bool   // send also pages whose result is there
+	Language string // of the alternative texts; "": the language of the page
+	Suffix   string // before the extension of a result; "": ".enriched"
+	Most     int64  // bytes of documents per request; 0: 250,000, a guess: agent models are documented to accept 256,000 characters
+	Batch    int    // pages per request; 0: 5
+	Embed    bool   // send images below the folder of the page, scaled down
+	Again    bool   // also send pages that have a result
 
-	Contexts []string // that the service is given besides; they only go into the manifests
+	Contexts []string // of the service; only stored in the manifests
 }
 
 func (o Options) orDefault() Options {
@@ -48,17 +46,17 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Prompt is what the service is asked for.
+// Prompt returns the instruction for the service.
 func (o Options) Prompt() string {
 	language := "the language of the document"
 	if o.Language != "" {
 		language = "the language " + o.Language
 	}
-	return fmt.Sprintf(`Give every <img> element that has no alt attribute one: a short alternative text in %s for people who cannot see the image, of at most %d characters, that says what is to be seen and what it means here. Do not begin with "image of" or the like. An image that is there for decoration only gets alt="".
-Leave everything else exactly as it is, character by character: all other elements and attributes, all text, white space, entities and comments, and the alt attributes that are there. Return the whole document, without any explanation around it.`, language, longest)
+	return fmt.Sprintf(`Give every <img> element that has no alt attribute one: a short alternative text in %s for people who cannot see the image, of at most %d characters, that describes what is visible and what it means on this page. Do not begin with "image of" or similar words. A decorative image gets alt="".
+Leave everything else exactly as it is, character by character: all other elements and attributes, all text, white space, entities and comments, and existing alt attributes. Return the complete document without any explanation around it.`, language, longest)
 }
 
 const (
-	longest = 125  // characters that are asked for
-	mostAlt = 1024 // characters, above which an answer is not one
+	longest = 125  // characters that the prompt allows
+	mostAlt = 1024 // characters above which an answer is refused
 )

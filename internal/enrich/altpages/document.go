@@ -19,7 +19,7 @@ type document struct {
 	images []image
 }
 
-// An image is an <img>.
+// An image is an <img> element.
 type image struct {
 	start, end int // of its tag
 	line       int // from 1
@@ -27,21 +27,21 @@ type image struct {
 	lacksAlt   bool
 }
 
-// An Alt is an alternative text that was added.
+// An Alt is a new alternative text.
 type Alt struct {
-	Image  int    `json:"image"` // which <img> of the page it is, from 0
+	Image  int    `json:"image"` // index of the <img> in the page, from 0
 	Line   int    `json:"line"`
-	Source string `json:"source"` // where the picture is
-	Text   string `json:"alt"`    // empty: the picture is there for decoration
+	Source string `json:"source"` // URL of the image
+	Text   string `json:"alt"`    // "": the image is decorative
 }
 
-// What is wrong with a page.
+// Problems of a page.
 var (
-	errNotUTF8 = errors.New("it is not in UTF-8: save it as UTF-8 first")
-	errCut     = errors.New("it ends within a tag")
+	errNotUTF8 = errors.New("the page is not in UTF-8: save it as UTF-8 first")
+	errCut     = errors.New("the page ends within a tag")
 )
 
-// parse finds the images of a page. What is within scripts, comments and noscript is text.
+// parse finds the images of a page. Content of scripts, comments and noscript counts as text.
 func parse(text string) (document, error) {
 	if !utf8.ValidString(text) {
 		return document{}, errNotUTF8
@@ -61,13 +61,13 @@ func parse(text string) (document, error) {
 	return d, nil
 }
 
-// A piece of HTML is a token as it is written.
+// A piece of HTML is a token with its source text.
 type piece struct {
 	raw string
 	img *markup.Token
 }
 
-// pieces takes HTML apart. All that is written is in one of them, or the last is an error.
+// pieces splits HTML into tokens that contain all of the text. The last one may be an error.
 func pieces(text string) func(yield func(piece, error) bool) {
 	return func(yield func(piece, error) bool) {
 		z := markup.NewTokenizer(strings.NewReader(text))
@@ -96,8 +96,8 @@ func pieces(text string) func(yield func(piece, error) bool) {
 	}
 }
 
-// lacksAlt reports whether nobody has said yet what a picture shows: an alt that is empty
-// says that it shows nothing, and so do some other attributes.
+// lacksAlt reports whether an image has no alternative text and no mark that it is decorative.
+// An empty alt attribute is such a mark, as are some other attributes.
 func lacksAlt(img markup.Token) bool {
 	return !slices.ContainsFunc(img.Attr, func(a markup.Attribute) bool {
 		value := strings.ToLower(strings.TrimSpace(a.Val))
@@ -114,7 +114,7 @@ func attribute(img markup.Token, name string) (value string, ok bool) {
 	return "", false
 }
 
-// lacking counts the images without an alternative text.
+// lacking counts the images without alternative text.
 func (d document) lacking() (n int) {
 	for _, img := range d.images {
 		if img.lacksAlt {
@@ -124,10 +124,10 @@ func (d document) lacking() (n int) {
 	return n
 }
 
-// byteOrderMark may be at the beginning of a file, and means nothing in a document.
+// byteOrderMark may begin a file. It is not part of the document.
 const byteOrderMark = "\ufeff"
 
-// with gives the document with other sources of pictures, by image.
+// with returns the document with other image sources.
 func (d document) with(sources map[int]string) string {
 	var b strings.Builder
 	at := 0
@@ -150,8 +150,7 @@ func (d document) with(sources map[int]string) string {
 	return strings.TrimPrefix(b.String(), byteOrderMark)
 }
 
-// added takes the alternative texts from an answer to what was sent, if all else in it is
-// as it was.
+// added returns the new alternative texts in an answer, if everything else in it is as sent.
 func (d document) added(sent, answer string) ([]Alt, error) {
 	before, err := apart(sent)
 	if err != nil {
@@ -159,16 +158,16 @@ func (d document) added(sent, answer string) ([]Alt, error) {
 	}
 	after, err := apart(answer)
 	if err != nil {
-		return nil, fmt.Errorf("what came back cannot be read: %w", err)
+		return nil, fmt.Errorf("the answer cannot be parsed: %w", err)
 	}
 	var all []Alt
 	images, line := 0, 1
 	for n, p := range before {
 		if n == len(after) {
-			return nil, fmt.Errorf("line %d: what follows did not come back: %.60q", line, p.raw)
+			return nil, fmt.Errorf("line %d: the rest of the page is missing in the answer: %.60q", line, p.raw)
 		}
 		if !isSame(p, after[n]) {
-			return nil, fmt.Errorf("line %d: not only alternative texts changed: %.60q became %.60q", line, p.raw, after[n].raw)
+			return nil, fmt.Errorf("line %d: the answer changes more than alternative texts: %.60q became %.60q", line, p.raw, after[n].raw)
 		}
 		if p.img != nil {
 			if alt, ok := attribute(*after[n].img, "alt"); ok && d.images[images].lacksAlt {
@@ -184,13 +183,13 @@ func (d document) added(sent, answer string) ([]Alt, error) {
 		line += strings.Count(p.raw, "\n")
 	}
 	if len(after) > len(before) {
-		return nil, fmt.Errorf("something was added at the end: %.60q", after[len(before)].raw)
+		return nil, fmt.Errorf("the answer has additional content at the end: %.60q", after[len(before)].raw)
 	}
 	return all, nil
 }
 
-// apart takes a document apart, without what does not count: blanks around it, and how its
-// lines end.
+// apart splits a document into tokens, without surrounding white space and differences in line
+// endings.
 func apart(text string) (all []piece, err error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	for p, err := range pieces(text) {
@@ -202,8 +201,8 @@ func apart(text string) (all []piece, err error) {
 	return all, nil
 }
 
-// isSame compares what is written, but of images what is meant: how their tags are written
-// is not taken over, and neither is any alt that was there.
+// isSame compares the source text of tokens, but of images only their attributes without alt,
+// because the service may write the tags differently.
 func isSame(a, b piece) bool {
 	if a.img == nil || b.img == nil {
 		return a.raw == b.raw
@@ -214,7 +213,7 @@ func isSame(a, b piece) bool {
 	return slices.Equal(others(a), others(b))
 }
 
-// tidy makes an alternative text fit for an attribute.
+// tidy returns alternative text that is valid in an attribute.
 func tidy(alt string) (string, error) {
 	alt = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) || r == utf8.RuneError {
@@ -224,12 +223,12 @@ func tidy(alt string) (string, error) {
 	}, alt)
 	alt = strings.Join(strings.Fields(alt), " ")
 	if n := utf8.RuneCountInString(alt); n > mostAlt {
-		return "", fmt.Errorf("an alternative text of %d characters came back", n)
+		return "", fmt.Errorf("the answer has an alternative text of %d characters", n)
 	}
 	return alt, nil
 }
 
-// fill puts alternative texts into the page. Nothing else of it changes.
+// fill inserts alternative texts into the page and changes nothing else.
 func (d document) fill(alts []Alt) string {
 	const name = len("<img")
 	var b strings.Builder

@@ -64,18 +64,18 @@ func TestAddedRefusesEverythingElse(t *testing.T) {
 		return strings.Replace(page, old, new, 1)
 	}
 	for answer, want := range map[string]string{
-		replaced("Caf&eacute;", "Café"):             "line 3: not only alternative texts changed",
-		replaced("<!-- a &amp; b -->", ""):          "line 2: not only",
-		replaced("class=x", `class="x"`):            "line 3: not only",
-		replaced("a.jpg", "d.jpg"):                  `line 4: not only alternative texts changed: "<img src=\"a.jpg\" width=3>" became`,
-		replaced("width=3", "width=3 onload=x()"):   "line 4: not only",
-		replaced("<img src=\"a.jpg\" width=3>", ""): "line 4: not only",
-		page + "<p>more":                            "something was added at the end",
-		"```html\n" + page + "\n```":                "line 1: not only",
-		page[:len(page)-20]:                         "what follows did not come back",
-		page[:strings.Index(page, "<IMG")+5]:        "what came back cannot be read: it ends within a tag",
-		"":                                          "line 1: what follows did not come back",
-		replaced("a.jpg\"", "a.jpg\" alt=\""+strings.Repeat("a", 1025)+`"`): "line 4: an alternative text of 1025 characters",
+		replaced("Caf&eacute;", "Café"):             "line 3: the answer changes more than alternative texts",
+		replaced("<!-- a &amp; b -->", ""):          "line 2: the answer changes more",
+		replaced("class=x", `class="x"`):            "line 3: the answer changes more",
+		replaced("a.jpg", "d.jpg"):                  `line 4: the answer changes more than alternative texts: "<img src=\"a.jpg\" width=3>" became`,
+		replaced("width=3", "width=3 onload=x()"):   "line 4: the answer changes more",
+		replaced("<img src=\"a.jpg\" width=3>", ""): "line 4: the answer changes more",
+		page + "<p>more":                            "the answer has additional content at the end",
+		"```html\n" + page + "\n```":                "line 1: the answer changes more",
+		page[:len(page)-20]:                         "the rest of the page is missing",
+		page[:strings.Index(page, "<IMG")+5]:        "the answer cannot be parsed: the page ends within a tag",
+		"":                                          "line 1: the rest of the page is missing",
+		replaced("a.jpg\"", "a.jpg\" alt=\""+strings.Repeat("a", 1025)+`"`): "line 4: the answer has an alternative text of 1025 characters",
 	} {
 		if got, err := d.added(d.with(nil), answer); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: got %v, %v, want %s", answer, got, err, want)
@@ -115,7 +115,7 @@ func FuzzAdded(f *testing.F) {
 		if filled.lacking() != d.lacking()-len(alts) || len(filled.images) != len(d.images) {
 			t.Fatalf("%q: %d images lack a text, %d did, %d were added", filled.text, filled.lacking(), d.lacking(), len(alts))
 		}
-		for _, a := range slices.Backward(alts) { // taken out again, it is the page
+		for _, a := range slices.Backward(alts) { // without the new texts it is the original page
 			img := filled.images[a.Image]
 			if got, _ := attribute(img.tag, "alt"); got != a.Text {
 				t.Errorf("%q is %q in the page", a.Text, got)

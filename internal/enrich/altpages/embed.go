@@ -13,21 +13,21 @@ import (
 	"assetferry/internal/picture"
 )
 
-// An Embedded picture is sent within a page, made small.
+// An Embedded image is sent within a page, scaled down.
 type Embedded struct {
 	File  string // below the folder of the page
-	Bytes int    // that are sent
+	Bytes int    // as sent
 }
 
-// Limits of what is embedded: many fit into a document, and show enough.
+// Limits for embedded images.
 const (
 	embeddedSide  = 512 // pixels
 	embeddedBytes = 48_000
-	mostPicture   = 64 << 20 // bytes of a file that is read
+	mostPicture   = 64 << 20 // bytes of an image file
 )
 
-// embed makes the pictures small that lack an alternative text and are files below the
-// folder of the page, as many as there is room for in a document. Others stay addresses.
+// embed returns the images without alternative text that are files below the folder of the
+// page, scaled down, as many as fit into the document. Other images keep their URLs.
 func embed(ctx context.Context, folder string, d document, room int64) (sources map[int]string, all []Embedded, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -45,7 +45,7 @@ func embed(ctx context.Context, folder string, d document, room int64) (sources 
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
-		if err != nil { // it is not there, or no picture; the page is sent with its address
+		if err != nil { // missing or no image: the page is sent with its URL
 			continue
 		}
 		data := "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
@@ -60,8 +60,7 @@ func embed(ctx context.Context, folder string, d document, room int64) (sources 
 	return sources, all, nil
 }
 
-// below gives the name of the file that a relative address leads to, if it is not above the
-// folder of the page.
+// below returns the file name of a relative URL, if it is below the folder of the page.
 func below(source string) (name string, ok bool) {
 	u, err := url.Parse(source)
 	if err != nil || u.IsAbs() || u.Host != "" || u.Path == "" {
@@ -77,7 +76,7 @@ func small(ctx context.Context, root *os.Root, name string) (picture.Picture, er
 		return picture.Picture{}, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > mostPicture {
-		return picture.Picture{}, fmt.Errorf("%s is no file, or too large", name)
+		return picture.Picture{}, fmt.Errorf("%s is not a file or too large", name)
 	}
 	f, err := root.Open(name)
 	if err != nil {

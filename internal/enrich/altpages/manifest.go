@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// A manifest beside a result says what it was made of. It is written before the result, so
-// that what was paid for is not lost, and has all of which the result is made again.
+// A manifest beside a result records how it was made. It is written before the result, so that
+// a paid answer is never lost, and the result can be made again from it.
 type manifest struct {
 	Version        int      `json:"version"`
 	Original       string   `json:"original"` // name of the file
 	OriginalSHA256 string   `json:"original_sha256"`
 	Result         string   `json:"result"`
 	ResultSHA256   string   `json:"result_sha256"`
-	ReplacesSHA256 string   `json:"replaces_sha256,omitempty"` // the result that was there before
-	Contexts       []string `json:"contexts,omitempty"`        // that the service was given besides
+	ReplacesSHA256 string   `json:"replaces_sha256,omitempty"` // the previous result
+	Contexts       []string `json:"contexts,omitempty"`        // sent along to the service
 	Summary        string   `json:"summary"`
 	Added          []Alt    `json:"added"`
-	Left           int      `json:"left"` // images that still have no alternative text
+	Left           int      `json:"left"` // images still without alternative text
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 
 func manifestOf(path, suffix string) string { return resultOf(path, suffix) + ".json" }
 
-// readManifest gives nil if there is none.
+// readManifest returns nil if there is none.
 func readManifest(path, suffix string) (*manifest, error) {
 	name := manifestOf(path, suffix)
 	content, _, err := read(name, mostManifest)
@@ -45,7 +45,7 @@ func readManifest(path, suffix string) (*manifest, error) {
 		err = json.Unmarshal(content, &m)
 	}
 	if err == nil && m.Version != manifestVersion {
-		err = fmt.Errorf("it is of version %d, which this program does not know", m.Version)
+		err = fmt.Errorf("manifest version %d is not supported", m.Version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -58,7 +58,7 @@ func checksum(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checksumOf is empty if there is no such file.
+// checksumOf returns "" if there is no such file.
 func checksumOf(path string, most int64) (string, error) {
 	content, _, err := read(path, most)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,10 +69,10 @@ func checksumOf(path string, most int64) (string, error) {
 	return checksum(content), nil
 }
 
-// write writes a file that is there as a whole or not at all, also after a crash.
+// write writes a file completely or not at all, also in a crash.
 func write(path string, content []byte, mode fs.FileMode) (err error) {
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".assetferry-draft")
-	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a crash
+	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a crash
 		return err
 	}
 	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)

@@ -8,33 +8,33 @@ import (
 	"slices"
 )
 
-// A Plan says what would be sent and written. It was made without either.
+// A Plan lists the pages to send and the results to write.
 type Plan struct {
-	Pages    []Page    // to be sent, or made from what was sent before
-	Ready    []string  // pages whose result is there
-	Other    int       // pages that are not sent again, although they were sent with other contexts
-	Complete int       // pages of which no image lacks an alternative text
+	Pages    []Page    // to send, or to make from a stored answer
+	Ready    []string  // pages that have a result
+	Other    int       // pages that are not sent again, although their contexts were different
+	Complete int       // pages whose images all have alternative text
 	Skipped  []Skipped // and why
-	Images   int       // without an alternative text, of the pages to be sent
-	Bytes    int64     // that are sent
-	Calls    int       // of the service
+	Images   int       // without alternative text, in pages to send
+	Bytes    int64     // to send
+	Calls    int       // requests
 }
 
-// A Page is one that lacks alternative texts.
+// A Page is a page with missing alternative texts.
 type Page struct {
 	Path     string
-	Result   string     // where the result is written
-	Images   int        // without an alternative text
-	Bytes    int64      // that are sent; none if the answer is known already
-	Embedded []Embedded // pictures in what is sent
+	Result   string     // path of the result
+	Images   int        // without alternative text
+	Bytes    int64      // to send; 0 if the answer is stored
+	Embedded []Embedded // images sent within the page
 
 	checksum string    // of the page
-	replaces string    // digest of the result that is there; empty if there is none
-	known    *manifest // what was said of the page as it is now; nil: it is to be sent
+	replaces string    // checksum of the existing result; "" if there is none
+	known    *manifest // stored answer for this version of the page; nil: the page is sent
 }
 
-// Look makes a plan for the pages that paths name: files, or folders with all in them. An
-// error is of a path that was named; all else that is wrong is told in the plan.
+// Look makes a plan for pages and folders of pages. It returns an error for a path that cannot
+// be read; other problems are listed in the plan.
 func Look(ctx context.Context, paths []string, o Options) (Plan, error) {
 	o = o.orDefault()
 	files, skipped, err := find(paths, o.Suffix)
@@ -51,7 +51,7 @@ func Look(ctx context.Context, paths []string, o Options) (Plan, error) {
 	return p, nil
 }
 
-// look takes a page into the plan. An error is only that of the context.
+// look adds a page to the plan. Its only error is that of the context.
 func (p *Plan) look(ctx context.Context, path string, o Options) error {
 	page, ready, err := looked(path, o)
 	var sent prepared
@@ -81,7 +81,7 @@ func (p *Plan) look(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// looked tells by what is beside a page what is to be done with it.
+// looked decides from the files beside a page how to process it.
 func looked(path string, o Options) (page Page, ready bool, err error) {
 	content, _, err := read(path, o.Most)
 	if err != nil {
@@ -96,25 +96,25 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 	if err != nil {
 		return page, false, err
 	}
-	if page.replaces, err = checksumOf(page.Result, 2*o.Most); err != nil { // texts make it longer
+	if page.replaces, err = checksumOf(page.Result, 2*o.Most); err != nil { // a result is longer than its page
 		return page, false, err
 	}
 	switch isThere := page.replaces != ""; {
 	case m == nil && isThere:
-		return page, false, fmt.Errorf("%s is there and is not known to be a result: move it away", page.Result)
+		return page, false, fmt.Errorf("%s exists and is not a result: move the file to another place", page.Result)
 	case m == nil:
 		return page, false, nil
 	case m.OriginalSHA256 == page.checksum && !o.Again:
-		isOld := !isThere || page.replaces == m.ReplacesSHA256 && page.replaces != m.ResultSHA256 // a crash came between manifest and result
+		isOld := !isThere || page.replaces == m.ReplacesSHA256 && page.replaces != m.ResultSHA256 // a crash happened between manifest and result
 		page.known = m
 		return page, !isOld, nil
 	case isThere && page.replaces != m.ResultSHA256 && page.replaces != m.ReplacesSHA256:
-		return page, false, fmt.Errorf("somebody edited %s, and the page has changed since: move the result away", page.Result)
+		return page, false, fmt.Errorf("%s was edited, and the page has changed since: move the result to another place", page.Result)
 	}
 	return page, false, nil
 }
 
-// A prepared page is one that is ready to be sent.
+// A prepared page is ready to send.
 type prepared struct {
 	document
 	sent     string
@@ -141,7 +141,7 @@ func prepare(ctx context.Context, path string, o Options) (prepared, error) {
 	return p, err
 }
 
-// batches are the pages of each call, in order.
+// batches returns the pages of each request, in order.
 func (p Plan) batches(o Options) (all [][]Page) {
 	var room int64
 	for _, page := range p.Pages {

@@ -11,31 +11,31 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Result is what became of a page.
+// A Result is the result for a page.
 type Result struct {
 	Page    Page
 	Added   []Alt
-	Left    int    // images that still have no alternative text
-	Summary string // what the service says that it did
+	Left    int    // images still without alternative text
+	Summary string // the service's summary of its changes
 	Refused error  // why nothing was written; nil if it was
 }
 
-// A Sum is what became of all pages of a run.
+// A Sum counts the results of a run.
 type Sum struct {
 	Written, Refused int // pages
 	Alts             int
-	Left             int // images that still have no alternative text, of the pages that were written
+	Left             int // images still without alternative text, in written pages
 	Calls            int
-	Waiting          int // pages of which nothing became, because the run was asked to end or failed
+	Unfinished       int // pages without a result, because the run was stopped or failed
 }
 
-// mostAlike is how many pages in a row may be refused by the service with the same words.
-const mostAlike = 5
+// maxRefusalStreak is how many identical refusals in a row end a run.
+const maxRefusalStreak = 5
 
-// Run carries a plan out and tells watch of each page. A page that has changed since the
-// plan was made is refused. What is under way when the context drains is finished.
+// Run executes a plan and passes the result for each page to watch. A page that changed after
+// the plan was made is refused. When the context drains, work in progress is finished.
 //
-// An error is one of the run: run it again to go on.
+// An error affects the whole run; the run can be repeated.
 func Run(ctx context.Context, p Plan, s Service, o Options, watch func(Result)) (Sum, error) {
 	r := &run{service: s, options: o.orDefault(), watch: watch}
 	for _, page := range p.Pages {
@@ -55,7 +55,7 @@ func Run(ctx context.Context, p Plan, s Service, o Options, watch func(Result)) 
 			break
 		}
 	}
-	r.sum.Waiting = len(p.Pages) - r.sum.Written - r.sum.Refused
+	r.sum.Unfinished = len(p.Pages) - r.sum.Written - r.sum.Refused
 	return r.sum, err
 }
 
@@ -69,12 +69,12 @@ func isDraining(ctx context.Context) bool {
 }
 
 type run struct {
-	service Service
-	options Options
-	watch   func(Result)
-	sum     Sum
-	refusal string // of the service, last
-	alike   int    // times in a row
+	service       Service
+	options       Options
+	watch         func(Result)
+	sum           Sum
+	refusal       string // last refusal of the service
+	refusalStreak int    // identical refusals in a row
 }
 
 func (r *run) tell(result Result) {
@@ -88,7 +88,7 @@ func (r *run) tell(result Result) {
 	r.watch(result)
 }
 
-// again makes a result of what is known.
+// again makes the result from a stored answer.
 func (r *run) again(page Page) Result {
 	result := Result{Page: page, Added: page.known.Added, Left: page.known.Left, Summary: page.known.Summary}
 	content, mode, err := read(page.Path, r.options.Most)
@@ -109,25 +109,25 @@ func (r *run) again(page Page) Result {
 	return result
 }
 
-// known fills in what a manifest says, which somebody may have edited.
+// known inserts the texts of a manifest, which a person may have edited.
 func (d document) known(m *manifest) (string, error) {
 	before := -1
 	for _, a := range m.Added {
 		if a.Image <= before || a.Image >= len(d.images) || !d.images[a.Image].lacksAlt {
-			return "", errors.New("its manifest is of another page")
+			return "", errors.New("the manifest belongs to another page")
 		}
 		before = a.Image
 	}
 	filled := d.fill(m.Added)
 	if checksum([]byte(filled)) != m.ResultSHA256 {
-		return "", errors.New("its manifest does not give the result that it tells of")
+		return "", errors.New("the manifest does not match its result")
 	}
 	return filled, nil
 }
 
-var errChanged = errors.New("it has changed since it was looked at: run the same command again")
+var errChanged = errors.New("the page has changed since the plan: run the same command again")
 
-// carryOut sends the pages of a batch, those that are refused together one by one.
+// carryOut sends the pages of a batch. After a refusal it sends them one by one.
 func (r *run) carryOut(ctx context.Context, batch []Page) error {
 	var pages []Page
 	var ready []prepared
@@ -165,11 +165,11 @@ func isPermanent(err error) bool {
 	return err != nil && class == retry.Permanent
 }
 
-// refuse tells of pages that the service did not take. An error that is not of them ends
-// the run, and so does one that comes again and again.
+// refuse reports pages that the service refused. Other errors end the run, and so do identical
+// refusals in a row.
 func (r *run) refuse(pages []Page, err error) error {
 	if err == nil {
-		r.alike = 0
+		r.refusalStreak = 0
 		return nil
 	}
 	if !isPermanent(err) {
@@ -179,15 +179,15 @@ func (r *run) refuse(pages []Page, err error) error {
 		r.tell(Result{Page: page, Refused: err})
 	}
 	if err.Error() != r.refusal {
-		r.refusal, r.alike = err.Error(), 0
+		r.refusal, r.refusalStreak = err.Error(), 0
 	}
-	if r.alike++; r.alike == mostAlike {
-		return fmt.Errorf("the service refused %d pages in a row: %w", mostAlike, err)
+	if r.refusalStreak++; r.refusalStreak == maxRefusalStreak {
+		return fmt.Errorf("the service refused %d pages in a row: %w", maxRefusalStreak, err)
 	}
 	return nil
 }
 
-// ask sends pages, and writes what comes back.
+// ask sends pages and writes the results.
 func (r *run) ask(ctx context.Context, pages []Page, ready []prepared) error {
 	documents := make([]string, len(ready))
 	for i, p := range ready {
@@ -199,7 +199,7 @@ func (r *run) ask(ctx context.Context, pages []Page, ready []prepared) error {
 		return err
 	}
 	for i, page := range pages {
-		result := Result{Page: page, Refused: fmt.Errorf("%d documents came back where %d were sent", len(answers), len(pages))}
+		result := Result{Page: page, Refused: fmt.Errorf("the service returned %d documents for %d", len(answers), len(pages))}
 		if len(answers) == len(pages) {
 			result = r.take(page, ready[i], answers[i])
 		}
@@ -208,12 +208,12 @@ func (r *run) ask(ctx context.Context, pages []Page, ready []prepared) error {
 	return nil
 }
 
-// take writes what came back for a page, if it can be trusted.
+// take writes the result for a page, if the answer is valid.
 func (r *run) take(page Page, p prepared, answer Processed) Result {
 	result := Result{Page: page, Summary: answer.Summary}
 	result.Added, result.Refused = p.added(p.sent, answer.Document)
 	if result.Refused == nil && len(result.Added) == 0 {
-		result.Refused = errors.New("no alternative text came back")
+		result.Refused = errors.New("the answer has no alternative text")
 	}
 	if result.Left = page.Images - len(result.Added); result.Refused == nil {
 		result.Refused = r.keep(page, p, result)
@@ -234,7 +234,7 @@ func (r *run) keep(page Page, p prepared, result Result) error {
 	}
 	now, err := checksumOf(page.Result, 2*r.options.Most)
 	if err == nil && now != page.replaces {
-		err = fmt.Errorf("somebody wrote to %s meanwhile: move it away", page.Result)
+		err = fmt.Errorf("another program wrote to %s: move the file to another place", page.Result)
 	}
 	if err == nil {
 		err = write(manifestOf(page.Path, r.options.Suffix), append(text, '\n'), p.mode)
@@ -245,7 +245,7 @@ func (r *run) keep(page Page, p prepared, result Result) error {
 	return err
 }
 
-// A summary is a line of the file of summaries.
+// A summary is a line in the file of summaries.
 type summary struct {
 	Page    string `json:"page"`
 	Result  string `json:"result"`
@@ -254,8 +254,8 @@ type summary struct {
 	Left    int    `json:"left"`
 }
 
-// WriteSummaries writes what was done to pages as JSON Lines, from their manifests: a line
-// for each that has one. Call it after [Run] with all pages of the plan.
+// WriteSummaries writes the changes in all pages as JSON Lines, from their manifests. Call it
+// after [Run] with all pages of the plan.
 func WriteSummaries(path string, p Plan, o Options) error {
 	o = o.orDefault()
 	pages := append([]string{}, p.Ready...)

@@ -20,7 +20,7 @@ import (
 	"assetferry/internal/sandbox/answer"
 )
 
-// A folder has pages in it.
+// A folder contains test pages.
 type folder struct {
 	*testing.T
 	path string
@@ -75,7 +75,7 @@ func (f folder) look(o Options) Plan {
 	return must(Look(f.Context(), []string{f.path}, o))(f.T)
 }
 
-// A service answers as the stand-in does, and notes what it was sent.
+// A service answers like the sandbox and records requests.
 type service struct {
 	sent  [][]string
 	fails func(call int, documents []string) error
@@ -100,7 +100,7 @@ func (s *service) Process(_ context.Context, documents []string, prompt string) 
 	return all, nil
 }
 
-// run carries a plan out and gives what became of each page, by name.
+// run executes a plan and returns the result for each page by name.
 func (f folder) run(p Plan, s Service, o Options) (Sum, map[string]string, error) {
 	f.Helper()
 	became := map[string]string{}
@@ -147,7 +147,7 @@ func TestRunWritesResultsBesidePages(t *testing.T) {
 	}
 }
 
-// A result says with which contexts it was made, and is not paid for again with others unasked.
+// A result stores its contexts. With other contexts it is only paid for again on request.
 func TestContexts(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.html": page})
 	style := Options{Contexts: []string{"style", "terms/file/f"}}
@@ -208,7 +208,7 @@ func TestRunIsGoneOnWith(t *testing.T) {
 	f.put("a.enriched.html", "edited")
 	run("the result was edited", Options{}, 0, "")
 	f.put("a.html", page)
-	if p := f.look(Options{}); len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Why, "somebody edited") {
+	if p := f.look(Options{}); len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Why, " was edited, and the page has changed since") {
 		t.Errorf("the result was edited and the page changed: %+v", p)
 	}
 	f.put("a.enriched.html.json", `{"version": 7}`)
@@ -219,11 +219,11 @@ func TestRunIsGoneOnWith(t *testing.T) {
 
 func TestRunRefusesWhatCannotBeTrusted(t *testing.T) {
 	for want, s := range map[string]*service{
-		"not only alternative texts changed": {alter: func(p Processed) Processed {
+		"the answer changes more than alternative texts": {alter: func(p Processed) Processed {
 			return Processed{strings.Replace(p.Document, "Caf", "Kaf", 1), p.Summary}
 		}},
-		"no alternative text came back": {alter: func(Processed) Processed { return Processed{Document: page} }},
-		"it is too rude":                {fails: func(int, []string) error { return permanent("it is too rude") }},
+		"the answer has no alternative text": {alter: func(Processed) Processed { return Processed{Document: page} }},
+		"it is too rude":                     {fails: func(int, []string) error { return permanent("it is too rude") }},
 	} {
 		f := newFolder(t, map[string]string{"a.html": page})
 		sum, became, err := f.run(f.look(Options{}), s, Options{})
@@ -267,23 +267,23 @@ func TestRunEnds(t *testing.T) {
 		}
 		return nil
 	}}
-	if sum, _, err := f.run(f.look(o), s, o); !errors.Is(err, broken) || sum != (Sum{Written: 2, Alts: 2, Calls: 3, Waiting: 7}) {
+	if sum, _, err := f.run(f.look(o), s, o); !errors.Is(err, broken) || sum != (Sum{Written: 2, Alts: 2, Calls: 3, Unfinished: 7}) {
 		t.Errorf("an error of the run: %+v, %v", sum, err)
 	}
 	s = &service{fails: func(int, []string) error { return permanent("always the same") }}
-	if sum, _, err := f.run(f.look(o), s, o); err == nil || !strings.Contains(err.Error(), "refused 5 pages in a row: always the same") || sum != (Sum{Refused: 5, Calls: 5, Waiting: 2}) {
+	if sum, _, err := f.run(f.look(o), s, o); err == nil || !strings.Contains(err.Error(), "refused 5 pages in a row: always the same") || sum != (Sum{Refused: 5, Calls: 5, Unfinished: 2}) {
 		t.Errorf("always the same refusal: %+v, %v", sum, err)
 	}
 	stop := make(chan struct{})
 	s = &service{fails: func(int, []string) error { close(stop); return nil }}
 	sum, err := Run(retry.WithDrain(t.Context(), stop), f.look(o), s, o, func(Result) {})
-	if err != nil || sum != (Sum{Written: 1, Alts: 1, Calls: 1, Waiting: 6}) {
+	if err != nil || sum != (Sum{Written: 1, Alts: 1, Calls: 1, Unfinished: 6}) {
 		t.Errorf("what drains finishes what it began: %+v, %v", sum, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p := f.look(o)
 	cancel(broken)
-	if sum, err := Run(ctx, p, &service{}, o, func(Result) {}); !errors.Is(err, broken) || sum != (Sum{Waiting: 6}) {
+	if sum, err := Run(ctx, p, &service{}, o, func(Result) {}); !errors.Is(err, broken) || sum != (Sum{Unfinished: 6}) {
 		t.Errorf("cancelled: %+v, %v", sum, err)
 	}
 	if _, err := Look(ctx, []string{f.path}, o); !errors.Is(err, broken) {
@@ -301,7 +301,7 @@ func TestRunLooksOnceMoreBeforeItSendsAndWrites(t *testing.T) {
 		return nil
 	}
 	sum, became, err := f.run(p, s, Options{})
-	if err != nil || sum.Refused != 2 || !strings.Contains(became["a.html"], "changed since") || !strings.Contains(became["b.html"], "meanwhile") || f.get("b.enriched.html") != "of somebody else" {
+	if err != nil || sum.Refused != 2 || !strings.Contains(became["a.html"], "has changed since the plan") || !strings.Contains(became["b.html"], "another program wrote to ") || f.get("b.enriched.html") != "of somebody else" {
 		t.Errorf("%+v, %q, %v", sum, became, err)
 	}
 	if !cmp.Equal(s.sent, [][]string{{"<img src=b>"}}) {
@@ -325,8 +325,8 @@ func TestLookTellsWhatItLeavesOut(t *testing.T) {
 		why[filepath.Base(s.Path)] = s.Why
 	}
 	want := map[string]string{
-		"large.html": "it has 305 bytes, and at most 200 are read", "latin.html": errNotUTF8.Error(), "cut.html": errCut.Error(), "b.enriched.html": "it is a result",
-		"b.html": f.in("b.enriched.html") + " is there and is not known to be a result: move it away", "link.html": "it is a symbolic link",
+		"large.html": "the file has 305 bytes; the limit is 200", "latin.html": errNotUTF8.Error(), "cut.html": errCut.Error(), "b.enriched.html": "it is a result of an earlier run",
+		"b.html": f.in("b.enriched.html") + " exists and is not a result: move the file to another place", "link.html": "symbolic links are not followed",
 	}
 	if diff := cmp.Diff(want, why); diff != "" || len(p.Pages) != 2 {
 		t.Errorf("%d pages\n%s", len(p.Pages), diff)

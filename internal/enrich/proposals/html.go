@@ -27,22 +27,21 @@ var style string
 //go:embed page.js
 var script string
 
-// MostOnPage is how many proposals a page has: so many can be judged in a day, and browsers
-// show them without delay.
+// MostOnPage limits the proposals on a page. A person can decide on this many in a day, and
+// browsers show them without delay.
 const MostOnPage = 2000
 
-// A Head is what a page says above the proposals.
+// A Head is the heading of a page.
 type Head struct {
-	Run         string // part of the name of the file in which decisions are saved, such as the ID of a run
+	Run         string // part of the file name for decisions, such as the ID of a run
 	Destination string
 	MadeAt      time.Time
 	Zone        *time.Location
 }
 
-// WriteHTML writes a page on which people judge the first proposals, at most MostOnPage of
-// them. It needs nothing else but the thumbnails that have an address, and its policy
-// forbids everything else, also any other script. What is decided is saved by the browser
-// as JSON Lines for [Read], and goes nowhere else.
+// WriteHTML writes a page for deciding on proposals, at most MostOnPage of them. The page only
+// loads thumbnails with a URL; its policy forbids everything else, including other scripts. The
+// browser saves decisions as JSON Lines for [Read] and sends them nowhere.
 func WriteHTML(w io.Writer, head Head, rows iter.Seq2[Row, error]) error {
 	p := page{Head: head, Style: template.CSS(style), Script: template.JS(script), Longest: LongestAlt}
 	for r, err := range rows {
@@ -69,8 +68,12 @@ type page struct {
 	Left    int // proposals that are not on the page
 }
 
-// File is the name of the file in which decisions are saved.
-func (p page) File() string { return "decisions-" + p.Run + ".jsonl" }
+// DecisionsFile returns the name of the file in which a page saves decisions. Run is that of its
+// Head.
+func DecisionsFile(run string) string { return "decisions-" + run + ".jsonl" }
+
+// File returns the name of the file for decisions.
+func (p page) File() string { return DecisionsFile(p.Run) }
 
 // A card shows one proposal.
 type card struct {
@@ -79,9 +82,9 @@ type card struct {
 	IsOpen        bool
 	Choice        Choice
 	Choices       []choice
-	Picture       template.URL // nothing else than an image, whatever it is said to be
+	Picture       template.URL // only used as an image, whatever its type
 	Warned        []string
-	Was           string // what Before is
+	Was           string // label for Before
 	Before, After []piece
 	Tags          []tag
 	ProposedTags  string // in JSON
@@ -95,13 +98,13 @@ type choice struct {
 func newCard(n int, r Row) card {
 	tags, err := json.Marshal(tidyTags(r.New.Tags))
 	if err != nil {
-		panic(err) // there is nothing in it but text
+		panic(err) // it only contains text
 	}
 	c := card{
-		Row: r, N: n, IsOpen: r.isOpen(), Choice: r.choice(), Choices: []choice{{Accept, "Accept"}, {Reject, "Reject"}}, Picture: pictureAddress(r.Thumbnail),
+		Row: r, N: n, IsOpen: r.isOpen(), Choice: r.choice(), Choices: []choice{{Accept, "Accept"}, {Reject, "Reject"}}, Picture: pictureURL(r.Thumbnail),
 		Warned: r.Warnings(), Tags: markedTags(r.Old.Tags, r.New.Tags), ProposedTags: string(tags),
 	}
-	if c.Was = "Now"; r.Kind == "translate" { // languages have no words in common
+	if c.Was = "Current"; r.Kind == "translate" { // no words in common
 		c.Was, c.Before, c.After = "Original", add(nil, false, []string{r.Old.Description}), add(nil, false, []string{r.New.Description})
 	} else {
 		c.Before, c.After = marked(r.Old.Description, r.New.Description)
@@ -112,16 +115,16 @@ func newCard(n int, r Row) card {
 	return c
 }
 
-// pictureAddress gives the address of an image, empty if it is not one that a page may show.
-func pictureAddress(address string) template.URL {
-	if strings.HasPrefix(address, "data:image/") || origin(address) != "" {
+// pictureURL returns the URL of an image, or "" if a page may not show it.
+func pictureURL(address string) template.URL {
+	if strings.HasPrefix(address, "data:image/") || hostOf(address) != "" {
 		return template.URL(address)
 	}
 	return ""
 }
 
-// origin is what a policy knows the host of an address by.
-func origin(address string) string {
+// hostOf returns the host of a URL, as a policy names it.
+func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(u.Host, " ;,'\"") {
 		return ""
@@ -129,11 +132,11 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// policy forbids everything but this style, this script and the pictures of these proposals.
+// policy permits this style, this script and these images, and forbids everything else.
 func policy(cards []card) string {
 	images := []string{"data:"}
 	for _, c := range cards {
-		if from := origin(string(c.Picture)); from != "" && !slices.Contains(images, from) {
+		if from := hostOf(string(c.Picture)); from != "" && !slices.Contains(images, from) {
 			images = append(images, from)
 		}
 	}
@@ -145,7 +148,7 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// safeLines makes a text safe to show and keeps its lines.
+// safeLines returns text that is safe to show, with its line breaks.
 func safeLines(text string) string {
 	all := strings.Split(text, "\n")
 	for i, l := range all {

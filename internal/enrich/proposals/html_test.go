@@ -63,7 +63,7 @@ func TestPageTakesItsPicturesFromImagesOnly(t *testing.T) {
 		"data:image/png;base64,AAAA": true, "https://a.example/b.png": true, "http://127.0.0.1:8080/b.png": true,
 		"data:text/html,x": false, "javascript:alert(1)": false, "file:///etc/passwd": false, "//a.example/b.png": false, "https://a;b/c": false, "": false,
 	} {
-		if got := pictureAddress(address) != ""; got != want {
+		if got := pictureURL(address) != ""; got != want {
 			t.Errorf("%q: %v", address, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestPageIsOfLimitedLength(t *testing.T) {
 	if got := strings.Count(page, "<article "); got != MostOnPage || !strings.Contains(page, `<data value="3">3</data> more proposals are not on this page`) {
 		t.Errorf("%d proposals", got)
 	}
-	if page := htmlOf(t, nil); !strings.Contains(page, "There is nothing to decide.") {
+	if page := htmlOf(t, nil); !strings.Contains(page, "There are no proposals.") {
 		t.Error("an empty page does not say so")
 	}
 }

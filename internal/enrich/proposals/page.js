@@ -2,7 +2,7 @@
 (() => {
   const main = document.querySelector("main");
   const all = [...main.querySelectorAll(".proposal[data-id]")];
-  const edits = new Map(); // by proposal: what is to be instead of what was proposed
+  const edits = new Map(); // by proposal: the edited text
   let unsaved = false;
 
   const proposed = card => ({ description: card.dataset.description, tags: JSON.parse(card.dataset.tags) });
@@ -13,7 +13,7 @@
     const of = choice => all.filter(card => card.dataset.choice === choice).length;
     const decorative = of("decorative");
     document.getElementById("sum").textContent = `${of("accept")} accepted, ${of("reject")} rejected, `
-      + (decorative ? `${decorative} decorative, ` : "") + `${of("")} open` + (unsaved ? "; not saved yet" : "");
+      + (decorative ? `${decorative} decorative, ` : "") + `${of("")} undecided` + (unsaved ? "; not saved" : "");
   }
 
   function choose(card, choice) {
@@ -24,7 +24,7 @@
     count();
   }
 
-  // show puts a text where the proposed one was, which comes back if it is edited back.
+  // show replaces the proposed text by an edited one. Equal texts restore the original markup.
   const originals = new Map();
   function show(card, text) {
     const place = card.querySelector("dl");
@@ -66,7 +66,7 @@
     const longest = Number(main.dataset.longest);
     const measure = () => {
       const length = form.querySelector(".length"), n = [...description.value.trim()].length;
-      length.textContent = `${n} characters; screen readers do well with ${longest}`;
+      length.textContent = `${n} characters; recommended: up to ${longest}`;
       length.classList.toggle("long", n > longest);
       description.setCustomValidity("");
     };

@@ -1,8 +1,7 @@
-// Package proposals shows people what an AI service proposes, and reads what they decide.
+// Package proposals shows the proposals of an AI service to people, and reads their decisions.
 //
-// A page, a CSV table and JSON Lines say the same. The page is for judging at a glance and
-// needs nothing else, the CSV for spreadsheets, the JSON for programs. Each comes back: the
-// page saves JSON Lines with what was decided on it, and the tables are given back edited.
+// A page, a CSV table and JSON Lines contain the same proposals. The page saves decisions as
+// JSON Lines. Tables are edited and read back.
 package proposals
 
 import (
@@ -15,41 +14,41 @@ import (
 // A Row is one proposal.
 type Row struct {
 	ID         string // of the proposal
-	Asset      string // the ID of the asset
+	Asset      string // ID of the asset
 	Name       string
 	Category   string
 	Folder     string
 	Kind       string // describe, review or translate
 	Language   string
-	State      string // in the journal
-	Thumbnail  string // a data: URL or an address; empty if there is none
-	Link       string // to look at the asset
-	Old, New   Text   // tags that are there stay, and those of New are added
-	Attribute  string // where a translation goes; empty for the description
-	Decorative bool   // the picture is said to be one that needs no description
-	Calls      int    // that were billed
+	State      string // in the state database
+	Thumbnail  string // data: URL or other URL; "" if there is none
+	Link       string // page of the asset
+	Old, New   Text   // tags of New are added to those of Old
+	Attribute  string // target of a translation; "" for the description
+	Decorative bool   // the proposal is that the image needs no description
+	Calls      int    // billed requests
 	Credits    *float64
 	Model      string
 	Remark     string
 }
 
-// A Text is what describes an asset.
+// A Text is the text of an asset.
 type Text struct {
 	Description string
 	Tags        []string
 }
 
-// States of rows that can still be decided.
+// States of rows that are still open.
 const (
 	proposed = "proposed"
 	accepted = "accepted"
 	rejected = "rejected"
 )
 
-// isOpen reports whether there is something to decide.
+// isOpen reports whether a decision can be made or changed.
 func (r Row) isOpen() bool { return slices.Contains([]string{proposed, accepted, rejected}, r.State) }
 
-// choice is what was decided before.
+// choice returns the earlier decision.
 func (r Row) choice() Choice {
 	switch {
 	case r.State == accepted && r.Decorative:
@@ -62,36 +61,36 @@ func (r Row) choice() Choice {
 	return ""
 }
 
-// LongestAlt is how many characters a text for screen readers should have at most, because
-// people cannot pause within one: a rule of thumb, not a limit of the service.
+// LongestAlt is the recommended maximum of characters for screen readers, which cannot pause
+// within a text. It is a rule of thumb, not a limit of the service.
 const LongestAlt = 125
 
-// Warnings are what a person should look at before accepting the proposal.
+// Warnings returns doubts that a person should check before accepting the proposal.
 func (r Row) Warnings() []string {
 	var all []string
 	text := r.New.Description
 	if n := utf8.RuneCountInString(text); n > LongestAlt {
-		all = append(all, fmt.Sprintf("The description has %d characters; screen readers do well with %d.", n, LongestAlt))
+		all = append(all, fmt.Sprintf("The description has %d characters. Recommended for screen readers: up to %d.", n, LongestAlt))
 	}
 	switch {
 	case text == "" && len(r.New.Tags) == 0 && !r.Decorative:
-		all = append(all, "Nothing is proposed.")
+		all = append(all, "The proposal is empty.")
 	case (text == "" || text == r.Old.Description) && len(missing(r.Old.Tags, r.New.Tags)) == 0 && !r.Decorative:
-		all = append(all, "It is what is there already.")
+		all = append(all, "The proposal is the same as the current text.")
 	}
 	if r.Decorative && text != "" {
-		all = append(all, "It is said to be decorative, and described.")
+		all = append(all, "The proposal has a description, but says that the image is decorative.")
 	}
 	if opening := idleOpening(text); opening != "" {
-		all = append(all, fmt.Sprintf("It begins with %q, which screen readers say themselves.", opening))
+		all = append(all, fmt.Sprintf("The description begins with %q, which screen readers add themselves.", opening))
 	}
 	if strings.ContainsAny(text, "<>") {
-		all = append(all, "There may be markup in the description.")
+		all = append(all, "The description may contain markup.")
 	}
 	return all
 }
 
-// idleOpening is how a description begins that does not begin with what is to be seen.
+// idleOpening returns a useless opening of a description, such as "image of".
 func idleOpening(text string) string {
 	lower := strings.ToLower(text)
 	for _, opening := range []string{"image of", "an image of", "picture of", "a picture of", "photo of", "a photo of", "bild von", "ein bild von"} {

@@ -84,7 +84,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s is another one; after a look at it: go test ./internal/enrich/proposals -run Golden -update\n%s", golden, cmp.Diff(string(want), got))
+			t.Errorf("%s differs; after a review run: go test ./internal/enrich/proposals -run Golden -update\n%s", golden, cmp.Diff(string(want), got))
 		}
 	}
 }
@@ -116,13 +116,13 @@ func TestWarnings(t *testing.T) {
 		{Row{New: Text{Description: strings.Repeat("ü", 126)}}, "126 characters"},
 		{Row{New: Text{Description: "An image of a quay"}}, `"An image of"`},
 		{Row{New: Text{Description: "Images often lie"}}, ""},
-		{Row{}, "Nothing is proposed."},
+		{Row{}, "The proposal is empty."},
 		{Row{New: Text{Tags: []string{"a"}}}, ""},
-		{Row{Old: Text{"a", []string{"B", "c"}}, New: Text{"a", []string{"b"}}}, "there already"},
-		{Row{Old: Text{"a", []string{"b"}}, New: Text{"", []string{"b"}}}, "there already"},
+		{Row{Old: Text{"a", []string{"B", "c"}}, New: Text{"a", []string{"b"}}}, "same as the current text"},
+		{Row{Old: Text{"a", []string{"b"}}, New: Text{"", []string{"b"}}}, "same as the current text"},
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"a", []string{"c"}}}, ""},
 		{Row{Decorative: true}, ""},
-		{Row{Decorative: true, New: Text{Description: "A line"}}, "decorative, and described"},
+		{Row{Decorative: true, New: Text{Description: "A line"}}, "has a description, but says that the image is decorative"},
 		{Row{New: Text{Description: "A <b>quay</b>"}}, "markup"},
 	} {
 		if got := strings.Join(test.r.Warnings(), " "); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
@@ -187,14 +187,14 @@ func TestReadWhatPeopleEdit(t *testing.T) {
 			{ID: "p-1", Choice: Reject},
 			{ID: "p-3", Choice: Decorative},
 		},
-		Open: 1, Late: 1, Remarks: []string{`the column "Notes" means nothing here and was not read`},
+		Open: 1, Late: 1, Remarks: []string{`the column "Notes" is unknown and was ignored`},
 	}
 	for name, table := range map[string]string{
 		"excel.csv": "\ufeffDecision;Notes;New Tags;ID;New Description\r\nACCEPT;x;\"sea; \"\"a;b\"\";;sea\";p-2;A lighthouse \r\n reject ;;;p-1;\r\ndecorative;;;p-3;\r\n;;;;\r\n;;;p-4;Der alte Kai\r\naccept;;;p-5;A <b>quay\r\n",
 		"tabs.tsv":  "id\tdecision\tnew_description\tnew_tags\tNotes\np-2\taccept\tA lighthouse\t\"sea;\"\"a;b\"\"\"\t\np-1\treject\t\t\t\np-3\tdecorative\t\t\t\np-4\t\tDer alte Kai\t\t\np-5\taccept\tA <b>quay\t\t\n",
 	} {
 		got, err := readText(t, name, table, all)
-		got.Remarks = slices.DeleteFunc(got.Remarks, func(r string) bool { return strings.Contains(r, "was edited") })
+		got.Remarks = slices.DeleteFunc(got.Remarks, func(r string) bool { return strings.Contains(r, "the edited text") })
 		if err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
 		}
@@ -209,9 +209,9 @@ func TestReadWhatPeopleEdit(t *testing.T) {
 	}
 }
 
-func TestReadTellsOfEditsThatAreNotTaken(t *testing.T) {
+func TestReadReportsIgnoredEdits(t *testing.T) {
 	got, err := readText(t, "a.csv", "id,decision,new_description\np-1,,Better\np-2,reject,Better\n", samples())
-	want := []string{"line 2: the text was edited and nothing is decided, so it was not taken; write accept to take it", "line 3: the text was edited and the decision is reject, so it was not taken"}
+	want := []string{"line 2: the edited text was ignored, because there is no decision; to use it, write accept", "line 3: the edited text was ignored, because the decision is reject"}
 	if err != nil || !slices.Equal(got.Remarks, want) || got.Open != 1 || len(got.All) != 1 || got.All[0].Description != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -224,23 +224,23 @@ func TestReadAcceptsThatAPictureIsDecorative(t *testing.T) {
 	}
 }
 
-func TestReadTellsWhatIsWrong(t *testing.T) {
+func TestReadReportsMistakes(t *testing.T) {
 	for _, test := range []struct{ name, table, want string }{
 		{"a.csv", "", "a.csv:1:1: the table is empty"},
 		{"a.csv", "id,new_description\np-1,x\n", `a.csv:1:1: there is no column "decision"`},
 		{"a.csv", "decision,tags\naccept,x\n", `a.csv:1:1: there is no column "id"`},
-		{"a.csv", "id,decision,Decision\np-1,,\n", `a.csv:1:13: the column "Decision" is there twice`},
-		{"a.csv", "id,decision\np-1,maybe\n", `a.csv:2:5: the decision "maybe" is none of accept, reject, decorative and nothing`},
-		{"a.csv", "decision,id\naccept,p-1\n\naccept,p-1\n", `a.csv:4:8: the proposal "p-1" has a row already, in line 2`},
+		{"a.csv", "id,decision,Decision\np-1,,\n", `a.csv:1:13: the column "Decision" occurs twice`},
+		{"a.csv", "id,decision\np-1,maybe\n", `a.csv:2:5: the decision "maybe" is not valid: use accept, reject or decorative, or leave it empty`},
+		{"a.csv", "decision,id\naccept,p-1\n\naccept,p-1\n", `a.csv:4:8: the proposal "p-1" is already in line 2`},
 		{"a.csv", "decision,id\naccept,1.2E+05\n", `a.csv:2:8: there is no proposal with the id "1.2E+05"`},
-		{"a.csv", "decision,id\naccept,\n", "a.csv:2:8: the id is empty"},
+		{"a.csv", "decision,id\naccept,\n", "a.csv:2:8: the id of the proposal is missing"},
 		{"a.csv", "id,decision,new_description\np-1,accept,\n", "a.csv:2:12: the description is empty"},
-		{"a.csv", "id,decision,new_description\np-1,accept," + strings.Repeat("ä", 1025) + "\n", "a.csv:2:12: the description has 1025 characters, and the service takes 1024"},
+		{"a.csv", "id,decision,new_description\np-1,accept," + strings.Repeat("ä", 1025) + "\n", "a.csv:2:12: the description has 1025 characters; the limit is 1024"},
 		{"a.csv", "id,decision\np-1\n", "a.csv:2:1: the row has 1 field where the header has 2"},
-		{"a.jsonl", `{"id": "p-1", "decision": "accept", "new_tags": "a, b"}`, "a.jsonl:1:1: new_tags is not what it should be"},
-		{"a.jsonl", `{"id": 1}`, "a.jsonl:1:1: id is not what it should be"},
+		{"a.jsonl", `{"id": "p-1", "decision": "accept", "new_tags": "a, b"}`, "a.jsonl:1:1: new_tags has the wrong type"},
+		{"a.jsonl", `{"id": 1}`, "a.jsonl:1:1: id has the wrong type"},
 		{"a.jsonl", `[{"id": "p-1"}]`, "a.jsonl:1:1: not a JSON object"},
-		{"a.jsonl", "{\"id\": \"p-1\"}\n{\"id\": \"p-1\"}", `a.jsonl:2:1: the proposal "p-1" has a row already, in line 1`},
+		{"a.jsonl", "{\"id\": \"p-1\"}\n{\"id\": \"p-1\"}", `a.jsonl:2:1: the proposal "p-1" is already in line 1`},
 	} {
 		got, err := readText(t, test.name, test.table, samples())
 		wrong, ok := errors.AsType[*tabular.Mistakes](err)
@@ -257,7 +257,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Read(name, func(string) (Row, bool, error) { return Row{}, false, broken }); !errors.Is(err, broken) {
-		t.Errorf("a journal that cannot be read: %v", err)
+		t.Errorf("an unreadable state database: %v", err)
 	}
 }
 

@@ -12,45 +12,45 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// A Choice is what a person decides on a proposal; empty if nothing.
+// A Choice is a decision on a proposal; "" if there is none.
 type Choice string
 
-// The choices, as they are written in tables.
+// The choices, as written in tables.
 const (
 	Accept     Choice = "accept"
 	Reject     Choice = "reject"
-	Decorative Choice = "decorative" // the picture needs no description, now and later
+	Decorative Choice = "decorative" // the image needs no description, now and later
 )
 
-// A Decision is what a person decided on one proposal.
+// A Decision is a decision on one proposal.
 type Decision struct {
 	ID          string
 	Choice      Choice
-	Description *string   // instead of what was proposed; nil: as proposed
-	Tags        *[]string // the same
+	Description *string   // replaces the proposed one; nil: as proposed
+	Tags        *[]string // as Description
 }
 
-// Decisions are those of a table.
+// Decisions are the decisions of a table.
 type Decisions struct {
 	All     []Decision // in the order of the table
-	Open    int        // proposals in it on which nothing was decided
-	Late    int        // proposals that were applied or given up since, and are left alone
-	Remarks []string   // on what was not taken, at most maxRemarks
+	Open    int        // proposals without a decision
+	Late    int        // proposals that were applied or deleted since, and do not change
+	Remarks []string   // about ignored columns and rows, at most maxRemarks
 }
 
-// maxRemarks is how many remarks there are on a table.
+// maxRemarks limits the remarks about a table.
 const maxRemarks = 20
 
-// use is what a table is for.
+// use describes the kind of table in messages.
 func use() tabular.Use {
 	return tabular.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`, Lines: true}
 }
 
-// Read reads the decisions in a file: a CSV table with commas, semicolons or tabs, or JSON
-// Lines, as its name says. Columns may be in any order, and only id and decision must be
-// there. find gives the proposal that has an ID, false if there is none.
+// Read reads decisions from a file. The extension selects CSV, with commas, semicolons or tabs,
+// or JSON Lines. Columns may have any order, and only id and decision are required. The
+// function find returns the proposal with an ID, or false.
 //
-// What is wrong with a table is a *rows.Mistakes, and then nothing of it is taken.
+// If the table has mistakes, the error is a *rows.Mistakes and no decision is valid.
 func Read(name string, find func(id string) (Row, bool, error)) (Decisions, error) {
 	file, err := tabular.Open(name, use())
 	if err != nil {
@@ -69,7 +69,7 @@ func read(file *tabular.File, find func(id string) (Row, bool, error)) (Decision
 			return Decisions{}, err
 		}
 		decode = c.decode
-		if err := r.wrong.Verdict(); err != nil { // the rows mean nothing
+		if err := r.wrong.Verdict(); err != nil { // without a valid header the rows have no meaning
 			return Decisions{}, err
 		}
 	}
@@ -98,12 +98,12 @@ type reader struct {
 	decisions Decisions
 }
 
-// said is what a row says.
+// said contains the values of a row.
 type said struct {
 	id, decision string
 	description  *string
 	tags         *[]string
-	at           map[string]int // cells by column, of CSV
+	at           map[string]int // cells by column, for CSV
 }
 
 func (r *reader) remark(format string, args ...any) {
@@ -112,7 +112,7 @@ func (r *reader) remark(format string, args ...any) {
 	}
 }
 
-// A header says in which cell of a row what is.
+// A header maps column names to cells.
 type header map[string]int
 
 // columns reads the header of a CSV table.
@@ -121,7 +121,7 @@ func (r *reader) columns() (header, error) {
 	for n, name := range r.file.Columns() {
 		is := strings.ReplaceAll(strings.ToLower(name), " ", "_")
 		if _, again := h[is]; again && name != "" {
-			return nil, r.file.HeaderMistake(n, fmt.Sprintf("the column %q is there twice", name))
+			return nil, r.file.HeaderMistake(n, fmt.Sprintf("the column %q occurs twice", name))
 		}
 		if !slices.Contains(columns(), is) {
 			r.unknown(name)
@@ -137,7 +137,7 @@ func (r *reader) columns() (header, error) {
 }
 
 func (r *reader) unknown(column string) {
-	r.remark("the column %q means nothing here and was not read", column)
+	r.remark("the column %q is unknown and was ignored", column)
 }
 
 func (h header) decode(_ *reader, from tabular.Row) (said, error) {
@@ -184,13 +184,13 @@ func decodeJSON(r *reader, from tabular.Row) (said, error) {
 			}
 		}
 		if err != nil {
-			return said{}, from.Mistake(0, fmt.Sprintf("%s is not what it should be: text, or in new_tags a list of texts", name))
+			return said{}, from.Mistake(0, fmt.Sprintf("%s has the wrong type: use a string, or for new_tags a list of strings", name))
 		}
 	}
 	return s, nil
 }
 
-// take takes what a row says.
+// take adds the decision of a row.
 func (r *reader) take(from tabular.Row, s said) error {
 	mistake := func(column, format string, args ...any) error {
 		return from.Mistake(s.at[column], fmt.Sprintf(format, args...))
@@ -199,11 +199,11 @@ func (r *reader) take(from tabular.Row, s said) error {
 	id, choice := strings.TrimSpace(s.id), Choice(strings.ToLower(strings.TrimSpace(s.decision)))
 	switch before, again := r.lines[id]; {
 	case id == "":
-		return mistake(columnID, "the id is empty; it says which proposal the row is about")
+		return mistake(columnID, "the id of the proposal is missing")
 	case again:
-		return mistake(columnID, "the proposal %q has a row already, in line %d", id, before)
+		return mistake(columnID, "the proposal %q is already in line %d", id, before)
 	case !slices.Contains([]Choice{"", Accept, Reject, Decorative}, choice):
-		return mistake(columnDecision, "the decision %q is none of %s, %s, %s and nothing", s.decision, Accept, Reject, Decorative)
+		return mistake(columnDecision, "the decision %q is not valid: use %s, %s or %s, or leave it empty", s.decision, Accept, Reject, Decorative)
 	}
 	r.lines[id] = line
 	row, found, err := r.find(id)
@@ -211,17 +211,17 @@ func (r *reader) take(from tabular.Row, s said) error {
 		return err
 	}
 	if !found {
-		return mistake(columnID, "there is no proposal with the id %q; has a spreadsheet changed it?", id)
+		return mistake(columnID, "there is no proposal with the id %q; a spreadsheet may have changed the id", id)
 	}
 	d := Decision{ID: id, Choice: choice}
 	d.edit(s, row)
-	if choice == Accept && row.Decorative && d.Description == nil { // that is what is accepted
+	if choice == Accept && row.Decorative && d.Description == nil { // the accepted proposal is that the image is decorative
 		d.Choice, d.Tags = Decorative, nil
 	}
 	return r.decide(d, row, line, mistake)
 }
 
-// edit keeps what differs from what was proposed.
+// edit stores edited values.
 func (d *Decision) edit(s said, row Row) {
 	if s.description != nil {
 		if text := tidy(*s.description); text != tidy(row.New.Description) {
@@ -246,29 +246,29 @@ func (r *reader) decide(d Decision, row Row, line int, mistake func(column, form
 	case d.Choice == "":
 		r.decisions.Open++
 		if isEdited {
-			r.remark("line %d: the text was edited and nothing is decided, so it was not taken; write %s to take it", line, Accept)
+			r.remark("line %d: the edited text was ignored, because there is no decision; to use it, write %s", line, Accept)
 		}
 		return nil
 	case d.Choice != Accept && isEdited:
-		r.remark("line %d: the text was edited and the decision is %s, so it was not taken", line, d.Choice)
+		r.remark("line %d: the edited text was ignored, because the decision is %s", line, d.Choice)
 		d.Description, d.Tags = nil, nil
 	case d.Description != nil && *d.Description == "":
-		return mistake(columnNewDescription, "the description is empty; write one, reject the proposal, or say that it is %s", Decorative)
+		return mistake(columnNewDescription, "the description is empty; write one, reject the proposal, or use the decision %s", Decorative)
 	case d.Description != nil && utf8.RuneCountInString(*d.Description) > metadata.MaxDescription:
-		return mistake(columnNewDescription, "the description has %d characters, and the service takes %d", utf8.RuneCountInString(*d.Description), metadata.MaxDescription)
+		return mistake(columnNewDescription, "the description has %d characters; the limit is %d", utf8.RuneCountInString(*d.Description), metadata.MaxDescription)
 	}
 	r.decisions.All = append(r.decisions.All, d)
 	return nil
 }
 
-// tidy gives a text without what spreadsheets and browsers do to it.
+// tidy returns text without the changes that spreadsheets and browsers make.
 func tidy(text string) string { return strings.TrimSpace(unixLines(text)) }
 
 func unixLines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// tidyTags gives tags without blanks around them, each once, and none that is empty.
+// tidyTags returns trimmed tags without duplicates and empty ones.
 func tidyTags(tags []string) []string {
 	tidied := []string{}
 	for _, t := range tags {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A piece of a text is either in both of two texts or in one only.
+// A piece of text is in both of two texts, or only in one (Changed).
 type piece struct {
 	Text    string
 	Changed bool
 }
 
-// mostWords bounds the work of comparing: 250,000 pairs. Descriptions have far fewer.
+// mostWords limits the comparison to 250,000 pairs. Descriptions have far fewer words.
 const mostWords = 500
 
 var word = regexp.MustCompile(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`)
 
-// marked gives an old and a new text, in which the words that the other does not have are
-// marked.
+// marked splits an old and a new text into pieces and marks the words that the other text does
+// not have.
 func marked(before, after string) (old, new []piece) {
 	a, b := word.FindAllString(before, -1), word.FindAllString(after, -1)
 	var kept [][2]int
@@ -36,7 +36,7 @@ func marked(before, after string) (old, new []piece) {
 	return old, new
 }
 
-// add adds words to a text, to its last piece if that is of the same kind.
+// add appends words to the last piece, or to a new one if its kind differs.
 func add(to []piece, changed bool, words []string) []piece {
 	for _, w := range words {
 		if n := len(to); n > 0 && to[n-1].Changed == changed {
@@ -48,7 +48,7 @@ func add(to []piece, changed bool, words []string) []piece {
 	return to
 }
 
-// common gives where the words of a longest common subsequence are.
+// common returns the positions of the words in a longest common subsequence.
 func common(a, b []string) [][2]int {
 	longest := make([][]int16, len(a)+1) // from i and j on
 	for i := range longest {
@@ -76,7 +76,7 @@ func common(a, b []string) [][2]int {
 	return all
 }
 
-// markedTags gives the tags that are there, and after them those that are to be added.
+// markedTags returns the current tags, followed by the new ones.
 func markedTags(there, proposed []string) (tags []tag) {
 	for _, t := range there {
 		tags = append(tags, tag{t, false})
@@ -87,7 +87,7 @@ func markedTags(there, proposed []string) (tags []tag) {
 	return tags
 }
 
-// missing are proposed tags that are not there yet, in capitals or small letters.
+// missing returns the proposed tags that are not there yet, ignoring case.
 func missing(there, proposed []string) (all []string) {
 	for _, t := range proposed {
 		if !slices.ContainsFunc(there, func(is string) bool { return strings.EqualFold(is, t) }) {

@@ -11,7 +11,7 @@ import (
 	tables "assetferry/internal/tabular"
 )
 
-// Columns that are read back; all others only help to decide.
+// Columns that are read back. The others are only for information.
 const (
 	columnID             = "id"
 	columnDecision       = "decision"
@@ -19,7 +19,7 @@ const (
 	columnNewTags        = "new_tags"
 )
 
-// A line is a row as it is written to a table, in the order of its columns.
+// A line is a row of a table, in the order of its columns.
 type line struct {
 	ID             string   `json:"id"`
 	Decision       Choice   `json:"decision"`
@@ -52,7 +52,7 @@ func (r Row) line() line {
 	}
 }
 
-// WriteJSON writes proposals as JSON Lines, an object each. Thumbnails are left out.
+// WriteJSON writes proposals as JSON Lines without thumbnails.
 func WriteJSON(w io.Writer, rows iter.Seq2[Row, error]) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -84,8 +84,8 @@ func (l line) cells() []string {
 		l.NewDescription, joinTags(l.OldTags), joinTags(l.NewTags), strings.Join(l.Warnings, " "), l.Remark, strconv.Itoa(l.Calls), credits, l.Model, l.Asset, l.Link}
 }
 
-// WriteCSV writes proposals as a table for spreadsheets: RFC 4180, in UTF-8 with the mark
-// at the beginning without which Excel takes it for something else. Thumbnails are left out.
+// WriteCSV writes proposals as a spreadsheet table without thumbnails: RFC 4180 in UTF-8, with
+// the byte order mark that Excel needs to recognize the encoding.
 func WriteCSV(w io.Writer, rows iter.Seq2[Row, error]) error {
 	if _, err := io.WriteString(w, "\ufeff"); err != nil {
 		return err
@@ -109,7 +109,7 @@ func WriteCSV(w io.Writer, rows iter.Seq2[Row, error]) error {
 	return nil
 }
 
-// joinTags writes tags with semicolons between them, in quotes those that have one.
+// joinTags joins tags with semicolons and quotes those that contain one.
 func joinTags(tags []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -121,14 +121,13 @@ func joinTags(tags []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// splitTags undoes joinTags, and takes what people write: blanks and empty places between
-// semicolons, quotes that are none.
+// splitTags reverses joinTags. It also accepts blanks, empty tags and stray quotes.
 func splitTags(cell string) []string {
 	r := csv.NewReader(strings.NewReader(cell))
 	r.Comma, r.LazyQuotes, r.TrimLeadingSpace, r.FieldsPerRecord = ';', true, true, -1
 	lines, err := r.ReadAll()
 	tags := []string{}
-	if err != nil { // of a quote that is not closed
+	if err != nil { // an unclosed quote
 		lines = [][]string{strings.Split(cell, ";")}
 	}
 	for _, fields := range lines {

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// Act carries out a system action on a text or on HTML, whose tags stay byte for byte as
-// they are. Of args only "language" is read, by translate.
+// Act performs a system action on text or HTML. HTML tags stay the same. The only argument is
+// "language", for translate.
 //
-// fix-grammar corrects what a small table says, and doubled words, doubled blanks, a
-// small letter at the beginning and a missing full stop. The others correct these, too,
-// and follow a table of words of their own: what they cut or replace is not marked, what
-// they add is. An unknown action corrects only. All of it is in the style; only
-// translate has a language of its own.
+// fix-grammar corrects words in a small table, doubled words and blanks, missing capitals and
+// missing full stops. Other actions do the same, and replace words from their own tables. Added
+// text is marked as made up; removed and replaced text is not. An unknown action only corrects.
+// All actions use the style; only translate has its own language.
 func (s Style) Act(action string, args map[string]string, content string) string {
 	return s.styled(ruleOf(action, args), action == "translate").apply(content)
 }
 
-// ActCustom carries out a prompt on a text or on HTML, by a simple rule that the prompt's
-// words choose, and says so at the end of the text. The answer is HTML if outputFormat is
-// "html", else plain text. A prompt that asks for JSON is answered with an object. The
-// language is that of the style unless the prompt names one.
+// ActCustom performs a custom prompt on text or HTML. The words of the prompt select a simple
+// rule, which is named at the end of the text. The answer is HTML if outputFormat is "html",
+// otherwise text, or an object if the prompt requests JSON. The language is that of the prompt,
+// or else of the style.
 func (s Style) ActCustom(prompt, content, outputFormat string) string {
 	if wantsJSON().MatchString(prompt) {
 		return s.Reply(prompt, []Attachment{{Type: "text/html", Data: []byte(content)}}, nil)
@@ -41,10 +40,10 @@ func (s Style) ActCustom(prompt, content, outputFormat string) string {
 	return strings.TrimSpace(text) + "\n\n" + note
 }
 
-// A rule changes a text of a block, or the whole content.
+// A rule changes the text of blocks, or the whole content.
 type rule struct {
 	change func(piece) string
-	whole  func(content string) string // instead, if it is set
+	whole  func(content string) string // replaces the other, if set
 }
 
 func (r rule) apply(content string) string {
@@ -54,7 +53,7 @@ func (r rule) apply(content string) string {
 	return edit(content, r.change)
 }
 
-// ruleOf is the rule of a system action or review.
+// ruleOf returns the rule of a system action or review.
 func ruleOf(name string, args map[string]string) rule {
 	switch name {
 	case "translate":
@@ -83,7 +82,7 @@ var (
 	asksTo    = pattern(`(?i)\btranslat`)
 )
 
-// chosen is the rule that the words of a prompt choose, and what it did.
+// chosen returns the rule that a prompt selects, and its description.
 func chosen(prompt string) (rule, string) {
 	in, named := asked(prompt)
 	switch {
@@ -101,7 +100,7 @@ func chosen(prompt string) (rule, string) {
 
 var entity = pattern(`&#?[A-Za-z0-9]+;`)
 
-// upper leaves entities of HTML alone.
+// upper converts text to upper case except HTML entities.
 func upper(text string) string {
 	var b strings.Builder
 	at := 0
@@ -112,7 +111,7 @@ func upper(text string) string {
 	return b.String() + strings.ToUpper(text[at:])
 }
 
-// continued has one more sentence, in a paragraph of its own if it is HTML.
+// continued appends a sentence, in HTML as a paragraph.
 func continued(content string) string {
 	next := marked("the text would go on after “" + short(lastWords(content), 40) + "”")
 	if isMarkup(content) {
@@ -121,13 +120,13 @@ func continued(content string) string {
 	return strings.TrimSpace(content) + " " + next
 }
 
-// lastWords are those with which a text ends.
+// lastWords returns the last words of a text.
 func lastWords(content string) string {
 	all := strings.Fields(pageText(content))
 	return strings.Join(all[max(0, len(all)-5):], " ")
 }
 
-// added puts a sentence at the end of each block.
+// added appends a sentence to each block.
 func added(sentence string) func(piece) string {
 	return func(p piece) string {
 		text := corrected(p)
@@ -141,12 +140,11 @@ func added(sentence string) func(piece) string {
 
 var sentence = pattern(`^\s*.+?[.!?](?:\s|$)`)
 
-// shortened keeps the first sentence of each block, or the first half of its words where
-// there is only one.
+// shortened returns the first sentence of a block, or the first half of a single sentence.
 func shortened(p piece) string {
 	text := corrected(p)
 	if !p.first || !p.last {
-		return text // sentences with tags in them are left whole
+		return text // sentences with tags inside are not cut
 	}
 	m := sentence().FindString(text)
 	if m != "" && len(m) < len(strings.TrimRight(text, " \t\r\n")) {

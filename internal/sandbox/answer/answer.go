@@ -1,14 +1,13 @@
-// Package answer says what the stand-in of the AI content service answers.
+// Package answer generates the answers of the sandbox of the AI content service.
 //
-// No model is asked. Answers follow from what was sent: the pixels of a picture, the
-// text of a document, the keys that a prompt names. The same question has the same answer
-// for ever. What is invented begins with or holds [Mark], so that nobody takes it for the
-// work of a person or of a model. Corrections are real ones, from a small table, and are
-// not marked. Nothing is translated: a text "in German" is the text with "[de] " before
-// it, in HTML at the beginning of each block.
+// It uses no model. Answers depend only on the request: the pixels of an image, the text of a
+// document, the keys in a prompt. The same request always has the same answer. Invented text
+// contains [Mark], so that it is not mistaken for the work of a person or a model. Corrections
+// from a small table are real and not marked. Translations are not real: a text "in German" is
+// the same text after "[de] ", in HTML at the beginning of each block.
 //
-// Attachments may be hostile. Nothing panics; what is compressed is read up to a limit,
-// and pictures are decoded up to a number of pixels.
+// Attachments may be hostile. Nothing panics, decompression is limited, and so are the pixels
+// of decoded images.
 package answer
 
 import (
@@ -18,20 +17,20 @@ import (
 	"unicode/utf8"
 )
 
-// Mark is in every answer that is invented.
+// Mark is in every invented answer.
 const Mark = "Made up by the sandbox"
 
-// An Attachment is something that a prompt is about.
+// An Attachment is a file for a prompt.
 type Attachment struct {
-	Name string // of the file, or empty
-	Type string // its content type, such as "image/png", or empty
+	Name string // file name or ""
+	Type string // content type, such as "image/png", or ""
 	Data []byte
 }
 
-// marked is a whole sentence that says what it is.
+// marked returns a marked sentence.
 func marked(text string) string { return Mark + ": " + ended(text) }
 
-// ended has a full stop, unless something else ends it.
+// ended adds a full stop, unless there is other end punctuation.
 func ended(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
@@ -40,7 +39,7 @@ func ended(text string) string {
 	return text + "."
 }
 
-// short cuts a text to a number of characters, after a word where that can be.
+// short cuts text to a number of characters, if possible after a word.
 func short(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -52,10 +51,10 @@ func short(text string, most int) string {
 	return strings.TrimRight(cut, " ,;:.") + "…"
 }
 
-// line is a text with every space being one blank.
+// line returns text with single blanks instead of white space.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// words makes words of the name of a file: "red_car-2.jpg" is "red car 2".
+// words converts a file name to words: "red_car-2.jpg" becomes "red car 2".
 func words(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if name == "." || name == "/" {
@@ -65,8 +64,8 @@ func words(name string) string {
 	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// Title is what a conversation is called that begins with a prompt: its first words, at
-// most 60 characters. That the service makes titles of prompts is a guess.
+// Title returns the title of a conversation: the first words of its prompt, up to 60
+// characters. That the service does so is a guess.
 func Title(prompt string) string {
 	if title := short(line(prompt), 60); title != "" {
 		return title

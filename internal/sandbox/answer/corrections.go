@@ -8,25 +8,25 @@ import (
 
 var (
 	blanks      = pattern(`[ \t]{2,}`)
-	blankBefore = pattern(`(\pL)[ \t]+([,.])(\s|$)`) // in French others have one before them
+	blankBefore = pattern(`(\pL)[ \t]+([,.])(\s|$)`) // French has a blank before other punctuation
 	word        = pattern(`[\pL\pN'’]+`)
 )
 
-// corrected corrects a text within its block.
+// corrected corrects a text in its block.
 func corrected(p piece) string {
 	text := apart(once(swap(p.raw, misspellings())))
 	text = blankBefore().ReplaceAllString(text, "$1$2$3")
 	if p.first {
 		text = begun(text)
 	}
-	if p.first && p.last { // a sentence in pieces may end in any of them
+	if p.first && p.last { // parts of a sentence may end with any character
 		text = stopped(text)
 	}
 	return text
 }
 
-// apart has single blanks between words. Those at the ends of lines are left alone: they
-// mean something in Markdown.
+// apart removes repeated blanks between words. Blanks at line ends stay, because they have a
+// meaning in Markdown.
 func apart(text string) string {
 	var b strings.Builder
 	at := 0
@@ -41,7 +41,7 @@ func apart(text string) string {
 	return b.String() + text[at:]
 }
 
-// once leaves out words that stand twice. "That that" and "had had" can be right.
+// once removes repeated words. "That that" and "had had" can be right.
 func once(text string) string {
 	var b strings.Builder
 	at, before := 0, ""
@@ -58,8 +58,8 @@ func once(text string) string {
 	return b.String() + text[at:]
 }
 
-// doubles reports whether a word that stands twice is a mistake: short ones that glue a
-// sentence. "New New York" and "ha ha" are left alone.
+// doubles reports whether a repeated word is a mistake: only short function words are. "New New
+// York" and "ha ha" stay.
 func doubles(word string) bool {
 	switch word {
 	case "a", "an", "and", "are", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "the", "to", "was", "were", "with", "this", "we", "you", "they":
@@ -68,8 +68,7 @@ func doubles(word string) bool {
 	return false
 }
 
-// begun has a capital at its beginning. What may be a name that begins small, such as
-// iPhone or an address, is left alone.
+// begun capitalizes the first letter, unless the word may be a name or a URL, such as iPhone.
 func begun(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })
 	first := word().FindStringIndex(text)
@@ -85,8 +84,7 @@ func begun(text string) string {
 	return text[:at] + string(unicode.ToUpper(r)) + text[at+size:]
 }
 
-// stopped has a full stop after a sentence. Fewer than four words are taken for a
-// heading or a name.
+// stopped adds a full stop to a sentence. Fewer than four words may be a heading or a name.
 func stopped(text string) string {
 	body := strings.TrimRight(text, " \t\r\n")
 	last, _ := utf8.DecodeLastRuneInString(body)
@@ -96,8 +94,8 @@ func stopped(text string) string {
 	return body + "." + text[len(body):]
 }
 
-// swap replaces whole words, and phrases, keeping a capital at the beginning. A word
-// that becomes nothing takes the blank after it along.
+// swap replaces whole words and phrases and keeps initial capitals. A removed word is removed
+// with the following blank.
 func swap(text string, swaps map[string]string) string {
 	var b strings.Builder
 	at := 0
@@ -120,11 +118,11 @@ func swap(text string, swaps map[string]string) string {
 	return b.String() + text[at:]
 }
 
-// maxPhrase is how many words a phrase has at most.
+// maxPhrase is the number of words in the longest phrase.
 const maxPhrase = 5
 
-// longest finds the longest phrase of a table that a text begins with. First is the
-// length of its first word.
+// longest returns the longest phrase of a table at the beginning of a text. First is the length
+// of its first word.
 func longest(text string, first int, swaps map[string]string) (size int, to string) {
 	end := first
 	for range maxPhrase {
@@ -144,7 +142,7 @@ func longest(text string, first int, swaps map[string]string) (size int, to stri
 	return size, to
 }
 
-// likeFirst begins with a capital if what it replaces does.
+// likeFirst capitalizes a replacement like the original.
 func likeFirst(from, to string) string {
 	r, _ := utf8.DecodeRuneInString(from)
 	first, size := utf8.DecodeRuneInString(to)
@@ -157,7 +155,7 @@ func likeFirst(from, to string) string {
 	return string(unicode.ToUpper(first)) + to[size:]
 }
 
-// misspellings are words that are always wrong, and what is right.
+// misspellings maps wrong words to the right ones.
 func misspellings() map[string]string {
 	return map[string]string{
 		"accomodate": "accommodate", "accross": "across", "acheive": "achieve", "adress": "address", "agressive": "aggressive", "alot": "a lot",
@@ -173,7 +171,7 @@ func misspellings() map[string]string {
 	}
 }
 
-// swapsOf are the tables of actions and reviews that only replace words.
+// swapsOf returns the tables of actions and reviews that replace words.
 func swapsOf() map[string]map[string]string {
 	plain := map[string]string{
 		"in order to": "to", "due to the fact that": "because", "at this point in time": "now", "a large number of": "many", "in the event that": "if",

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// mostText is how many bytes of a text are looked at, after decompression.
+// mostText limits the bytes of text that are read, after decompression.
 const mostText = 4 << 20
 
-// A kind is what an attachment is, told by what it holds and else by its type and name.
+// A kind is the kind of an attachment, detected from its content or else its type and name.
 type kind string
 
 const (
@@ -45,16 +45,15 @@ func (a Attachment) kind() kind {
 	return textKind
 }
 
-// TextOf gives the text in an attachment: of a PDF what is drawn in simple fonts, of a
-// DOCX its paragraphs, of HTML what a reader sees, and any other text, Markdown
-// included, as it is. A picture has none, nor has what cannot be read. At most 4 MiB are
-// read, also after decompression.
+// TextOf returns the text of an attachment: simple fonts of a PDF, paragraphs of a DOCX,
+// visible text of HTML, and other text unchanged. For images and unreadable files it returns
+// "". It reads up to 4 MiB, also after decompression.
 func TextOf(a Attachment) string {
 	switch a.kind() {
 	case pdfKind:
 		return pdfText(a.Data)
 	case wordKind:
-		text, _ := docxText(a.Data) // what was read before the damage
+		text, _ := docxText(a.Data) // the text before any damage
 		return text
 	case pageKind:
 		return pageText(string(a.Data[:min(len(a.Data), mostText)]))
@@ -68,7 +67,7 @@ func TextOf(a Attachment) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// docxText reads the paragraphs of a DOCX, which is a ZIP file with XML in it.
+// docxText returns the paragraphs of a DOCX, which is a ZIP file with XML.
 func docxText(data []byte) (string, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -82,12 +81,12 @@ func docxText(data []byte) (string, error) {
 	return paragraphs(io.LimitReader(file, mostText))
 }
 
-// paragraphs gives what is in elements "t", with a new line after each paragraph.
+// paragraphs returns the content of "t" elements, one paragraph per line.
 func paragraphs(r io.Reader) (string, error) {
 	var b strings.Builder
 	d, inText := xml.NewDecoder(r), false
 	for {
-		token, err := d.RawToken() // which keeps no stack of what is open
+		token, err := d.RawToken() // it keeps no stack of open elements
 		if errors.Is(err, io.EOF) {
 			return strings.TrimSpace(b.String()), nil
 		}
@@ -113,7 +112,7 @@ func paragraphs(r io.Reader) (string, error) {
 	}
 }
 
-// pageText is what a reader of HTML sees, a line for each block.
+// pageText returns the visible text of HTML, one block per line.
 func pageText(page string) string {
 	var lines []string
 	var b strings.Builder
@@ -140,8 +139,8 @@ func nonEmpty(lines []string) []string {
 	return some
 }
 
-// Tokens is what a text and attachments count against the limits: a token for four
-// characters, and one for each 750 pixels of a picture. All of it is a guess.
+// Tokens returns the tokens of text and attachments for the limits: one for four characters,
+// and one for 750 pixels. These are guesses.
 func Tokens(text string, with []Attachment) int {
 	tokens := (utf8.RuneCountInString(text) + 3) / 4
 	for _, a := range with {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A key is one of a JSON object that a prompt asks for.
+// A key is a key of the JSON object that a prompt requests.
 type key struct {
 	name  string
 	wants want
 }
 
-// A want is what a prompt says that the value of a key is.
+// A want is the requested type of a value.
 type want int
 
 const (
@@ -21,15 +21,15 @@ const (
 	wantsNumber
 )
 
-// keysOf are the keys that a prompt names, or the latest prompt before it that names
-// some, or else a single one.
+// keysOf returns the keys in a prompt, or in the latest earlier prompt that has some, or a
+// single default key.
 func keysOf(prompt string, history []string) []key {
 	if keys := keysIn(prompt); len(keys) > 0 {
 		return keys
 	}
 	for i := len(history) - 1; i >= 0; i-- {
 		if !wantsJSON().MatchString(history[i]) {
-			continue // it shows no object, or not as an answer
+			continue // it contains no object as an example
 		}
 		if keys := keysIn(history[i]); len(keys) > 0 {
 			return keys
@@ -38,9 +38,8 @@ func keysOf(prompt string, history []string) []key {
 	return []key{{name: "answer"}}
 }
 
-// keysIn finds the keys of an object that is shown, such as {"alt": string, "tags":
-// [...]}; else those that are listed, as in "with the keys alt, tags and decorative";
-// else words that are often keys, in quotes.
+// keysIn returns the keys of an example such as {"alt": string, "tags": [...]}, else those of a
+// list as in "with the keys alt, tags and decorative", else common keys in quotes.
 func keysIn(prompt string) []key {
 	for at := strings.IndexByte(prompt, '{'); at >= 0; {
 		if keys := shown(prompt[at:]); len(keys) > 0 {
@@ -57,10 +56,10 @@ func keysIn(prompt string) []key {
 
 var shownKey = pattern(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
 
-// maxShown is how much of a prompt a shown object can take.
+// maxShown limits the length of an example.
 const maxShown = 4000
 
-// shown reads the keys of the object that a text begins with, which need not be JSON.
+// shown parses the keys of an object at the beginning of a text. It need not be JSON.
 func shown(text string) []key {
 	var keys []key
 	depth, fresh := 0, false // fresh: a key may begin here
@@ -87,7 +86,7 @@ func shown(text string) []key {
 			}
 		}
 	}
-	return nil // it is never closed
+	return nil // no closing brace
 }
 
 var (
@@ -96,7 +95,7 @@ var (
 	listWord   = pattern(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
 )
 
-// wanted reads what is said of a value.
+// wanted returns the type from the description of a value.
 func wanted(text string) want {
 	switch {
 	case listWord().MatchString(text):
@@ -117,7 +116,7 @@ var (
 	wholeKey  = pattern("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
 )
 
-// listed reads the keys that a sentence names.
+// listed returns the keys that a sentence lists.
 func listed(prompt string) []key {
 	if m := keyList().FindStringSubmatch(prompt); m != nil {
 		var keys []key

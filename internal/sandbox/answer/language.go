@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// A tongue is the code of a language, such as "de"; empty is English, in which all is
-// written anyway.
+// A tongue is a language code, such as "de". It is "" for English, the language of all
+// generated text.
 type tongue string
 
 var (
@@ -18,15 +18,15 @@ var (
 	said           = pattern(`^\[\p{L}[\p{L}0-9-]*\] `)
 )
 
-// asked finds the language that a prompt asks for, such as in "Write in German (de)", "in
-// the language de", "in German" or "into French".
+// asked returns the language that a prompt requests, as in "Write in German (de)", "in the
+// language de", "in German" or "into French".
 func asked(prompt string) (tongue, bool) {
 	if m := codeInBrackets().FindStringSubmatch(prompt); m != nil {
 		return tongue(strings.ToLower(m[1])), true
 	}
 	for _, m := range languageCode().FindAllStringSubmatch(prompt, -1) {
 		base := tongue(strings.ToLower(m[1]))
-		if slices.Contains(slices.Collect(maps.Values(codes())), base) { // and not "language of"
+		if slices.Contains(slices.Collect(maps.Values(codes())), base) { // not "language of"
 			return base + tongue(strings.ToLower(m[2])), true
 		}
 	}
@@ -38,8 +38,8 @@ func asked(prompt string) (tongue, bool) {
 	return "en", false
 }
 
-// tongueOf reads a language that is named or given by its code. Any other word stands for
-// itself.
+// tongueOf returns the code for the name or code of a language. Other words are returned
+// unchanged.
 func tongueOf(language string) tongue {
 	fields := strings.FieldsFunc(strings.ToLower(language), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
 	if len(fields) == 0 {
@@ -51,7 +51,7 @@ func tongueOf(language string) tongue {
 	return tongue(strings.ReplaceAll(fields[0], "_", "-"))
 }
 
-// say puts an invented text, which is English, into a language.
+// say marks English text as text in the language.
 func (t tongue) say(text string) string {
 	if t == "en" || strings.HasPrefix(string(t), "en-") || text == "" {
 		return text
@@ -59,15 +59,15 @@ func (t tongue) say(text string) string {
 	return t.render(text)
 }
 
-// render marks a text as being in a language, instead of the one that it is marked as.
+// render replaces the language mark of a text.
 func (t tongue) render(text string) string {
 	body := strings.TrimLeft(text, " \t\r\n")
 	space := text[:len(text)-len(body)]
 	return space + "[" + string(t) + "] " + said().ReplaceAllString(body, "")
 }
 
-// translate marks each block of HTML, or a plain text, as being in a language. Tags,
-// and with them each data-id, stay as they are.
+// translate marks each block of HTML, or a text, with the language. Tags and data-id attributes
+// stay the same.
 func (t tongue) translate(content string) string {
 	return edit(content, func(p piece) string {
 		if !p.first {
@@ -77,7 +77,7 @@ func (t tongue) translate(content string) string {
 	})
 }
 
-// codes are those of languages by their English names.
+// codes maps English names of languages to their codes.
 func codes() map[string]tongue {
 	return map[string]tongue{
 		"arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "estonian": "et", "finnish": "fi",

@@ -8,20 +8,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A piece is a part of HTML: together, the pieces are the whole, byte for byte.
+// A piece is a part of HTML. All pieces together are the original bytes.
 type piece struct {
 	raw   string
-	text  bool             // a reader sees it
-	block bool             // the tag begins or ends a block, so what is around it is not one sentence
-	name  string           // of a tag's element
-	start bool             // of an element that is not void, nor closed by its own tag
-	end   bool             // of an element
-	attr  []html.Attribute // of a start, decoded
-	first bool             // the first text of its block that is not blank
-	last  bool             // the last one
+	text  bool             // visible text
+	block bool             // the tag begins or ends a block
+	name  string           // of the element
+	start bool             // start of an element with an end tag
+	end   bool             // end of an element
+	attr  []html.Attribute // of a start tag, decoded
+	first bool             // first visible text of its block
+	last  bool             // last visible text of its block
 }
 
-// pieces takes HTML apart. What is no HTML is one piece of text.
+// pieces splits HTML. Other text is one piece.
 func pieces(page string) []piece {
 	var all []piece
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -30,7 +30,7 @@ func pieces(page string) []piece {
 		kind := z.Next()
 		size := len(z.Raw()) // before Token, which decodes in place
 		if kind == html.ErrorToken || size == 0 {
-			all = append(all, piece{raw: page[at:]}) // a tag that was never closed
+			all = append(all, piece{raw: page[at:]}) // an unclosed tag
 			break
 		}
 		p := pieceOf(z.Token())
@@ -58,7 +58,7 @@ func pieceOf(t html.Token) piece {
 	return piece{}
 }
 
-// markEnds finds the first and the last text of each block.
+// markEnds marks the first and last text of each block.
 func markEnds(all []piece) {
 	last := -1
 	for i := range all {
@@ -75,7 +75,7 @@ func markEnds(all []piece) {
 	}
 }
 
-// edit changes what a reader sees, and leaves all else byte for byte as it was.
+// edit changes the visible text and keeps all other bytes.
 func edit(page string, change func(piece) string) string {
 	var b strings.Builder
 	for _, p := range pieces(page) {
@@ -88,12 +88,12 @@ func edit(page string, change func(piece) string) string {
 	return b.String()
 }
 
-// isMarkup reports whether a text is HTML.
+// isMarkup reports whether text is HTML.
 func isMarkup(text string) bool {
 	return slices.ContainsFunc(pieces(text), func(p piece) bool { return p.name != "" })
 }
 
-// isHidden reports whether what is in an element is no text for readers.
+// isHidden reports whether the content of an element is not visible.
 func isHidden(name string) bool {
 	switch name {
 	case "script", "style", "template", "noscript", "title", "textarea", "iframe":
@@ -119,12 +119,12 @@ func isVoid(a atom.Atom) bool {
 	return false
 }
 
-// An element is one with a data-id, whole.
+// An element is a complete element with a data-id.
 type element struct {
 	id, html string
 }
 
-// elements gives the elements with a data-id that are not within another one.
+// elements returns the outermost elements with a data-id.
 func elements(page string) []element {
 	var found []element
 	all := pieces(page)
@@ -153,8 +153,8 @@ func dataID(p piece) (string, bool) {
 	return "", false
 }
 
-// ends gives, for each tag, the index after the element that begins there. One that is
-// never closed ends where the next one with a data-id begins.
+// ends returns for each tag the index after its element. An unclosed element ends before the
+// next one with a data-id.
 func ends(all []piece) []int {
 	end, open := make([]int, len(all)), map[string][]int{}
 	for i, p := range all {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// flag is what makes a text or a picture be refused, with a category after it, such as
-// "sandbox-flag:violence". In names of files, where no colon may be, it is a hyphen.
+// flag, followed by a category, makes moderation refuse text or an image, as in
+// "sandbox-flag:violence". File names use a hyphen instead of the colon.
 const flag = "sandbox-flag"
 
-// categories are those of moderation, by the documentation of the service.
+// categories returns the documented categories of moderation.
 func categories() []string {
 	return []string{"sexual", "harassment", "hate", "illicit", "selfHarm", "violence"}
 }
 
-// Moderate gives the categories for which a text is flagged, which are those that it
-// names as [ModerateImage] says. No text is judged.
+// Moderate returns the flagged categories of a text, see [ModerateImage]. It does not judge the
+// text.
 func Moderate(text string) []string { return flagged([]byte(text)) }
 
-// ModerateImage gives the categories for which a picture is flagged: those that its name
-// or any comment in it names, such as "sandbox-flag:violence". No picture is judged.
+// ModerateImage returns the flagged categories of an image: those in its name or in a comment
+// in the file, such as "sandbox-flag:violence". It does not judge the image.
 func ModerateImage(name string, data []byte) []string {
 	found := append(flagged([]byte(name)), flagged(data)...)
 	var inOrder []string

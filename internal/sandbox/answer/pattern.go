@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression that is made when it is first asked for: every command of
-// assetferry holds this package, and hardly any has it answer.
+// pattern returns a regular expression that is compiled on first use, because few assetferry
+// commands need it.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -10,13 +10,13 @@ import (
 	"unicode/utf16"
 )
 
-// maxStreams is how many streams of a PDF are looked at.
+// maxStreams limits the streams of a PDF that are read.
 const maxStreams = 2000
 
 var pageObject = pattern(`/Type\s*/Page[^A-Za-z]`)
 
-// PDFPages counts the pages of a PDF, also of one whose objects are compressed. It is 0
-// for what is no PDF, and for one that is encrypted or damaged it may be too few.
+// PDFPages counts the pages of a PDF, also with compressed objects. It returns 0 for other
+// files, and may return too few for encrypted or damaged ones.
 func PDFPages(data []byte) int {
 	if !bytes.HasPrefix(data, []byte("%PDF-")) {
 		return 0
@@ -30,12 +30,12 @@ func PDFPages(data []byte) int {
 	return pages + len(pageObject().FindAll(rest, -1))
 }
 
-// pdfText gives what the streams of a PDF draw as text. Fonts with numbers of their own
-// for letters cannot be read.
+// pdfText returns the text that the streams of a PDF draw. Fonts with custom encodings cannot
+// be read.
 func pdfText(data []byte) string {
 	var b strings.Builder
 	eachStream(data, func(dictionary, content []byte) {
-		if !bytes.Contains(dictionary, []byte("/Subtype")) && b.Len() < mostText { // neither a picture nor a font
+		if !bytes.Contains(dictionary, []byte("/Subtype")) && b.Len() < mostText { // not an image or a font
 			drawn(content, &b)
 		}
 	})
@@ -50,8 +50,8 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// eachStream hands out each stream, decompressed, with the dictionary before it. All
-// of them together are no more than [mostText]. It gives what is outside of streams.
+// eachStream passes each decompressed stream and its dictionary to see, up to [mostText] bytes
+// in total. It returns the bytes outside streams.
 func eachStream(data []byte, see func(dictionary, content []byte)) []byte {
 	var outside []byte
 	left := int64(mostText)
@@ -75,7 +75,7 @@ func eachStream(data []byte, see func(dictionary, content []byte)) []byte {
 	return append(outside, data...)
 }
 
-// inflated reads no more than a number of bytes, and gives what was read before damage.
+// inflated decompresses up to most bytes. It returns the data before any damage.
 func inflated(dictionary, content []byte, most int64) []byte {
 	var r io.Reader = bytes.NewReader(content)
 	if bytes.Contains(dictionary, []byte("/FlateDecode")) {
@@ -85,12 +85,12 @@ func inflated(dictionary, content []byte, most int64) []byte {
 		}
 		r = z
 	}
-	text, _ := io.ReadAll(io.LimitReader(r, most)) // what was read before the damage
+	text, _ := io.ReadAll(io.LimitReader(r, most)) // the data before any damage
 	return text
 }
 
-// drawn writes the strings of the operators that show text. Strings that are drawn in
-// pieces belong together; another place is another line.
+// drawn writes the strings of text operators. Parts of a line are joined; another position
+// begins a new line.
 func drawn(content []byte, b *strings.Builder) {
 	var strung []string
 	for i := 0; i < len(content); {
@@ -123,7 +123,7 @@ func isOperator(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '*' || c == '\'' || c == '"' || c == '/'
 }
 
-// literal reads a string in parentheses, and says how many bytes it takes.
+// literal parses a string in parentheses and returns its length in bytes.
 func literal(content []byte) (string, int) {
 	var s []byte
 	depth := 0
@@ -148,7 +148,7 @@ func literal(content []byte) (string, int) {
 	return decoded(s), len(content)
 }
 
-// escaped is what follows a backslash, and how many bytes it takes.
+// escaped parses an escape sequence and returns its length in bytes.
 func escaped(content []byte) (string, int) {
 	if len(content) == 0 {
 		return "", 0
@@ -163,7 +163,7 @@ func escaped(content []byte) (string, int) {
 	switch c := content[0]; c {
 	case 'n', 'r', 't':
 		return " ", 1
-	case '\n', '\r': // a line that goes on
+	case '\n', '\r': // line continuation
 		return "", 1
 	}
 	return string(content[:1]), 1
@@ -176,12 +176,12 @@ func hexadecimal(content []byte) (string, int) {
 	}
 	digits := bytes.Join(bytes.Fields(content[1:end]), nil)
 	s := make([]byte, hex.DecodedLen(len(digits)))
-	n, _ := hex.Decode(s, digits) // what was read before the damage
+	n, _ := hex.Decode(s, digits) // the data before any damage
 	return decoded(s[:n]), end + 1
 }
 
-// decoded makes UTF-8 of a string that is Latin-1 or, by its first bytes, UTF-16. What
-// is no text is left out.
+// decoded converts Latin-1, or UTF-16 with a byte order mark, to UTF-8, and removes invalid
+// characters.
 func decoded(s []byte) string {
 	var runes []rune
 	if bytes.HasPrefix(s, []byte{0xFE, 0xFF}) {

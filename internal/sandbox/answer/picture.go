@@ -11,15 +11,14 @@ import (
 	"assetferry/internal/sandbox/rendition"
 )
 
-// maxPixels is how large a picture may be that is decoded; of a larger one only the
-// size is known.
+// maxPixels limits the images that are decoded. Of larger images only the size is known.
 const maxPixels = 40 << 20
 
-// A view is what can be said of a picture.
+// A view is a measured image.
 type view struct {
 	size    image.Point
-	colours []string // what it is mostly of, at most two
-	clear   bool     // there is nothing in it to be seen
+	colours []string // the main colours, at most two
+	clear   bool     // fully transparent
 	broken  bool
 }
 
@@ -27,7 +26,7 @@ func measure(data []byte) (image.Point, error) {
 	return rendition.Measure(bytes.NewReader(data), int64(len(data)))
 }
 
-// look decodes a picture.
+// look decodes an image.
 func look(data []byte) view {
 	size, err := measure(data)
 	if err != nil {
@@ -46,7 +45,7 @@ func look(data []byte) view {
 	return v
 }
 
-// shape is how a picture lies.
+// shape returns the orientation of an image.
 func (v view) shape() string {
 	switch {
 	case v.broken:
@@ -59,8 +58,8 @@ func (v view) shape() string {
 	return "square"
 }
 
-// String says what is in the picture, such as "a landscape picture of 1024 by 683
-// pixels, mostly slate blue and sand".
+// String describes the image, such as "a landscape picture of 1024 by 683 pixels, mostly slate
+// blue and sand".
 func (v view) String() string {
 	if v.broken {
 		return "a picture that cannot be read"
@@ -75,7 +74,7 @@ func (v view) String() string {
 	return text
 }
 
-// colours counts which named colours a small picture has most of, on white.
+// colours returns the most frequent named colours of a small image on white.
 func colours(m image.Image) (most []string, clear bool) {
 	counts := map[string]int{}
 	clear = true
@@ -99,7 +98,7 @@ func colours(m image.Image) (most []string, clear bool) {
 		}
 		return strings.Compare(a, b)
 	})
-	if len(most) > 1 && counts[most[1]]*8 < b.Dx()*b.Dy() { // hardly there
+	if len(most) > 1 && counts[most[1]]*8 < b.Dx()*b.Dy() { // rare
 		return most[:1], false
 	}
 	return most[:min(2, len(most))], false
@@ -111,11 +110,11 @@ func onWhite(c color.Color) [3]int {
 	return [3]int{channel(r), channel(g), channel(b)}
 }
 
-// named is the plain name of the nearest colour that has one.
+// named returns the common name of the nearest colour.
 func named(c [3]int) string {
 	best, name := 1<<30, ""
 	for _, n := range palette() {
-		// Eyes tell greens apart best, and blues least.
+		// The human eye distinguishes greens best and blues least.
 		dr, dg, db := c[0]-n.red, c[1]-n.green, c[2]-n.blue
 		if distance := 3*dr*dr + 4*dg*dg + 2*db*db; distance < best {
 			best, name = distance, n.name

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Processed is a document as it is afterwards, and what changed.
+// A Processed is a changed document with a summary of the changes.
 type Processed struct {
 	Document string
 	Summary  string
@@ -22,14 +22,13 @@ var (
 	asksToReplace = pattern(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
 )
 
-// Process carries out a prompt on HTML documents. One that asks for alternative texts
-// gets an alt for each img that has none or an empty one, for only those that have none if
-// it speaks of these, and for all of them if it asks to replace or improve them; the picture
-// is taken from a data: URL or from fetch, which may be nil, and else its file name must do.
-// Where the prompt speaks of decoration the alt of what [Style.Reply] takes for that is empty.
-// One that asks for corrections or for a translation gets what [Style.Act] does. What the
-// prompt does not ask for stays byte for byte as it was. The style is about what is written anew: alternative texts, and translations where
-// the prompt names no language.
+// Process applies a prompt to HTML documents. A prompt for alternative texts changes the images
+// without one, with an empty one too unless it asks for missing ones only, or all images if it
+// asks to replace or improve texts. The image comes from a data: URL or from fetch, which may
+// be nil; otherwise the file name is used. If the prompt mentions decoration, decorative images
+// get an empty alt. Corrections and translations are those of [Style.Act]. All other bytes stay
+// the same. The style applies to new texts: alternative texts, and translations if the prompt
+// names no language.
 func (s Style) Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
 	all := make([]Processed, len(documents))
 	for i, document := range documents {
@@ -61,7 +60,7 @@ func changed(before, after, what string) Processed {
 	return Processed{after, marked(what)}
 }
 
-// alts are the alternative texts that a prompt asks for.
+// alts are the requested alternative texts.
 type alts struct {
 	prompt string
 	in     tongue
@@ -69,7 +68,7 @@ type alts struct {
 	style  Style
 }
 
-// set writes them into a document.
+// set writes the alternative texts into a document.
 func (a alts) set(document string) Processed {
 	var b strings.Builder
 	images, set := 0, 0
@@ -92,7 +91,7 @@ func (a alts) set(document string) Processed {
 	return Processed{b.String(), marked(fmt.Sprintf("alternative texts were set for %d of %d images", set, images))}
 }
 
-// isAbout reports whether an img is one of those that the prompt is about.
+// isAbout reports whether the prompt covers an image.
 func (a alts) isAbout(img piece) bool {
 	switch {
 	case asksToReplace().MatchString(a.prompt):
@@ -104,7 +103,7 @@ func (a alts) isAbout(img piece) bool {
 	return strings.TrimSpace(attribute(img, "alt")) == ""
 }
 
-// of describes the picture at an address, or the address if it cannot be had.
+// of describes the image at a URL, or the URL if the image is not available.
 func (a alts) of(src string) string {
 	name := fileName(src)
 	data, ok := pictureAt(src, a.fetch)
@@ -131,7 +130,7 @@ func attribute(p piece, name string) string {
 	return ""
 }
 
-// fileName is the last part of an address. Data has none.
+// fileName returns the last part of a URL; "" for a data: URL.
 func fileName(src string) string {
 	u, err := url.Parse(src)
 	if err != nil || u.Scheme == "data" {
@@ -152,7 +151,7 @@ func pictureAt(src string, fetch func(url string) ([]byte, error)) ([]byte, bool
 	return data, err == nil
 }
 
-// dataOf reads a data: URL that has been cut at its comma.
+// dataOf decodes a data: URL that was split at its comma.
 func dataOf(head, body string) ([]byte, bool) {
 	text, err := url.PathUnescape(body)
 	if err != nil {
@@ -165,7 +164,7 @@ func dataOf(head, body string) ([]byte, bool) {
 	return data, err == nil
 }
 
-// withAlt sets the alt of the tag of an img and leaves the rest of it as it is.
+// withAlt sets the alt attribute of an img tag and changes nothing else.
 func withAlt(tag, alt string) string {
 	set := `alt="` + html.EscapeString(alt) + `"`
 	if start, end, ok := findAttribute(tag, "alt"); ok {
@@ -175,14 +174,14 @@ func withAlt(tag, alt string) string {
 	return tag[:name] + " " + set + tag[name:]
 }
 
-// findAttribute finds an attribute, with its value, in the tag of an img.
+// findAttribute finds an attribute with its value in a tag.
 func findAttribute(tag, name string) (start, end int, ok bool) {
 	for i := len("<img"); i < len(tag); {
 		if strings.IndexByte(" \t\r\n\f/>", tag[i]) >= 0 {
 			i++
 			continue
 		}
-		start, end = i, i+1 // the first may even be a "="
+		start, end = i, i+1 // the first character may be "="
 		for end < len(tag) && strings.IndexByte(" \t\r\n\f/>=", tag[end]) < 0 {
 			end++
 		}
@@ -196,8 +195,8 @@ func findAttribute(tag, name string) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// afterValue is where the value of an attribute ends whose name ends at i; there need be
-// none.
+// afterValue returns the end of the value of an attribute whose name ends at i. The value is
+// optional.
 func afterValue(tag string, i int) int {
 	j := skip(tag, i)
 	if j >= len(tag) || tag[j] != '=' {
@@ -219,7 +218,7 @@ func afterValue(tag string, i int) int {
 	return j
 }
 
-// skip passes over blanks.
+// skip returns the index after white space.
 func skip(tag string, i int) int {
 	for i < len(tag) && strings.IndexByte(" \t\r\n\f", tag[i]) >= 0 {
 		i++

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostAlt is how many characters a text alternative has at most.
+// mostAlt is the maximum of characters in alternative text.
 const mostAlt = 125
 
 var (
@@ -16,13 +16,12 @@ var (
 	wantsSum  = pattern(`(?i)\bsummar|\bkey points\b|\btl;?dr\b`)
 )
 
-// Reply answers a message of a conversation. With is what is attached to it and to the
-// messages before it; history is what was said before, replies as well, oldest first.
+// Reply answers a message of a conversation. With contains the attachments of this and earlier
+// messages; history contains the earlier messages and replies, oldest first.
 //
-// A prompt that asks for JSON gets one object and nothing around it. Its keys are those
-// that the prompt names, or the latest prompt before it that names some: so a prompt
-// that only says "answer with the JSON object" has its answer, too. The language is that of the
-// style unless the prompt names one.
+// A prompt for JSON gets one object and no other text. The keys are those in the prompt, or in
+// the latest earlier prompt that has some, so "answer with the JSON object" also works. The
+// language is that of the prompt, or else of the style.
 func (s Style) Reply(prompt string, with []Attachment, history []string) string {
 	in, named := asked(prompt)
 	switch {
@@ -49,7 +48,7 @@ func (s Style) Reply(prompt string, with []Attachment, history []string) string 
 	return s.text(in.say(marked(text)))
 }
 
-// language is the one that a prompt asks for, or else the latest prompt that did.
+// language returns the language of a prompt, or of the latest earlier prompt that has one.
 func language(prompt string, history []string) tongue {
 	if t, ok := asked(prompt); ok {
 		return t
@@ -62,8 +61,7 @@ func language(prompt string, history []string) tongue {
 	return "en"
 }
 
-// A subject is what a prompt is about: the first picture that came with it, or else the
-// first text.
+// A subject is what a prompt is about: the first image, or else the first text.
 type subject struct {
 	with    []Attachment
 	in      tongue
@@ -88,7 +86,7 @@ func newSubject(with []Attachment, in tongue) subject {
 	return s
 }
 
-// about says what the subject is.
+// about describes the subject.
 func (s subject) about() string {
 	switch {
 	case s.picture:
@@ -113,7 +111,7 @@ func describe(a Attachment, text string) string {
 	return about + " that begins “" + short(line(text), 60) + "”"
 }
 
-// list names all that came with a prompt.
+// list describes all attachments.
 func (s subject) list() string {
 	var all []string
 	for _, a := range s.with {
@@ -136,18 +134,18 @@ func (s subject) excerptOr(prompt string) string {
 	return short(line(prompt), 200)
 }
 
-// alt is a text alternative.
+// alt returns alternative text.
 func (s subject) alt() string { return s.style.text(s.in.alt(s.about())) }
 
-// alt is a text alternative in a language.
+// alt returns alternative text in a language.
 func (t tongue) alt(about string) string {
-	return t.say(brief(about, mostAlt-len(t.say(" "))+1)) // without what says the language
+	return t.say(brief(about, mostAlt-len(t.say(" "))+1)) // without the language mark
 }
 
-// brief is a marked sentence of at most so many characters.
+// brief returns a marked sentence of at most that many characters.
 func brief(about string, most int) string { return marked(short(about, most-len(marked(".")))) }
 
-// description is longer than a text alternative.
+// description returns a longer text than alt.
 func (s subject) description() string {
 	about := s.about()
 	if name := words(s.of.Name); name != "" {
@@ -156,7 +154,7 @@ func (s subject) description() string {
 	return s.style.text(s.in.say(marked(about)))
 }
 
-// title is short.
+// title returns a short text.
 func (s subject) title() string {
 	if name := words(s.of.Name); name != "" {
 		return s.in.say(short(name, 60) + " (" + strings.ToLower(Mark[:1]) + Mark[1:] + ")")
@@ -164,7 +162,7 @@ func (s subject) title() string {
 	return s.in.say(brief(s.about(), 80))
 }
 
-// tags are what the subject is and its colours.
+// tags returns the kind and colours of the subject.
 func (s subject) tags() []string {
 	tags := []string{"made up"}
 	switch {
@@ -181,13 +179,12 @@ func (s subject) tags() []string {
 
 var decorativeName = pattern(`(?i)\b(?:spacer|divider|decorative|decoration|ornament)s?\b`)
 
-// decorative reports whether a picture says nothing: all of it is transparent, or its
-// name says so.
+// decorative reports whether an image is fully transparent or its name suggests decoration.
 func (s subject) decorative() bool {
 	return s.picture && (s.view.clear || decorativeName().MatchString(words(s.of.Name)))
 }
 
-// object is the answer as JSON, with the keys in their order.
+// object returns a JSON object with the keys in order.
 func (s subject) object(keys []key) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -197,16 +194,15 @@ func (s subject) object(keys []key) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		_ = e.Encode(k.name) // strings, lists of them, numbers and truth can always be encoded
+		_ = e.Encode(k.name) // these types can always be encoded
 		b.WriteByte(':')
 		_ = e.Encode(s.value(k))
 	}
 	b.WriteByte('}')
-	return strings.ReplaceAll(b.String(), "\n", "") // which the encoder adds; those in strings are escaped
+	return strings.ReplaceAll(b.String(), "\n", "") // the encoder adds line breaks; those in strings are escaped
 }
 
-// value is what the object says for a key: by its name, or else by what the prompt says
-// of it.
+// value returns the value for a key, by its name or its description in the prompt.
 func (s subject) value(k key) any {
 	size := s.view.size
 	switch fold(k.name) {
@@ -237,7 +233,7 @@ func (s subject) value(k key) any {
 	return s.unnamed(k)
 }
 
-// unnamed is for a key whose name says nothing.
+// unnamed returns the value for a key with an unknown name.
 func (s subject) unnamed(k key) any {
 	switch k.wants {
 	case wantsList:
@@ -250,7 +246,7 @@ func (s subject) unnamed(k key) any {
 	return s.description()
 }
 
-// fold makes one of altText, alt_text and alt-text.
+// fold maps altText, alt_text and alt-text to the same key.
 func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }

@@ -1,21 +1,21 @@
 package answer
 
-// A Suggestion is what a review proposes instead of an element.
+// A Suggestion is the proposed replacement of an element.
 type Suggestion struct {
 	DataID string
-	HTML   string // the whole element, with its data-id
+	HTML   string // complete element with its data-id
 }
 
-// Review carries out a system review on HTML. There is a suggestion for each outermost
-// element with a data-id that would change, in the order of the document. The rules are
-// those of [Style.Act]: correctness is fix-grammar, clarity and readability have words of
-// their own. What the style would change has a suggestion, too.
+// Review performs a system review on HTML. It returns a suggestion for each outermost element
+// with a data-id that would change, in document order. The rules are those of [Style.Act]:
+// correctness is fix-grammar; clarity and readability have their own tables. Changes by the
+// style are also suggestions.
 func (s Style) Review(review string, args map[string]string, html string) []Suggestion {
 	return suggest(s.styled(ruleOf(review, args), review == "translate"), html)
 }
 
-// ReviewCustom carries out the prompt of a custom review by the rules of [Style.ActCustom].
-// Each suggestion says at its end that it is made up.
+// ReviewCustom performs a custom review by the rules of [Style.ActCustom]. Each suggestion is
+// marked as made up.
 func (s Style) ReviewCustom(prompt, html string) []Suggestion {
 	r, what := chosen(prompt)
 	_, named := asked(prompt)

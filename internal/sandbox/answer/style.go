@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Style is a house style: what the prompts and files of contexts say about every text that
-// is written. The zero Style asks for nothing.
+// A Style is a house style: the rules for all texts from the prompts and files of contexts. The
+// zero Style has no rules.
 //
-// It is read by fixed phrases, of which the first one of each kind counts, but for lengths the
-// smallest: "at most 60 characters", "begin with “Photo: ”", "end with “.”", and a language
-// such as "in German". No text is cut so short that it does not hold [Mark] any more.
+// Only fixed phrases are recognized: "at most 60 characters", "begin with “Photo: ”", "end with
+// “.”", and a language such as "in German". The first phrase of each kind applies, for lengths
+// the smallest. Texts are never too short for [Mark].
 type Style struct {
 	begin, end string
-	most       int    // characters; 0: any number
-	in         tongue // empty: none is asked for
+	most       int    // characters; 0: no limit
+	in         tongue // "": no language
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 	negated        = pattern(`(?i)\b(?:not|never|n't|n’t)\s+$`)
 )
 
-// StyleOf reads the house style in the texts of contexts.
+// StyleOf parses the house style in the texts of contexts.
 func StyleOf(texts []string) Style {
 	var s Style
 	for _, text := range texts {
@@ -52,7 +52,7 @@ func StyleOf(texts []string) Style {
 	return s
 }
 
-// quotedAfter is what a phrase has in quotes, unless it says never to do so.
+// quotedAfter returns the quoted text after a phrase, unless the phrase is negated.
 func quotedAfter(phrase *regexp.Regexp, text string) string {
 	for _, m := range phrase.FindAllStringSubmatchIndex(text, -1) {
 		if !negated().MatchString(text[:m[0]]) {
@@ -62,8 +62,8 @@ func quotedAfter(phrase *regexp.Regexp, text string) string {
 	return ""
 }
 
-// text puts a text into the house style. Nothing stays nothing: it is the alternative text of
-// a decoration.
+// text applies the house style to text. An empty text stays empty, because it is the
+// alternative text of decoration.
 func (s Style) text(text string) string {
 	if text == "" {
 		return ""
@@ -73,14 +73,14 @@ func (s Style) text(text string) string {
 	if s.most > 0 {
 		room := s.most - utf8.RuneCountInString(language+s.begin+s.end)
 		if at := strings.Index(body, Mark); at >= 0 {
-			room = max(room, utf8.RuneCountInString(body[:at]+Mark)+3) // short ends a text after a word
+			room = max(room, utf8.RuneCountInString(body[:at]+Mark)+3) // short cuts after a word
 		}
 		body = short(body, max(1, room))
 	}
 	return language + s.begin + body + s.end
 }
 
-// translated is content in the language of the house style, if it has one.
+// translated returns content in the language of the house style.
 func (s Style) translated(content string) string {
 	if s.in == "" {
 		return content
@@ -88,8 +88,8 @@ func (s Style) translated(content string) string {
 	return s.in.translate(content)
 }
 
-// dressed is content, each of whose blocks is a text in the house style. In blocks with tags
-// in them only the beginning and the end can be.
+// dressed applies the house style to each block of content. If a block contains tags, only its
+// beginning and end are changed.
 func (s Style) dressed(content string) string {
 	markup := isMarkup(content)
 	return edit(content, func(p piece) string {
@@ -110,7 +110,7 @@ func (s Style) dressed(content string) string {
 	})
 }
 
-// part is what a house style asks of a part of a block.
+// part returns the style for a part of a block.
 func (s Style) part(p piece) Style {
 	if !p.first {
 		s.begin = ""
@@ -124,7 +124,7 @@ func (s Style) part(p piece) Style {
 	return s
 }
 
-// styled is what a rule makes of content, in the house style.
+// styled combines a rule with the house style.
 func (s Style) styled(r rule, isTranslation bool) rule {
 	return rule{whole: func(content string) string {
 		content = r.apply(content)

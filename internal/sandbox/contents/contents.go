@@ -1,4 +1,4 @@
-// Package contents keeps the bytes of assets, in memory or on disk.
+// Package contents stores the bytes of assets in memory or on disk.
 package contents
 
 import (
@@ -8,32 +8,30 @@ import (
 	"sync"
 )
 
-// Contents keep the bytes of assets under IDs of their own, never under names
-// that users chose.
+// Contents store bytes under their own IDs, never under names chosen by users.
 type Contents interface {
 	Create(expected int64) (Draft, error)
 	Open(id string) (content, error)
 	Remove(id string) error
 }
 
-// A content is open for reading, from any place.
+// A content is open for reading at any position.
 type content interface {
 	io.ReadSeekCloser
 	io.ReaderAt
 }
 
-// A Draft is content on its way in. It can be read while it is one; keep makes
-// it durable, and after keep nothing else may be called. Without keep, discard
-// must be called.
+// A Draft is content that is being received. It can be read. Keep makes it durable, and no
+// method may be called after it. Without Keep, Discard must be called.
 type Draft interface {
 	io.Writer
-	// Reader gives access to what was written. Nothing may be written after it.
+	// Reader returns the written bytes. Nothing may be written after it.
 	Reader() (io.ReaderAt, error)
 	Keep(id string) error
 	Discard()
 }
 
-// memoryContents keep bytes in memory.
+// memoryContents stores bytes in memory.
 type memoryContents struct {
 	mu    sync.RWMutex
 	bytes map[string][]byte
@@ -44,7 +42,7 @@ func NewMemory() *memoryContents { return &memoryContents{bytes: make(map[string
 func (m *memoryContents) Create(expected int64) (Draft, error) {
 	d := &memoryDraft{to: m}
 	if expected > 0 {
-		d.Grow(int(min(expected, 1<<20))) // a promise is not worth more than that
+		d.Grow(int(min(expected, 1<<20))) // the promised length is not trusted beyond this
 	}
 	return d, nil
 }
@@ -81,7 +79,7 @@ func (d *memoryDraft) Keep(id string) error {
 	return nil
 }
 
-// unclosed is a reader that needs no closing.
+// unclosed is a reader that needs no Close.
 type unclosed struct{ *bytes.Reader }
 
 func (unclosed) Close() error { return nil }

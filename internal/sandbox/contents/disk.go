@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/datadir"
 )
 
-// diskContents keep bytes in files: content/ab/abcdef..., and drafts in incoming.
+// diskContents stores bytes in files: content/ab/abcdef..., and drafts in incoming.
 type diskContents struct{ dir string }
 
 func OpenDisk(dir string) (*diskContents, error) {
@@ -43,14 +43,14 @@ func (d *diskContents) Create(int64) (Draft, error) {
 func (d *diskContents) Open(id string) (content, error) {
 	f, err := os.Open(d.path(id))
 	if err != nil {
-		return nil, err // a nil *os.File would be a content that is not nil
+		return nil, err // a nil *os.File would make a non-nil content
 	}
 	return f, nil
 }
 
 func (d *diskContents) Remove(id string) error { return os.Remove(d.path(id)) }
 
-// ClearDrafts removes what was being received when the last process ended.
+// ClearDrafts removes the drafts of an interrupted process.
 func (d *diskContents) ClearDrafts() error {
 	left, err := os.ReadDir(d.incoming())
 	if err != nil {
@@ -64,8 +64,8 @@ func (d *diskContents) ClearDrafts() error {
 	return nil
 }
 
-// Sweep removes the files that no asset needs: a crash may come between storing
-// bytes and committing their asset, or between deleting an asset and its bytes.
+// Sweep removes files without an asset: a crash can happen between storing bytes and committing
+// the asset, or between deleting an asset and its bytes.
 func (d *diskContents) Sweep(needed func(id string) (bool, error)) error {
 	return filepath.WalkDir(filepath.Join(d.dir, "content"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -87,8 +87,7 @@ type diskDraft struct {
 
 func (d *diskDraft) Reader() (io.ReaderAt, error) { return d.file, d.Flush() }
 
-// Keep gets the bytes to the disk before their name, and the name before
-// anything refers to it.
+// Keep writes the bytes to disk before their name, and the name before any reference to it.
 func (d *diskDraft) Keep(id string) error {
 	if err := errors.Join(d.Flush(), d.file.Sync(), d.file.Close()); err != nil {
 		return fmt.Errorf("store content: %w", err)
@@ -114,5 +113,5 @@ func (d *diskDraft) Keep(id string) error {
 
 func (d *diskDraft) Discard() {
 	_ = d.file.Close()
-	_ = os.Remove(d.file.Name()) // else at the next start
+	_ = os.Remove(d.file.Name()) // or at the next start
 }

@@ -1,4 +1,4 @@
-// Package datadir is the directory of a sandbox: whose it is, and that nobody else uses it.
+// Package datadir manages the directory of a sandbox: its marker, its lock and its owner.
 package datadir
 
 import (
@@ -9,13 +9,13 @@ import (
 	"runtime"
 )
 
-// MarkerFile is in every directory of a sandbox, so that nobody takes it for a
-// part of a source: it holds an access key, and what was uploaded before.
+// MarkerFile is in every directory of a sandbox, so that it is not treated as part of a source:
+// it contains an access key and uploaded files.
 const MarkerFile = ".assetferry-sandbox"
 
-const markerText = "This directory belongs to a sandbox of assetferry. Migrations leave it out.\n"
+const markerText = "This directory belongs to an assetferry sandbox. Migrations ignore it.\n"
 
-// Mark puts the marker into a directory.
+// Mark writes the marker file into a directory.
 func Mark(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, MarkerFile), []byte(markerText), 0o600); err != nil {
 		return err
@@ -23,8 +23,7 @@ func Mark(dir string) error {
 	return SyncDir(dir)
 }
 
-// SyncDir makes the names in a directory durable. Windows cannot, and does so
-// with the file.
+// SyncDir makes the names in a directory durable. On Windows this happens with the file.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -36,7 +35,7 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// WritePrivate writes a file that only its owner reads, as a whole or not at all.
+// WritePrivate writes a file that only its owner can read, completely or not at all.
 func WritePrivate(path, text string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".private-*") // mode 0600
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"assetferry/internal/filelock"
 )
 
-// ErrInUse says that another sandbox has the directory.
+// ErrInUse reports that another sandbox uses the directory.
 var ErrInUse = errors.New("in use by another sandbox")
 
-// LockDir takes a directory for this process until unlock or the process ends.
+// LockDir locks a directory until unlock is called or the process ends.
 func LockDir(dir string) (unlock func() error, err error) {
 	lock, err := filelock.Acquire(filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrLocked) {

@@ -14,17 +14,17 @@ import (
 
 const dataFlag = "--data"
 
-// Secure refuses the directory of a sandbox if it is on a network file system or if another
-// account could have put data or credentials into it. What is ours and open to others is
-// closed; it gives those. The directory itself is closed only if it is that of a sandbox: one
-// that was there before may hold other things. What is deeper in it is behind it. All that
-// opens a directory calls Secure; this is for who has something to say about it.
+// Secure refuses a sandbox directory on a network file system, or with data or credentials that
+// another account could have written. It removes the access of others to files of this account,
+// and returns those files. It only changes the directory itself if it belongs to a sandbox,
+// because an older directory may contain other things. All functions that open a directory call
+// Secure; call it to report repairs.
 func Secure(dir string) (repaired []string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
 	if kind, err := mount.Network(dir); err == nil && kind != "" {
-		return nil, &private.Error{Path: dir, Reason: fmt.Sprintf("is on a network file system (%s), where SQLite and locks do not work", kind), Try: "name a folder on a local disk with " + dataFlag}
+		return nil, &private.Error{Path: dir, Reason: fmt.Sprintf("is on a network file system (%s), where SQLite and locks do not work", kind), Try: "use a folder on a local disk with " + dataFlag}
 	}
 	if _, err := os.Lstat(filepath.Join(dir, MarkerFile)); err != nil {
 		err := private.Folder(dir, dataFlag+" "+filepath.Join(dir, "private"))

@@ -1,5 +1,5 @@
-// Package docs makes a page to read of an OpenAPI description. The page needs
-// nothing from elsewhere and runs no script.
+// Package docs renders an OpenAPI description as an HTML page, without scripts and external
+// resources.
 package docs
 
 import (
@@ -18,13 +18,13 @@ import (
 //go:embed page.html
 var layout string
 
-// A Description is one of OpenAPI, for programs and for people. Both forms are made when
-// they are first asked for.
+// A Description is an OpenAPI description, as JSON and as a page. Both are rendered on first
+// use.
 type Description struct {
 	json, page func() ([]byte, error)
 }
 
-// New takes a description that is YAML, and where the page finds it as JSON.
+// New returns a Description for YAML text. The page links the JSON at href.
 func New(text []byte, href string) Description {
 	d := Description{json: sync.OnceValues(func() ([]byte, error) { return convert(text) })}
 	d.page = sync.OnceValues(func() ([]byte, error) {
@@ -37,10 +37,10 @@ func New(text []byte, href string) Description {
 	return d
 }
 
-// JSON gives the description for programs.
+// JSON returns the description as JSON.
 func (d Description) JSON() ([]byte, error) { return d.json() }
 
-// Page gives the description for people, as HTML.
+// Page returns the description as HTML.
 func (d Description) Page() ([]byte, error) { return d.page() }
 
 func convert(text []byte) ([]byte, error) {
@@ -55,7 +55,7 @@ func convert(text []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// render makes the page of a description that is JSON.
+// render renders a JSON description as HTML.
 func render(description []byte, href string) ([]byte, error) {
 	var d document
 	if err := json.Unmarshal(description, &d); err != nil {
@@ -63,40 +63,40 @@ func render(description []byte, href string) ([]byte, error) {
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{"prose": prose, "last": last, "join": strings.Join}).Parse(layout)
 	if err != nil {
-		return nil, fmt.Errorf("read the layout of the page: %w", err)
+		return nil, fmt.Errorf("parse page template: %w", err)
 	}
 	v, err := d.page()
 	if err != nil {
-		return nil, fmt.Errorf("lay out description: %w", err)
+		return nil, fmt.Errorf("arrange description: %w", err)
 	}
 	v.JSON = href
 	var b bytes.Buffer
 	if err := t.Execute(&b, v); err != nil {
-		return nil, fmt.Errorf("make page: %w", err)
+		return nil, fmt.Errorf("render page: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// A page is what the layout shows.
+// A page is the input of the template.
 type page struct {
 	Title, Version, Summary, Description string
-	JSON                                 string // where it is for programs
+	JSON                                 string // URL of the JSON
 	Groups                               []group
 	Schemas                              []shape
 }
 
-// A group holds the operations of a tag.
+// A group contains the operations of a tag.
 type group struct {
 	ID, Name, Description string
 	Operations            []entry
 }
 
-// An entry is an operation as it is shown.
+// An entry is an operation.
 type entry struct {
 	ID, Method, Path     string
 	Summary, Description string
-	Access               string // what it takes to call it
-	Guess                bool   // the service does not document it
+	Access               string // required credentials
+	Guess                bool   // not documented by the service
 	Parameters           []field
 	Body                 []medium
 	Answers              []reply
@@ -109,13 +109,13 @@ type reply struct {
 	Body                []medium
 }
 
-// A medium is a body of one content type.
+// A medium is a body with one content type.
 type medium struct {
 	ContentType string
 	Shape       shape
 }
 
-// page puts operations under their tags, in the order of the description.
+// page groups operations by tag, in the order of the description.
 func (d *document) page() (page, error) {
 	v := page{Title: d.Info.Title, Version: d.Info.Version, Summary: d.Info.Summary, Description: d.Info.Description}
 	for _, tag := range d.Tags {
@@ -125,7 +125,7 @@ func (d *document) page() (page, error) {
 		for _, m := range p.value.operations() {
 			i := slices.IndexFunc(v.Groups, func(g group) bool { return slices.Contains(m.value.Tags, g.Name) })
 			if i < 0 {
-				return v, fmt.Errorf("%s %s has no tag that is listed", m.key, p.key)
+				return v, fmt.Errorf("%s %s has a tag that is not listed", m.key, p.key)
 			}
 			v.Groups[i].Operations = append(v.Groups[i].Operations, d.entry(p.key, p.value, m.key, m.value))
 		}
@@ -151,7 +151,7 @@ func (d *document) entry(path string, item pathItem, method string, op operation
 	for _, r := range op.Responses {
 		e.Answers = append(e.Answers, d.reply(r.key, d.response(r.value)))
 	}
-	// By status, and what may have any status last.
+	// Sorted by status, "default" last.
 	slices.SortStableFunc(e.Answers, func(a, b reply) int { return strings.Compare(a.Status, b.Status) })
 	return e
 }
@@ -179,7 +179,7 @@ func (d *document) media(content ordered[media]) []medium {
 	return all
 }
 
-// access says what it takes to call an operation.
+// access returns the credentials that an operation requires.
 func (op operation) access(path string) string {
 	switch {
 	case op.Scopes != nil && len(*op.Scopes) == 0:
@@ -199,16 +199,16 @@ func (op operation) access(path string) string {
 			ways = append(ways, name)
 		}
 		if len(way) == 0 {
-			ways = append(ways, "anybody")
+			ways = append(ways, "no token")
 		}
 	}
 	if len(ways) == 0 {
-		return "anybody"
+		return "no token"
 	}
 	return strings.Join(ways, " or ")
 }
 
 func joined(a, b string) string { return strings.TrimSpace(strings.TrimSpace(a) + " " + b) }
 
-// last is the name in a reference.
+// last returns the name in a reference.
 func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

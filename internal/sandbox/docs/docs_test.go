@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// each runs a test on the description of every stand-in.
+// each runs a test on the description of every sandbox service.
 func each(t *testing.T, test func(t *testing.T, d Description)) {
 	for _, file := range []string{"../openapi.yaml", "../aiservice/openapi.yaml"} {
 		t.Run(file, func(t *testing.T) {
@@ -58,8 +58,7 @@ func testOperations(t *testing.T, description Description) {
 	}
 }
 
-// TestPageStandsAlone makes sure that it loads nothing, runs nothing, and has
-// what it links to.
+// The page loads nothing, runs nothing, and contains the targets of its links.
 func TestPageStandsAlone(t *testing.T) { each(t, testStandsAlone) }
 
 func testStandsAlone(t *testing.T, description Description) {
@@ -116,12 +115,12 @@ func TestPage(t *testing.T) {
 		`z <span class="must">required</span>`,
 		`<span class="rules">one of p, q</span>`,
 		`string<span class="rules">at most 3 characters</span>`,
-		`title="Who may call it">anybody<`,
-		`title="Who may call it">user<`,
-		`title="Who may call it">s:1 and s:2<`,
-		`<span class="guess" title="The service does not document it">a guess</span>`,
+		`title="Required credentials">no token<`,
+		`title="Required credentials">user<`,
+		`title="Required credentials">s:1 and s:2<`,
+		`<span class="guess" title="Not documented by the service">guess</span>`,
 		`said</td> <td class="type"> <a href="#schema-X">X</a></td>`,
-		`y <span class="guess">a guess</span>`,
+		`y <span class="guess">guess</span>`,
 		`<a href="docs.json">docs.json</a>`,
 	} {
 		if !strings.Contains(page, want) {

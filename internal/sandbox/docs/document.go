@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// A document is what the page takes from a description.
+// A document is the part of a description that the page uses.
 type document struct {
 	Info struct{ Title, Version, Summary, Description string }
 	Tags []struct{ Name, Description string }
-	// Paths and all below are in the order in which they were written.
+	// Paths and everything below keep the order of the text.
 	Paths      ordered[pathItem]
 	Components struct {
 		Parameters    ordered[parameter]
@@ -34,11 +34,11 @@ type operation struct {
 	RequestBody          requestBody
 	Responses            ordered[response]
 	Security             *[]map[string][]string
-	Scopes               *[]string `json:"x-scopes"` // what a token must grant, where roles are not all
+	Scopes               *[]string `json:"x-scopes"` // required scopes, if roles are not sufficient
 	Guess                bool      `json:"x-guess"`
 }
 
-// A reference stands in for something under components.
+// A reference refers to a definition in components.
 type reference struct {
 	Ref string `json:"$ref"`
 }
@@ -72,10 +72,10 @@ type header struct {
 
 type media struct {
 	Schema schema
-	Events ordered[media] `json:"x-events"` // of a stream, by their names
+	Events ordered[media] `json:"x-events"` // of a stream, by name
 }
 
-// operations are those of a path, by method.
+// operations returns the operations of a path by method.
 func (p pathItem) operations() ordered[operation] {
 	var all ordered[operation]
 	for _, m := range []struct {
@@ -103,7 +103,7 @@ func (d *document) response(r response) response {
 
 func (d *document) header(h header) header { return resolve(d.Components.Headers, h.Ref, h) }
 
-// resolve gives what a reference stands for, or what is there itself.
+// resolve returns the referenced definition, or itself without a reference.
 func resolve[T any](among ordered[T], ref string, itself T) T {
 	for _, m := range among {
 		if ref != "" && m.key == last(ref) {
@@ -113,7 +113,7 @@ func resolve[T any](among ordered[T], ref string, itself T) T {
 	return itself
 }
 
-// An ordered is a JSON object in the order in which it was written.
+// An ordered is a JSON object that keeps its order.
 type ordered[T any] []member[T]
 
 type member[T any] struct {
@@ -121,11 +121,11 @@ type member[T any] struct {
 	value T
 }
 
-// UnmarshalJSON reads an object member by member.
+// UnmarshalJSON decodes an object member by member.
 func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return fmt.Errorf("want an object, not %.20s", text)
+		return fmt.Errorf("expected an object, found %.20s", text)
 	}
 	for d.More() {
 		key, err := d.Token()

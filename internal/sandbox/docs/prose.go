@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// prose shows the little of Markdown that descriptions use: paragraphs, `code`,
-// **strong** and *emphasised* words.
+// prose renders the Markdown used in descriptions: paragraphs, `code`, **strong** and
+// *emphasis*.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -18,12 +18,12 @@ func prose(text string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// inline marks words. Code is kept as it is: every other piece between backquotes.
+// inline renders marks in text. Every other piece between backquotes is code.
 func inline(text string) string {
 	strong, emphasis := regexp.MustCompile(`\*\*([^*]+)\*\*`), regexp.MustCompile(`\*([^*]+)\*`)
 	pieces := strings.Split(template.HTMLEscapeString(text), "`")
 	if len(pieces)%2 == 0 {
-		return template.HTMLEscapeString(text) // a backquote without its other half
+		return template.HTMLEscapeString(text) // unpaired backquote
 	}
 	for i, piece := range pieces {
 		if i%2 == 1 {

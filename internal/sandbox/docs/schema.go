@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A schema is what the page understands of JSON Schema.
+// A schema is the supported part of JSON Schema.
 type schema struct {
 	reference
 	Type                 kinds
@@ -30,10 +30,10 @@ type schema struct {
 	Guess                bool `json:"x-guess"`
 }
 
-// kinds are the types that a value may have; JSON Schema has one or a list.
+// kinds are the types of a value: in JSON Schema a string or a list.
 type kinds []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON decodes both forms.
 func (k *kinds) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '[' {
 		return json.Unmarshal(text, (*[]string)(k))
@@ -42,10 +42,10 @@ func (k *kinds) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*k)[0])
 }
 
-// An open is the schema of members without a name of their own; false is none.
+// An open is the schema of additional members; false means none.
 type open struct{ *schema }
 
-// UnmarshalJSON reads a schema, true or false.
+// UnmarshalJSON decodes a schema, true or false.
 func (o *open) UnmarshalJSON(text []byte) error {
 	if string(text) == "false" {
 		return nil
@@ -57,11 +57,11 @@ func (o *open) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, o.schema)
 }
 
-// A shape is a schema as it is shown: in a few words, and its members below.
+// A shape is a schema for display: a summary, and its members.
 type shape struct {
 	Name        string
-	Type        string // in words
-	Ref         string // the name of the schema that it is, or that its items are
+	Type        string // for people
+	Ref         string // name of the referenced schema, or of that of the items
 	Rules       []string
 	Description string
 	Guess       bool
@@ -79,7 +79,7 @@ func (d *document) field(name string, s schema, required bool) field {
 	return field{shape: d.shape(name, s), Required: required}
 }
 
-// shape shows a schema. References are links and not followed.
+// shape converts a schema. References become links and are not expanded.
 func (d *document) shape(name string, s schema) shape {
 	v := shape{Name: name, Ref: last(s.Ref), Type: s.words(), Description: s.Description, Guess: s.Guess, Rules: s.rules()}
 	inner := s
@@ -101,7 +101,7 @@ func (d *document) shape(name string, s schema) shape {
 	return v
 }
 
-// words name a type; of a reference nothing is said, as its name follows.
+// words returns a type for people. It is "" for a reference, because a link follows.
 func (s schema) words() string {
 	switch {
 	case s.Items != nil && s.Items.Ref != "":
@@ -118,7 +118,7 @@ func (s schema) words() string {
 	return text
 }
 
-// rules are the limits of a value in words.
+// rules returns the constraints of a value for people.
 func (s schema) rules() []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -131,15 +131,15 @@ func (s schema) rules() []string {
 	span(&all, s.Minimum, s.Maximum, "")
 	span(&all, s.MinLength, s.MaxLength, " characters")
 	span(&all, s.MinItems, s.MaxItems, " items")
-	span(&all, s.MinProperties, s.MaxProperties, " members")
+	span(&all, s.MinProperties, s.MaxProperties, " properties")
 	if s.Pattern != "" {
-		add("like %s", s.Pattern)
+		add("pattern %s", s.Pattern)
 	}
 	if s.Default != nil {
 		add("default %v", s.Default)
 	}
 	if len(s.Examples) > 0 {
-		add("such as %s", list(s.Examples))
+		add("example: %s", list(s.Examples))
 	}
 	if names := required(s.OneOf); names != "" {
 		add("exactly one of %s", names)
@@ -153,7 +153,7 @@ func (s schema) rules() []string {
 	return all
 }
 
-// span says between which numbers something is.
+// span adds a range of numbers.
 func span(all *[]string, low, high *json.Number, of string) {
 	switch {
 	case low != nil && high != nil:
@@ -165,7 +165,7 @@ func span(all *[]string, low, high *json.Number, of string) {
 	}
 }
 
-// required names the members that alternatives ask for.
+// required returns the members that alternatives require.
 func required(alternatives []schema) string {
 	var names []string
 	for _, s := range alternatives {

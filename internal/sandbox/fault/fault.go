@@ -1,4 +1,4 @@
-// Package fault has the rules by which a stand-in misbehaves when it is told to.
+// Package fault defines the rules for faults of the sandbox services.
 package fault
 
 import (
@@ -12,42 +12,40 @@ import (
 	"time"
 )
 
-// A Rule is one of them, made by [Parse]. Rules that are equal do the same.
+// A Rule is a rule from [Parse]. Equal rules behave the same.
 type Rule struct {
 	Method, Route string // "*" for any
 
-	// What happens. With neither status, nor drop, limit or stream, the request is
-	// only delayed.
-	Status     int     // answered instead of the true status; 0: none
-	Drop       Moment  // the connection is cut
-	Limit      float64 // requests a second; 0: none
+	// The effect. Without status, drop, limit and stream, the request is only delayed.
+	Status     int     // replaces the real status; 0: none
+	Drop       Moment  // the connection is closed
+	Limit      float64 // requests per second; 0: none
 	Delay      time.Duration
 	Commit     Moment
-	RetryAfter string // a header, if HasRetry
+	RetryAfter string // value of the header, with HasRetry
 	HasRetry   bool
 	Stream     Stream
 
-	// When it happens, counting every request that matches. With none, always.
-	Rate      float64 // if HasRate
+	// The condition, counted over all matching requests. Without one, the rule always applies.
+	Rate      float64 // with HasRate
 	HasRate   bool
 	Nth, Once int
 	Seed      uint64
 }
 
-// A Moment is when a fault strikes: before or after the change that the request
-// asks for is made.
+// A Moment is the time of a fault: before or after the change by the request.
 type Moment string
 
-// The moments; a fault that cuts or answers nothing has the empty one.
+// The moments; "" for other faults.
 const (
 	Before Moment = "before"
 	After  Moment = "after"
 )
 
-// A Stream is what goes wrong with an answer that arrives in pieces.
+// A Stream is a fault of a streamed response.
 type Stream string
 
-// What can go wrong with a stream; see [Parse].
+// Faults of streams; see [Parse].
 const (
 	Error    Stream = "error"
 	Cut      Stream = "cut"
@@ -63,46 +61,44 @@ func streams() []Stream {
 	return []Stream{Error, Cut, NoDone, Envelope, Slow, Garbled, Fenced, Empty}
 }
 
-// Parse reads a rule such as
+// Parse parses a rule such as
 //
 //	POST /assets status=429 rate=0.3 retry-after=1 seed=7
 //
-// It begins with a method and a route, as in the statistics; either may be "*".
-// What follows are words of the form key=value, each at most once. A value with
-// spaces in it is quoted as in Go.
+// It starts with a method and a route as in the statistics; both may be "*". Then follow words
+// of the form key=value, each at most once. A value with spaces is quoted as in Go.
 //
-// What happens, of which one must be given:
+// At least one of these effects is required:
 //
-//	status=503      answer with this status and an error body; with a status
-//	                from 200 on that is an answer that makes no sense
-//	drop=before     cut the connection without making the change
-//	drop=after      make the change, then cut the connection
-//	limit=200/s     answer 429 (or status) to what goes beyond; also /m and /h
-//	delay=2s        wait first; may be combined with the others
-//	stream=cut      spoil an answer that arrives in pieces, and no other:
-//	                error     an error event in the midst of it, and its end
-//	                cut       the connection ends in the midst of it
-//	                nodone    no event says that it is whole
-//	                envelope  every event wrapped once more
+//	status=503      respond with this status and an error body; a status from
+//	                200 on gives an invalid response
+//	drop=before     close the connection without making the change
+//	drop=after      make the change, then close the connection
+//	limit=200/s     respond with 429 (or status) above this rate; also /m and /h
+//	delay=2s        wait first; can be combined with the others
+//	stream=cut      spoil a streamed response; other routes are not affected:
+//	                error     an error event during the response, at its end
+//	                cut       the connection ends during the response
+//	                nodone    no event marks the end
+//	                envelope  every event has another envelope
 //	                slow      a wait before every event: delay, or 200ms
-//	                garbled   a text that is not in the form asked for
+//	                garbled   text in another form than requested
 //	                fenced    the text in a code fence, with words around it
-//	                empty     no text at all
+//	                empty     no text
 //
-// How it happens:
+// Details of the effect:
 //
-//	commit=before   with status: refuse before any change is made (the default)
-//	commit=after    with status: make the change, then answer with the status
-//	retry-after=1   with status or limit: the header of that name, as it stands
+//	commit=before   with status: refuse before the change (the default)
+//	commit=after    with status: make the change, then respond with the status
+//	retry-after=1   with status or limit: the value of this header
 //
-// When it happens; without any of these, always:
+// Conditions; without one, the rule always applies:
 //
-//	rate=0.3        with this probability; seed=7 gives other dice
-//	nth=3           on every third request
-//	once=3          on the third request only
+//	rate=0.3        with this probability; seed=7 changes the random numbers
+//	nth=3           to every third request
+//	once=3          only to the third request
 //
-// Each rule counts all requests that match it. Of several that are due, the
-// first one given decides.
+// Each rule counts all requests that match it. If several rules apply, the first one is used.
 func Parse(text string) (Rule, error) {
 	f, err := parse(text)
 	if err != nil {
@@ -117,14 +113,14 @@ func parse(text string) (Rule, error) {
 		return Rule{}, err
 	}
 	if len(words) < 2 {
-		return Rule{}, errors.New(`want METHOD ROUTE key=value..., such as "POST /assets status=503"`)
+		return Rule{}, errors.New(`expected METHOD ROUTE key=value..., such as "POST /assets status=503"`)
 	}
 	f := Rule{Method: strings.ToUpper(words[0]), Route: words[1]}
 	if !slices.Contains(methods(), f.Method) {
-		return Rule{}, fmt.Errorf("%q is no method; there are %s", words[0], strings.Join(methods(), ", "))
+		return Rule{}, fmt.Errorf("%q is not a method; use %s", words[0], strings.Join(methods(), ", "))
 	}
 	if f.Route != "*" && !strings.HasPrefix(f.Route, "/") {
-		return Rule{}, fmt.Errorf(`%q is no route; want one such as /assets/{id}, or *`, f.Route)
+		return Rule{}, fmt.Errorf(`%q is not a route; use one such as /assets/{id}, or *`, f.Route)
 	}
 	seen := make(map[string]bool)
 	for _, w := range words[2:] {
@@ -133,7 +129,7 @@ func parse(text string) (Rule, error) {
 			return Rule{}, fmt.Errorf("%q is not of the form key=value; keys are %s", w, keys)
 		}
 		if seen[key] {
-			return Rule{}, fmt.Errorf("%s is there twice", key)
+			return Rule{}, fmt.Errorf("%s occurs twice", key)
 		}
 		seen[key] = true
 		if err := f.set(key, value); err != nil {
@@ -149,7 +145,7 @@ func methods() []string {
 
 const keys = "status, commit, drop, limit, delay, stream, retry-after, rate, nth, once, seed"
 
-// split cuts text at spaces outside quotes. Quotes begin a value.
+// split splits text at spaces outside quotes. Quotes begin a value.
 func split(text string) ([]string, error) {
 	var words []string
 	for {
@@ -167,12 +163,12 @@ func split(text string) ([]string, error) {
 			}
 			value, err := strconv.Unquote(quoted)
 			if err != nil {
-				return nil, fmt.Errorf("%s is not quoted well", quoted)
+				return nil, fmt.Errorf("%s has invalid quotes", quoted)
 			}
 			words = append(words, text[:eq+1]+value)
 			text = text[eq+1+len(quoted):]
 			if text != "" && text[0] != ' ' && text[0] != '\t' {
-				return nil, fmt.Errorf("%q follows a quote without a space", text)
+				return nil, fmt.Errorf("expected a space after the quote, before %q", text)
 			}
 			continue
 		}
@@ -180,7 +176,7 @@ func split(text string) ([]string, error) {
 	}
 }
 
-// set reads the value of one key.
+// set parses the value of a key.
 func (f *Rule) set(key, value string) (err error) {
 	switch key {
 	case "status":
@@ -193,7 +189,7 @@ func (f *Rule) set(key, value string) (err error) {
 		f.Limit, err = parseLimit(value)
 	case "delay":
 		if f.Delay, err = time.ParseDuration(value); err != nil || f.Delay <= 0 {
-			err = fmt.Errorf("delay=%s: want a duration such as 300ms or 2s", value)
+			err = fmt.Errorf("delay=%s: expected a duration such as 300ms or 2s", value)
 		}
 	case "retry-after":
 		f.RetryAfter, f.HasRetry = value, true
@@ -202,12 +198,12 @@ func (f *Rule) set(key, value string) (err error) {
 		}
 	case "stream":
 		if f.Stream = Stream(value); !slices.Contains(streams(), f.Stream) {
-			err = fmt.Errorf("stream=%s: there are %v", value, streams())
+			err = fmt.Errorf("stream=%s: use one of %v", value, streams())
 		}
 	case "rate":
 		f.HasRate = true
 		if f.Rate, err = strconv.ParseFloat(value, 64); err != nil || !(f.Rate >= 0 && f.Rate <= 1) {
-			err = fmt.Errorf("rate=%s: want a number from 0 to 1", value)
+			err = fmt.Errorf("rate=%s: expected a number from 0 to 1", value)
 		}
 	case "nth":
 		f.Nth, err = number(key, value, 1, math.MaxInt32)
@@ -215,10 +211,10 @@ func (f *Rule) set(key, value string) (err error) {
 		f.Once, err = number(key, value, 1, math.MaxInt32)
 	case "seed":
 		if f.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
-			err = fmt.Errorf("seed=%s: want a whole number, not negative", value)
+			err = fmt.Errorf("seed=%s: expected a non-negative whole number", value)
 		}
 	default:
-		err = fmt.Errorf("%q is no key; keys are %s", key, keys)
+		err = fmt.Errorf("%q is not a key; keys are %s", key, keys)
 	}
 	return err
 }
@@ -226,7 +222,7 @@ func (f *Rule) set(key, value string) (err error) {
 func number(key, value string, low, high int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf("%s=%s: want a whole number from %d to %d", key, value, low, high)
+		return 0, fmt.Errorf("%s=%s: expected a whole number from %d to %d", key, value, low, high)
 	}
 	return n, nil
 }
@@ -235,21 +231,21 @@ func parseMoment(key, value string) (Moment, error) {
 	if m := Moment(value); m == Before || m == After {
 		return m, nil
 	}
-	return "", fmt.Errorf("%s=%s: want %s=before or %s=after", key, value, key, key)
+	return "", fmt.Errorf("%s=%s: use %s=before or %s=after", key, value, key, key)
 }
 
-// parseLimit reads "200/s" and gives requests a second.
+// parseLimit parses "200/s" as requests per second.
 func parseLimit(value string) (float64, error) {
 	count, unit, _ := strings.Cut(value, "/")
 	per, ok := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
 	n, err := strconv.ParseFloat(count, 64)
 	if err != nil || !ok || !(n > 0 && n <= 1e9) || n/per == 0 {
-		return 0, fmt.Errorf("limit=%s: want a number of requests per s, m or h, such as 200/s", value)
+		return 0, fmt.Errorf("limit=%s: expected requests per s, m or h, such as 200/s", value)
 	}
 	return n / per, nil
 }
 
-// check refuses combinations that mean nothing, instead of ignoring a part.
+// check refuses combinations without meaning.
 func (f *Rule) check(given map[string]bool) error {
 	for _, pair := range [][2]string{
 		{"status", "drop"}, {"limit", "drop"}, {"limit", "commit"},
@@ -258,23 +254,23 @@ func (f *Rule) check(given map[string]bool) error {
 		{"stream", "status"}, {"stream", "drop"}, {"stream", "limit"},
 	} {
 		if given[pair[0]] && given[pair[1]] {
-			return fmt.Errorf("%s and %s do not go together", pair[0], pair[1])
+			return fmt.Errorf("%s and %s exclude each other", pair[0], pair[1])
 		}
 	}
 	switch {
 	case f.Status == 0 && f.Drop == "" && f.Limit == 0 && f.Delay == 0 && f.Stream == "":
-		return errors.New("nothing would happen: give one of status, drop, limit, delay, stream")
+		return errors.New("the rule has no effect: add status, drop, limit, delay or stream")
 	case given["commit"] && f.Status == 0:
-		return errors.New("commit needs status (with a cut connection, say drop=before or drop=after)")
+		return errors.New("commit requires status (to close the connection, use drop=before or drop=after)")
 	case given["retry-after"] && f.Status == 0 && f.Limit == 0:
-		return errors.New("retry-after needs status or limit")
+		return errors.New("retry-after requires status or limit")
 	case given["seed"] && !f.HasRate:
-		return errors.New("seed needs rate")
+		return errors.New("seed requires rate")
 	}
 	return nil
 }
 
-// String gives the rule as Parse reads it.
+// String returns the rule in the form that Parse accepts.
 func (f Rule) String() string {
 	b := []string{f.Method, f.Route}
 	add := func(given bool, key string, value any) {
@@ -303,7 +299,7 @@ func quoteIfNeeded(s string) string {
 	return s
 }
 
-// AnswerStatus is the status that the rule answers with; 0: the true one.
+// AnswerStatus returns the status that the rule sets; 0: the real one.
 func (f Rule) AnswerStatus() int {
 	if f.Status == 0 && f.Limit != 0 {
 		return http.StatusTooManyRequests

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// A Route is what rules are about: a method and a pattern, such as GET and
-// /assets/{id}. HEAD is answered wherever GET is.
+// A Route is a method and a pattern, such as GET and /assets/{id}. HEAD is answered wherever
+// GET is.
 type Route struct {
 	Method, Pattern string
-	Streams         bool // its answer arrives in pieces
+	Streams         bool // the response is a stream
 }
 
-// A Set decides which requests go wrong. It is safe for concurrent use.
+// A Set decides which requests fail. It is safe for concurrent use.
 type Set struct {
 	mu    sync.Mutex
 	rules []*counting
 	now   func() time.Time
 }
 
-// A counting rule is one with what it has counted so far.
+// A counting rule is a rule with its counters.
 type counting struct {
 	Rule
 	count  int
@@ -33,7 +33,7 @@ type counting struct {
 	filled time.Time
 }
 
-// NewSet refuses rules that no request could ever match.
+// NewSet refuses rules that no request can match.
 func NewSet(rules []Rule, routes []Route, now func() time.Time) (*Set, error) {
 	s := &Set{now: now}
 	for i, r := range rules {
@@ -42,13 +42,13 @@ func NewSet(rules []Rule, routes []Route, now func() time.Time) (*Set, error) {
 		}
 		s.rules = append(s.rules, &counting{
 			Rule: r,
-			dice: rand.New(rand.NewPCG(r.Seed, uint64(i))), // equal rules do not roll alike
+			dice: rand.New(rand.NewPCG(r.Seed, uint64(i))), // equal rules get different random numbers
 		})
 	}
 	return s, nil
 }
 
-// there names the routes that a rule could be about.
+// there lists the routes that a rule can use.
 func there(r Rule, routes []Route) string {
 	var all []string
 	for _, known := range routes {
@@ -57,12 +57,12 @@ func there(r Rule, routes []Route) string {
 		}
 	}
 	if all == nil {
-		return ", and none whose answer is a stream"
+		return ", and no route with a streamed response"
 	}
-	return "; it has " + strings.Join(all, ", ")
+	return "; routes: " + strings.Join(all, ", ")
 }
 
-// canHit reports whether a request for a route can ever match.
+// canHit reports whether a rule can match requests of a route.
 func (r Rule) canHit(known Route) bool {
 	if r.Method == http.MethodHead {
 		r.Method = http.MethodGet
@@ -70,7 +70,7 @@ func (r Rule) canHit(known Route) bool {
 	return r.matches(known)
 }
 
-// Next counts a request in every rule that matches and gives the first that is due.
+// Next counts a request in every matching rule and returns the first one that applies.
 func (s *Set) Next(request Route) (due Rule, fired bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (r Rule) matches(request Route) bool {
 		(r.Stream == "" || request.Streams)
 }
 
-// samePattern compares patterns whatever their wildcards are called.
+// samePattern compares patterns, ignoring the names of wildcards.
 func samePattern(a, b string) bool {
 	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
 	if len(as) != len(bs) {
@@ -101,7 +101,7 @@ func samePattern(a, b string) bool {
 	return true
 }
 
-// due counts a request and tells whether it goes wrong.
+// due counts a request and reports whether the rule applies.
 func (r *counting) due(now func() time.Time) bool {
 	r.count++
 	switch {
@@ -117,8 +117,8 @@ func (r *counting) due(now func() time.Time) bool {
 	return true
 }
 
-// take takes a token from a bucket that holds as many as one second gives, but
-// at least one, and starts full.
+// take takes a token from a bucket. The bucket has room for the tokens of a second, at least
+// one, and is full at the start.
 func (r *counting) take(now time.Time) bool {
 	size := max(1, r.Limit)
 	if r.filled.IsZero() {

@@ -11,31 +11,33 @@ import (
 	"time"
 )
 
-// An Access says who may see the pages: every account of a machine reaches a port on it, so
-// being here is not enough. An address with a key, which works once, gives a browser a
-// cookie. Keys are in memory; the cookie's secret may be kept, so that it survives a restart.
+// An Access decides who may see the pages. Every account on a machine can reach its ports, so a
+// local connection is not enough. A URL with a key, which works once, gives a browser a cookie.
+// Keys are kept in memory. The secret of the cookie may be stored, so that the cookie survives
+// a restart.
 //
-// A browser sends cookies to all ports of a host. The name of ours has the port in it, so
-// that several sandboxes do not take each other's; a program at another port that somebody
-// is brought to visit could read it, and with that the pages.
+// Browsers send cookies to all ports of a host. The name of the cookie contains the port, so
+// that several sandboxes do not replace each other's cookies. A program on another port could
+// still read the cookie, if the user opens its page.
 type Access struct {
 	secret string
 	lasts  bool
 
 	mu   sync.Mutex
-	keys []string // not used yet, the oldest first
+	keys []string // unused, the oldest first
 }
 
-// maxKeys is how many keys wait to be used; older ones are void.
+// maxKeys limits the unused keys. Older ones are void.
 const maxKeys = 16
 
-// cookieAge is how long a browser keeps a cookie that lasts.
+// cookieAge is the lifetime of a stored cookie in a browser.
 const cookieAge = 30 * 24 * time.Hour
 
-// NewAccess returns an Access whose cookie holds a secret, and lasts longer than the browser.
+// NewAccess returns an Access whose cookie contains secret. With lasts, the cookie outlives the
+// browser session.
 func NewAccess(secret string, lasts bool) *Access { return &Access{secret: secret, lasts: lasts} }
 
-// NewKey makes a key that works once.
+// NewKey returns a key that works once.
 func (a *Access) NewKey() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +46,7 @@ func (a *Access) NewKey() string {
 	return key
 }
 
-// spend uses a key up, and reports whether it was one.
+// spend removes a key and reports whether it was valid.
 func (a *Access) spend(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,7 +65,7 @@ func (a *Access) admits(r *http.Request) bool {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// cookieName has the port that the browser knows.
+// cookieName returns the name of the cookie with the port of the request.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -79,16 +81,15 @@ func digits(r rune) rune {
 	return r
 }
 
-// keyParameter is the part of an address that holds a key.
+// keyParameter is the query parameter with a key.
 const keyParameter = "key"
 
-// Path is that of the page with a key.
+// Path returns the path of the library page with a key.
 func Path(key string) string { return "/?" + keyParameter + "=" + key }
 
-// open exchanges the key of an address for the cookie, and reports whether it has answered.
-// It leads on by a page of this site: browsers send the cookie along only then, whatever
-// program or page the address was clicked in. Only who goes there spends the key, not a
-// browser that looks ahead.
+// open exchanges the key of a URL for the cookie, and reports whether it has answered. It
+// redirects by a page of this site, because only then do browsers send the cookie, wherever the
+// link was clicked. Only navigation spends the key; a prefetch does not.
 func (a *Access) open(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if r.URL.Path != "/" || !r.URL.Query().Has(keyParameter) {
 		return false
@@ -104,7 +105,7 @@ func (a *Access) open(w http.ResponseWriter, r *http.Request) (answered bool) {
 			c.MaxAge = int(cookieAge / time.Second)
 		}
 		http.SetCookie(w, c)
-	case !a.admits(r): // a reload, or a bookmark, is no mistake
+	case !a.admits(r): // accept a repeated key in a reload or bookmark
 		return false
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -112,11 +113,11 @@ func (a *Access) open(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// noKey says how to get in.
-const noKey = "The library page is for the person who started the sandbox. It opens with the address\n" +
-	"that the sandbox printed: that has a key, which works once, for one browser.\n" +
-	"This address has no key, or one that was used.\n\n" +
-	"For a new address, run in the shell that uses the sandbox\n\n" +
+// noKey explains how to get access.
+const noKey = "The library page is only for the person who started the sandbox. To open it, use the\n" +
+	"URL that the sandbox printed. It contains a key that works once, in one browser.\n" +
+	"This URL has no key, or its key was used.\n\n" +
+	"To get a new URL, run this in the shell that uses the sandbox:\n\n" +
 	"    assetferry sandbox status\n\n" +
-	"or anywhere, if the sandbox keeps its data in a folder\n\n" +
+	"If the sandbox stores its data in a folder, run this in any shell:\n\n" +
 	"    assetferry sandbox status --data DIR\n"

@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestAccess opens the library as browsers do that have a key, or none.
+// Browsers open the library with and without a key.
 func TestAccess(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	asset := id(w.upload("a.png", picture(t, 8, 8)))
@@ -52,7 +52,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestKeysThatWait has somebody ask for many addresses: old ones are void.
+// Old keys become void when many are requested.
 func TestKeysThatWait(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	var keys []string
@@ -67,7 +67,7 @@ func TestKeysThatWait(t *testing.T) {
 	}
 }
 
-// TestCookieLasts restarts a sandbox that keeps everything in a folder.
+// The cookie survives a restart of a sandbox with a data folder.
 func TestCookieLasts(t *testing.T) {
 	dir := t.TempDir()
 	var secrets []string

@@ -17,7 +17,7 @@ func revisionAddress(asset, revision string) string {
 	return fileAddress(asset) + "?" + url.Values{"revision": {revision}}.Encode()
 }
 
-// trail leads to a place: to its workspace, its category, and the folders around it.
+// trail returns links to a workspace, a category, and the enclosing folders.
 func trail(workspace, category Ref, around []Ref) []Link {
 	all := []Link{{workspace.Name, workspaceAddress(workspace.ID)}}
 	if category.ID != "" {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// excerptBytes is how much of a text is shown.
+// excerptBytes limits the excerpt of a text.
 const excerptBytes = 4000
 
-// An assetBody is all that is known of an asset.
+// An assetBody is the content of the page of an asset.
 type assetBody struct {
 	Details
 	Mark    mark
@@ -30,13 +30,13 @@ func (p *Pages) asset(r *http.Request) (view, error) {
 	}, err
 }
 
-// An excerpt is how a text begins.
+// An excerpt is the beginning of a text.
 type excerpt struct {
 	Text string
-	More bool // there is
+	More bool // the text continues
 }
 
-// excerpt reads the beginning of an asset that is text.
+// excerpt returns the beginning of a text asset.
 func (p *Pages) excerpt(a Asset) (e excerpt, err error) {
 	if kindOf(a) != "text" || a.Size == 0 {
 		return e, nil
@@ -52,7 +52,7 @@ func (p *Pages) excerpt(a Asset) (e excerpt, err error) {
 	}
 	e.More = a.Size > int64(len(head))
 	for i := 0; e.More && i < utf8.UTFMax && !utf8.Valid(head); i++ {
-		head = head[:len(head)-1] // a character that was cut
+		head = head[:len(head)-1] // an incomplete character
 	}
 	if utf8.Valid(head) && !strings.ContainsRune(string(head), 0) {
 		e.Text = string(head)
@@ -60,15 +60,14 @@ func (p *Pages) excerpt(a Asset) (e excerpt, err error) {
 	return e, nil
 }
 
-// A mark is what assetferry writes on an asset to know it again, see the
-// provenance attribute.
+// A mark is the provenance attribute, by which assetferry recognizes its assets.
 type mark struct {
 	Source, Content string // opaque
-	Copied          bool   // from the asset that it was written on
-	Replaced        bool   // the content is another one by now
+	Copied          bool   // the asset is a copy of the marked one
+	Replaced        bool   // the content was replaced after marking
 }
 
-// markOf reads the mark of an asset; the zero value is none.
+// markOf returns the mark of an asset, or the zero value.
 func markOf(a Details) mark {
 	for _, attribute := range a.Attributes {
 		if attribute.Name != "assetferry" {

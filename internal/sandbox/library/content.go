@@ -6,76 +6,75 @@ import (
 	"time"
 )
 
-// ErrNotThere says that there is no such workspace, category, folder, asset or
-// picture.
-var ErrNotThere = errors.New("there is no such thing in the sandbox")
+// ErrNotThere reports that a workspace, category, folder, asset or image does not exist.
+var ErrNotThere = errors.New("not found in the sandbox")
 
-// A RefusedError says why the sandbox did not search.
+// A RefusedError reports why the sandbox refused a search.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Places are what holds assets in a sandbox, of all its environments. What is listed comes
-// a [Span] at a time, with how many there are in all.
+// Places are the workspaces, categories and folders of all environments in a sandbox. Lists
+// return a [Span] and the total.
 type Places interface {
 	Workspaces(Span) ([]Workspace, int, error)
 	Workspace(id string) (Workspace, error)
-	// Categories are those of a workspace in the order of the service.
+	// Categories returns the categories of a workspace in the order of the service.
 	Categories(workspace string, s Span) ([]Category, int, error)
 	Category(id string) (Category, error)
 	Folder(id string) (Folder, error)
-	// Folders lie directly in a place.
+	// Folders returns the folders directly in a place.
 	Folders(in Place, o Order, s Span) ([]Folder, int, error)
-	// FolderTree is every folder of a category, each after those around it.
+	// FolderTree returns all folders of a category, each after its parent.
 	FolderTree(category string, s Span) ([]Folder, int, error)
 }
 
-// Assets are what lies in places, listed like them.
+// Assets are the assets of a sandbox.
 type Assets interface {
-	// Assets lie directly in a place.
+	// Assets returns the assets directly in a place.
 	Assets(in Place, o Order, s Span) ([]Asset, int, error)
-	// Newest arrived last in a workspace.
+	// Newest returns the assets added last to a workspace.
 	Newest(workspace string, n int) ([]Asset, error)
 	Search(q Query, o Order, s Span) ([]Asset, int, error)
-	// Trash is that of a workspace, what was thrown away last first.
+	// Trash returns the trash of a workspace, newest first.
 	Trash(workspace string, s Span) ([]Asset, int, error)
-	// Asset is one with all that is known of it, in the trash or not.
+	// Asset returns the details of an asset, in the trash or not.
 	Asset(id string) (Details, error)
-	// Picture is an image made so small that it fits into a square.
+	// Picture returns an image of an asset that fits into a square.
 	Picture(asset string, side int) (Content, error)
-	// File is what an asset holds, or held as one of its revisions.
+	// File returns the content of an asset, or of one of its revisions.
 	File(asset, revision string) (Content, error)
 }
 
 // A Span is a part of a list.
 type Span struct{ Offset, Limit int }
 
-// An Order is one in which a list can come.
+// An Order is a sort order.
 type Order struct {
 	By         Field
 	Descending bool
 }
 
-// A Field is what a list is ordered by.
+// A Field is a sort field.
 type Field string
 
-// The fields of an order. Folders have no size: they come by name then.
+// The sort fields. Folders have no size and are then sorted by name.
 const (
 	ByName     Field = "name"
 	ByUploaded Field = "uploadedAt"
 	BySize     Field = "size"
 )
 
-// A Place is a category, or a folder of it.
+// A Place is a category or one of its folders.
 type Place struct{ Category, Folder string }
 
-// A Query looks for words in a workspace, or in one category of it.
+// A Query searches for words in a workspace, or in one of its categories.
 type Query struct{ Workspace, Category, Phrase string }
 
-// A Ref names something.
+// A Ref is a reference by ID with a name.
 type Ref struct{ ID, Name string }
 
-// A Workspace holds categories. What is in the trash is counted apart.
+// A Workspace contains categories. Assets in the trash are counted separately.
 type Workspace struct {
 	Ref
 	Environment     string
@@ -85,48 +84,48 @@ type Workspace struct {
 	Created         time.Time
 }
 
-// A Category holds assets of some extensions, and folders.
+// A Category contains assets with certain extensions, and folders.
 type Category struct {
 	Ref
 	Workspace  Ref
 	Extensions []string
 	Private    bool
-	Folders    int // in all
-	Assets     int // in all
+	Folders    int // including subfolders
+	Assets     int // including folders
 	Bytes      int64
 }
 
-// A Folder lies in a category.
+// A Folder belongs to a category.
 type Folder struct {
 	Ref
 	Category        Ref
-	Private         bool // as its category is
+	Private         bool // like its category
 	Workspace       Ref
-	Around          []Ref // the folders that it lies in, the outermost first
+	Around          []Ref // enclosing folders, the outermost first
 	Folders, Assets int   // directly in it
-	AssetsWithin    int   // in it and in the folders below
+	AssetsWithin    int   // in it and its subfolders
 	Created         time.Time
 }
 
-// An Asset is what lists show of one.
+// An Asset is an asset as shown in lists.
 type Asset struct {
 	ID, Name, Extension string
-	Type                string // of its content
+	Type                string // media type
 	Size                int64
-	Workspace           Ref // only among details
-	Category, Folder    Ref // Folder is zero directly in a category
+	Workspace           Ref // only set in Details
+	Category, Folder    Ref // Folder is zero for an asset directly in a category
 	Private             bool
 	State               ImageState
-	Width, Height       int // of a picture
+	Width, Height       int // of an image
 	Description         string
 	Uploaded, Changed   time.Time
-	Trashed             time.Time // zero: it is not
+	Trashed             time.Time // zero if not in the trash
 }
 
-// An ImageState says how far an image is.
+// An ImageState is the processing state of an image.
 type ImageState string
 
-// The states of images. What is no image has none.
+// The states of images. Other assets have none.
 const (
 	NoImage ImageState = ""
 	Queued  ImageState = "queued"
@@ -134,46 +133,46 @@ const (
 	Damaged ImageState = "error"
 )
 
-// Pictured reports whether there is a picture of an asset.
+// Pictured reports whether there is an image of an asset.
 func (a Asset) Pictured() bool { return (a.State == Queued || a.State == Ready) && a.Width > 0 }
 
-// Details are everything of an asset.
+// Details are all properties of an asset.
 type Details struct {
 	Asset
-	Around     []Ref // the folders that it lies in, the outermost first
+	Around     []Ref // enclosing folders, the outermost first
 	Tags       []string
 	Attributes []Attribute
-	Checksum   string // SHA-256 in hex
+	Checksum   string // SHA-256, hexadecimal
 	BlurHash   string
-	Analysis   string // empty: nobody asked for one
-	Address    string // at the service, without the host
+	Analysis   string // "" if none was requested
+	Address    string // path of the URL at the service
 	Renditions []Rendition
-	Revisions  []Revision // the current one too, newest first
+	Revisions  []Revision // including the current one, newest first
 }
 
-// An Attribute is a custom attribute; a value that is no text is JSON.
+// An Attribute is a custom attribute. Values other than strings are JSON.
 type Attribute struct{ Name, Value string }
 
-// A Rendition is an image that the service makes of an asset.
+// A Rendition is an image that the service generates from an asset.
 type Rendition struct {
 	Width           int
 	Format, Address string
 }
 
-// A Revision is what an asset holds or held.
+// A Revision is a version of the content of an asset.
 type Revision struct {
 	ID      string
 	Number  int
 	Current bool
 	Size    int64
 	Made    time.Time
-	By      string // empty: not known
+	By      string // "" if unknown
 }
 
-// A Content is a file, open for reading.
+// A Content is a file open for reading.
 type Content struct {
 	io.ReadSeekCloser
 	Name, Type string
-	Tag        string // says which bytes they are
+	Tag        string // identifies the bytes
 	Modified   time.Time
 }

@@ -16,7 +16,7 @@ type node struct {
 	text     string
 }
 
-// parse reads a page, which is well-formed but for what HTML leaves out.
+// parse parses a page, which is well-formed apart from omitted end tags.
 func parse(t testing.TB, page string) *node {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))
@@ -25,7 +25,7 @@ func parse(t testing.TB, page string) *node {
 	open := []*node{root}
 	for {
 		token, err := d.Token()
-		if err == io.EOF { // bare
+		if err == io.EOF { // an attribute without a value
 			break
 		}
 		if err != nil {
@@ -52,7 +52,7 @@ func parse(t testing.TB, page string) *node {
 	return root
 }
 
-// all finds the elements of some names, in order; with none, every element.
+// all returns the elements with these names in order, or all elements.
 func (n *node) all(names ...string) (found []*node) {
 	for _, c := range n.children {
 		if c.name == "" {
@@ -66,12 +66,12 @@ func (n *node) all(names ...string) (found []*node) {
 	return found
 }
 
-// with keeps those that have a value among the words of an attribute.
+// with returns the nodes whose attribute contains the word.
 func with(nodes []*node, attr, word string) []*node {
 	return slices.DeleteFunc(nodes, func(n *node) bool { return !slices.Contains(strings.Fields(n.attrs[attr]), word) })
 }
 
-// String is all text of an element, with single spaces.
+// String returns the text of an element, with single spaces.
 func (n *node) String() string { return strings.Join(strings.Fields(n.raw()), " ") }
 
 func (n *node) raw() string {
@@ -82,7 +82,7 @@ func (n *node) raw() string {
 	return text
 }
 
-// texts are those of elements.
+// texts returns the texts of elements.
 func texts(nodes []*node) []string {
 	all := []string{}
 	for _, n := range nodes {
@@ -91,7 +91,7 @@ func texts(nodes []*node) []string {
 	return all
 }
 
-// link finds one by its text.
+// link returns the URL of a link by its text.
 func (n *node) link(t testing.TB, text string) string {
 	t.Helper()
 	for _, a := range n.all("a") {

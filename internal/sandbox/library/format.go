@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// functions are what templates know.
+// functions returns the functions for templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"base":             func() string { return base },
@@ -21,7 +21,7 @@ func functions() template.FuncMap {
 	}
 }
 
-// size is a number of bytes to read.
+// size formats a number of bytes.
 func size(bytes int64) string {
 	if bytes < 1000 {
 		return number(bytes) + " B"
@@ -35,7 +35,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f PB", f/1000)
 }
 
-// number separates the thousands of a whole number, which is not negative.
+// number formats a non-negative whole number with thousands separators.
 func number(n any) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -44,7 +44,7 @@ func number(n any) string {
 	return digits
 }
 
-// count names what is counted, in the plural if it takes that.
+// count formats a number with a noun in the singular or plural.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -56,7 +56,7 @@ func day(t time.Time) string    { return t.Local().Format("2006-01-02") }
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 func iso(t time.Time) string    { return t.UTC().Format(time.RFC3339) }
 
-// fileName is the name of an asset as a file has it.
+// fileName returns the name of an asset with its extension.
 func fileName(a Asset) string {
 	if a.Extension == "" {
 		return a.Name
@@ -64,7 +64,7 @@ func fileName(a Asset) string {
 	return a.Name + "." + a.Extension
 }
 
-// alt says what is to be seen on a picture.
+// alt returns the alternative text for an image.
 func alt(a Asset) string {
 	if a.Description != "" {
 		return a.Description
@@ -72,7 +72,7 @@ func alt(a Asset) string {
 	return fileName(a)
 }
 
-// kindOf says in a word what an asset is.
+// kindOf returns the kind of an asset.
 func kindOf(a Asset) string {
 	major, minor, _ := strings.Cut(a.Type, "/")
 	switch {
@@ -88,7 +88,7 @@ func kindOf(a Asset) string {
 	return "document"
 }
 
-// label is what is shown instead of a picture.
+// label returns the text shown instead of an image.
 func label(a Asset) string {
 	if a.Extension == "" {
 		return "file"
@@ -96,8 +96,8 @@ func label(a Asset) string {
 	return strings.ToLower(a.Extension)
 }
 
-// opens reports whether an address of a file may be followed: what a browser would
-// run, it must not get to open.
+// opens reports whether the page may link a file: a browser must not open content that it could
+// execute.
 func opens(contentType string) bool {
 	switch {
 	case contentType == "image/svg+xml":
@@ -108,10 +108,10 @@ func opens(contentType string) bool {
 	return contentType == "text/plain" || contentType == "application/pdf"
 }
 
-// A dimension is how large a picture comes out.
+// A dimension is the size of an image in pixels.
 type dimension struct{ Width, Height int }
 
-// box shrinks an image to a square, as the picture is.
+// box returns the size of an image scaled to fit into a square.
 func box(a Asset, side int) dimension {
 	d := dimension{a.Width, a.Height}
 	if longest := max(d.Width, d.Height); longest > side {
@@ -121,8 +121,8 @@ func box(a Asset, side int) dimension {
 	return d
 }
 
-// level is how deep a folder lies, from 1.
+// level returns the depth of a folder, from 1.
 func level(f Folder) int { return len(f.Around) + 1 }
 
-// indent is level as far as there is room for it.
+// indent returns the level, limited by the available space.
 func indent(f Folder) int { return min(level(f), 9) }

@@ -12,13 +12,13 @@ import (
 
 type listeningKey struct{}
 
-// ListeningAt notes in the context of all requests of a server where it listens.
+// ListeningAt stores the listening address in the context of all requests of a server.
 func ListeningAt(ctx context.Context, at net.Addr) context.Context {
 	return context.WithValue(ctx, listeningKey{}, at)
 }
 
-// listeningAt is where the server listens, or, if nobody noted it, the address
-// that the request came to.
+// listeningAt returns the stored listening address, or else the local address of the
+// connection.
 func listeningAt(r *http.Request) string {
 	for _, key := range []any{listeningKey{}, http.LocalAddrContextKey} {
 		if at, ok := r.Context().Value(key).(net.Addr); ok {
@@ -28,18 +28,18 @@ func listeningAt(r *http.Request) string {
 	return "an unknown address"
 }
 
-// refusal says why a request may not see the pages; empty: it may. Only who is at
-// this machine may: the sandbox must not be reachable from others, not even
-// through a proxy beside it, and the browser must have meant this machine. Else any
-// site could have its own name lead here and read everything.
+// refusal returns why a request may not see the pages, or "". Only local connections may: the
+// sandbox must not be reachable from other machines, not even through a local proxy, and the
+// browser must have requested a local host name. Otherwise any site could point its own name to
+// this machine and read everything.
 func refusal(r *http.Request) string {
-	const forWhom = "The library page is for the person at the machine that the sandbox runs on.\n"
+	const forWhom = "The library page is only for the person at the machine of the sandbox.\n"
 	if at := listeningAt(r); !isLoopback(at) {
-		return forWhom + "This sandbox listens on " + at + ", where other machines may reach it.\n" +
-			"Start it with --listen 127.0.0.1:0 to see the page."
+		return forWhom + "This sandbox listens on " + at + ", which other machines can reach.\n" +
+			"To see the page, start the sandbox with --listen 127.0.0.1:0."
 	}
 	if !isLoopback(r.Host) {
-		return forWhom + "The address in your browser names another one: use 127.0.0.1 or localhost."
+		return forWhom + "The URL in your browser names another host: use 127.0.0.1 or localhost."
 	}
 	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via"} {
 		if r.Header.Get(header) != "" {
@@ -49,7 +49,7 @@ func refusal(r *http.Request) string {
 	return ""
 }
 
-// isLoopback looks at a host with or without a port.
+// isLoopback reports whether a host, with or without a port, is this machine.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -59,22 +59,22 @@ func isLoopback(address string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-const noScripts = "The library is for people: it is not shown to scripts or within other pages."
+const noScripts = "The library page is for people: scripts and other pages cannot load it."
 
-// byNavigation reports whether somebody went to a page, rather than a script or
-// another page having it fetched. Programs that are no browsers do not tell.
+// byNavigation reports whether a user opened the page, rather than a script or another page.
+// Programs other than browsers do not report this.
 func byNavigation(r *http.Request) bool {
 	return slices.Contains([]string{"", "navigate"}, r.Header.Get("Sec-Fetch-Mode")) &&
 		slices.Contains([]string{"", "document"}, r.Header.Get("Sec-Fetch-Dest"))
 }
 
-// byPage reports whether a page of this library shows or links something.
+// byPage reports whether a page of this library embeds or links the resource.
 func byPage(r *http.Request) bool {
 	return slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site")) &&
 		slices.Contains([]string{"", "document", "image", "style", "audio", "video"}, r.Header.Get("Sec-Fetch-Dest"))
 }
 
-// asksForHTML looks for HTML by name: "*/*" is what programs send.
+// asksForHTML reports whether the request names HTML. Programs usually send "*/*".
 func asksForHTML(r *http.Request) bool {
 	for accepted := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		if t, parameters, err := mime.ParseMediaType(accepted); err == nil && t == "text/html" && parameters["q"] != "0" {

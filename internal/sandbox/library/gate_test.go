@@ -25,7 +25,7 @@ func TestOnlyForThisMachine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		headers []string
-		page    int // status
+		page    int // expected status
 		part    int
 	}{
 		{"by its address", nil, 200, 200},
@@ -61,12 +61,12 @@ func TestOnlyForThisMachine(t *testing.T) {
 	}
 }
 
-// browser gives the headers by which a browser says what it fetches for whom.
+// browser returns the headers by which a browser describes a request.
 func browser(site, mode, dest string) []string {
 	return []string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest}
 }
 
-// elsewhere is a listener that says that it listens on all addresses.
+// elsewhere is a listener that reports all addresses.
 type elsewhere struct{ net.Listener }
 
 func (elsewhere) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 80} }
@@ -98,7 +98,7 @@ func TestNotForOtherMachines(t *testing.T) {
 	}
 }
 
-// TestLatencyLeavesThePageAlone has a sandbox that takes an hour for everything.
+// The library ignores the configured latency, here an hour.
 func TestLatencyLeavesThePageAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sandbox.New(sandbox.Options{Latency: time.Hour, Library: true})

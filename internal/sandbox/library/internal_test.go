@@ -73,8 +73,7 @@ func TestPicturesFitIntoTheirSquare(t *testing.T) {
 	}
 }
 
-// FuzzListing says that the address of a page leads back to that page, whatever
-// stood in the address before.
+// The URL of a page leads back to that page, whatever it contained before.
 func FuzzListing(f *testing.F) {
 	for _, query := range []string{"", "page=3", "sort=size&order=desc&view=table&q=a+b&page=0", "q=%FF&category=%26", "sort=;&&=&page=1e9"} {
 		f.Add(query)

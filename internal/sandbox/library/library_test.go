@@ -15,7 +15,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// hostile is text that must be shown and never obeyed.
+// hostile returns texts that must be shown as text.
 func hostile() []string {
 	return []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`,
@@ -59,7 +59,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// names are those of the assets that a page shows, in order.
+// names returns the names of the assets on a page, in order.
 func names(root *node) []string { return texts(with(root.all("span"), "class", "name")) }
 
 func TestPaging(t *testing.T) {
@@ -117,9 +117,9 @@ func TestOrders(t *testing.T) {
 		want  string
 	}{
 		{nil, "a.txt b.txt c.txt"},
-		{[]string{"Name ↑, ascending; turn round"}, "c.txt b.txt a.txt"},
+		{[]string{"Name ↑, ascending; reverse"}, "c.txt b.txt a.txt"},
 		{[]string{"Size"}, "a.txt b.txt c.txt"},
-		{[]string{"Size", "Size ↓, descending; turn round"}, "c.txt b.txt a.txt"},
+		{[]string{"Size", "Size ↓, descending; reverse"}, "c.txt b.txt a.txt"},
 		{[]string{"Size", "Table", "Name"}, "a.txt b.txt c.txt"},
 	} {
 		root := start
@@ -198,7 +198,7 @@ func TestTrash(t *testing.T) {
 	category := w.category("Images")
 	asset := id(w.upload("thrown.png", picture(t, 30, 30), "categoryId", category))
 	w.upload("kept.png", picture(t, 30, 30), "categoryId", category)
-	if err := w.sandbox.Processed(t.Context()); err != nil { // until then its page says that, too
+	if err := w.sandbox.Processed(t.Context()); err != nil { // the page shows the processing until then
 		t.Fatal(err)
 	}
 	w.call("POST", "/assets/trash", []string{asset})
@@ -224,7 +224,7 @@ func TestTrash(t *testing.T) {
 	}
 }
 
-// facts are the list of metadata on the page of an asset.
+// facts returns the metadata on the page of an asset.
 func facts(root *node) map[string]string {
 	all := make(map[string]string)
 	list := root.all("dl")[0]
@@ -256,15 +256,15 @@ func TestAssetPage(t *testing.T) {
 	}
 	got := facts(page)
 	for term, want := range map[string]string{
-		"Description": "What is seen", "Tags": "two wordsx", "Type": "image/png", "Pixels": "64 × 64", "In": "Images / inner",
-		"ID": asset, "Processing": "success", "Address": w.URL + "/" + w.env.ID + "/assets/" + asset + "/file",
+		"Description": "What is seen", "Tags": "two wordsx", "Type": "image/png", "Pixels": "64 × 64", "Location": "Images / inner",
+		"ID": asset, "Processing": "success", "URL": w.URL + "/" + w.env.ID + "/assets/" + asset + "/file",
 	} {
 		if got[term] != want {
 			t.Errorf("%s: %q, want %q", term, got[term], want)
 		}
 	}
-	if from := got["Where from"]; !strings.Contains(from, "assetferry") || !strings.Contains(from, "replaced since") || strings.Contains(from, "copy") {
-		t.Errorf("where from: %q", from)
+	if from := got["Provenance"]; !strings.Contains(from, "assetferry") || !strings.Contains(from, "content replaced later") || strings.Contains(from, "Copied") {
+		t.Errorf("provenance: %q", from)
 	}
 	rows := map[string][]string{}
 	for _, table := range page.all("table") {
@@ -275,10 +275,10 @@ func TestAssetPage(t *testing.T) {
 			t.Errorf("attributes %q lack %q", rows["Custom attributes of this asset"], want)
 		}
 	}
-	if n := len(rows["What this asset holds and held, newest first"]); n != 2 {
+	if n := len(rows["Revisions of this asset, newest first"]); n != 2 {
 		t.Errorf("%d revisions", n)
 	}
-	if n := len(rows["Images that the service makes of this asset"]); n != 2 {
+	if n := len(rows["Images that the service generates from this asset"]); n != 2 {
 		t.Errorf("sizes are %q", rows)
 	}
 	var sizes []int
@@ -292,7 +292,7 @@ func TestAssetPage(t *testing.T) {
 	}
 }
 
-// TestUploadsDoNotRun has files that a browser would run on the page's address.
+// Uploaded files cannot run scripts with the origin of the page.
 func TestUploadsDoNotRun(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	const script = `<script xmlns="http://www.w3.org/1999/xhtml">fetch('/')</script>`
@@ -351,7 +351,7 @@ func TestHeadersOfPages(t *testing.T) {
 	}
 }
 
-// TestProgramsGetWhatTheyGot compares what programs get with and without the page.
+// Responses to programs are the same with and without the page.
 func TestProgramsGetWhatTheyGot(t *testing.T) {
 	with := newWorld(t, sandbox.Options{})
 	s, err := sandbox.New(sandbox.Options{Environments: []tokens.Environment{with.env}})
@@ -378,7 +378,7 @@ func TestProgramsGetWhatTheyGot(t *testing.T) {
 	}
 }
 
-// program gives what a program sees, without what differs each time.
+// program returns the response to a program, without the parts that always differ.
 func (w *world) program(method, path, accept string) string {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), method, w.URL+path, http.NoBody)
@@ -418,8 +418,7 @@ func TestFaultsAndStatisticsLeaveThePageAlone(t *testing.T) {
 	}
 }
 
-// TestTextsAreShown has texts that are longer than what is shown, and files that
-// only claim to be text.
+// Long texts are cut, and files that only claim to be text are not shown as text.
 func TestTextsAreShown(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	for name, c := range map[string]struct {
@@ -427,7 +426,7 @@ func TestTextsAreShown(t *testing.T) {
 		whole         bool
 	}{
 		"short.txt": {"Fähre\n  um sieben", "Fähre\n  um sieben", true},
-		"long.txt":  {"x" + strings.Repeat("ä", 3000), "x" + strings.Repeat("ä", 1999), false}, // a character is cut
+		"long.txt":  {"x" + strings.Repeat("ä", 3000), "x" + strings.Repeat("ä", 1999), false}, // cut within a character
 		"bytes.txt": {"\xff\xfe\x00", "", true},
 		"null.csv":  {"a\x00b", "", true},
 		"empty.txt": {"", "", true},

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// perPage is the most of anything on a page.
+// perPage is the maximum of entries on a page.
 const perPage = 60
 
-// A listing says which page of a list is shown, and how. All of it is in the
-// address, so that pages can be linked.
+// A listing selects a page of a list and its form. The URL contains all of it, so that pages
+// can be linked.
 type listing struct {
 	path  string
-	fixed url.Values // what else the address says
+	fixed url.Values // other parameters of the URL
 	Order Order
-	first Order // the order where the address says none
-	Table bool  // as a table instead of tiles
+	first Order // the default order
+	Table bool  // table instead of tiles
 	Page  int
 	Total int
 }
 
-// listingOf reads the address. What makes no sense counts as not said.
+// listingOf parses the URL. Invalid values are ignored.
 func listingOf(r *http.Request, first Order, keep ...string) *listing {
 	q := r.URL.Query()
 	l := &listing{path: r.URL.EscapedPath(), fixed: make(url.Values), Order: first, first: first, Page: 1}
@@ -44,17 +44,16 @@ func listingOf(r *http.Request, first Order, keep ...string) *listing {
 
 func (l *listing) span() Span { return Span{Offset: (l.Page - 1) * perPage, Limit: perPage} }
 
-// Pages is how many there are.
+// Pages returns the number of pages.
 func (l *listing) Pages() int { return max(1, (l.Total+perPage-1)/perPage) }
 
-// From and To are the first and the last on the page, counted from 1.
+// From returns the number of the first entry on the page, from 1.
 func (l *listing) From() int { return min(l.Total, (l.Page-1)*perPage+1) }
 
-// To is the last on the page.
+// To returns the number of the last entry on the page.
 func (l *listing) To() int { return min(l.Total, l.Page*perPage) }
 
-// read finds what is on the page. Where there are not as many pages, by now, it is
-// the last one.
+// read loads the entries of the page. If the list has become shorter, it loads the last page.
 func (l *listing) read(find func(Span) (total int, err error)) (err error) {
 	if l.Total, err = find(l.span()); err != nil || l.Page <= l.Pages() {
 		return err
@@ -64,7 +63,7 @@ func (l *listing) read(find func(Span) (total int, err error)) (err error) {
 	return err
 }
 
-// list is read for what comes as one list.
+// list calls read for a single list.
 func list[T any](l *listing, find func(Span) ([]T, int, error)) (found []T, err error) {
 	err = l.read(func(s Span) (total int, err error) {
 		found, total, err = find(s)
@@ -73,10 +72,10 @@ func list[T any](l *listing, find func(Span) ([]T, int, error)) (found []T, err 
 	return found, err
 }
 
-// Address is that of another page.
+// Address returns the URL of another page.
 func (l *listing) Address(page int) string { return l.address(l.Order, l.Table, page) }
 
-// First, Previous, Next and Last are addresses, empty where that page is shown.
+// First, Previous, Next and Last return URLs, or "" for the current page.
 func (l *listing) First() string    { return l.unless(l.Page <= 1, 1) }
 func (l *listing) Previous() string { return l.unless(l.Page <= 1, l.Page-1) }
 func (l *listing) Next() string     { return l.unless(l.Page >= l.Pages(), l.Page+1) }
@@ -89,21 +88,21 @@ func (l *listing) unless(not bool, page int) string {
 	return l.Address(page)
 }
 
-// Tiles and AsTable are the addresses of both forms.
+// Tiles and AsTable return the URLs of the two forms.
 func (l *listing) Tiles() string   { return l.address(l.Order, false, l.Page) }
 func (l *listing) AsTable() string { return l.address(l.Order, true, l.Page) }
 
-// Everywhere is the address of the same search in all categories.
+// Everywhere returns the URL of the same search in all categories.
 func (l *listing) Everywhere() string {
 	q := l.query(l.Order, l.Table, 1)
 	q.Del("category")
 	return l.path + "?" + q.Encode()
 }
 
-// Path is where a form leads that asks for a page.
+// Path returns the target of the page form.
 func (l *listing) Path() string { return l.path }
 
-// Fields are what such a form has to say besides.
+// Fields returns the hidden fields of the page form.
 func (l *listing) Fields() []Attribute {
 	var all []Attribute
 	q := l.query(l.Order, l.Table, 1)
@@ -114,15 +113,15 @@ func (l *listing) Fields() []Attribute {
 	return all
 }
 
-// A choice is an order to choose.
+// A choice is an available sort order.
 type choice struct {
 	Name, Address string
 	Current       bool
 	Descending    bool
 }
 
-// Choices are the orders to choose from. Choosing the current one turns it round;
-// names begin at the start, times and sizes with the newest and the largest.
+// Choices returns the available sort orders. The link of the current one reverses it. Names
+// start ascending; dates and sizes start descending.
 func (l *listing) Choices() []choice {
 	var all []choice
 	for _, f := range []struct {
@@ -147,7 +146,7 @@ func (l *listing) address(o Order, table bool, page int) string {
 	return l.path + "?" + q.Encode()
 }
 
-// query says only what goes without saying otherwise.
+// query returns the parameters that differ from the defaults.
 func (l *listing) query(o Order, table bool, page int) url.Values {
 	q := make(url.Values)
 	for name := range l.fixed {

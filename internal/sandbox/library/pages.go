@@ -1,11 +1,10 @@
-// Package library shows in a browser what is in a sandbox: workspaces, categories,
-// folders, and assets with their pictures, for the person at this machine. It only
-// reads: what there is it knows from [Places] and [Assets].
+// Package library shows the content of a sandbox in a browser: workspaces, categories, folders
+// and assets with their images. It is for the person at this machine, and read-only: it reads
+// from [Places] and [Assets].
 //
-// The pages are made on the server and run no script. They show private files
-// without a token, so they are for connections from this machine alone, and for
-// browsers that were opened with a key, see [Pages.ServeHTTP] and [Access]; and since files that somebody uploaded come from the same
-// address, no script is answered, wherever it is from.
+// The server renders the pages; they contain no scripts. The pages show private files without a
+// token, so only local connections with a key may see them, see [Pages.ServeHTTP] and [Access].
+// Uploaded files have the same origin as the pages, so scripts are refused in general.
 package library
 
 import (
@@ -24,10 +23,10 @@ import (
 //go:embed templates/*.html style.css icon.svg
 var files embed.FS
 
-// base is where everything is but the first page.
+// base is the path prefix of everything except the start page.
 const base = "/_sandbox/library"
 
-// Pages are an http.Handler for the requests that they take.
+// Pages handle the requests of the library.
 type Pages struct {
 	places    Places
 	assets    Assets
@@ -37,7 +36,7 @@ type Pages struct {
 	templates map[string]*template.Template
 }
 
-// New makes the pages of places and their assets, for those whom access admits.
+// New returns the pages of places and assets, for browsers that access admits.
 func New(places Places, assets Assets, access *Access, log *slog.Logger) *Pages {
 	p := &Pages{places: places, assets: assets, access: access, log: log, mux: http.NewServeMux(), templates: make(map[string]*template.Template)}
 	p.page("GET /{$}", "workspaces", p.workspaces)
@@ -59,8 +58,8 @@ func New(places Places, assets Assets, access *Access, log *slog.Logger) *Pages 
 	return p
 }
 
-// Takes reports whether a request is for the pages. At / only those are that ask
-// for HTML by name, as browsers do and programs do not.
+// Takes reports whether a request is for the pages. At / the request must name HTML, as
+// browsers do.
 func (p *Pages) Takes(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -68,8 +67,7 @@ func (p *Pages) Takes(r *http.Request) bool {
 	return r.URL.Path == "/" && asksForHTML(r) || r.URL.Path == base || strings.HasPrefix(r.URL.Path, base+"/")
 }
 
-// ServeHTTP answers who may see the pages. Everybody else is told why not: see
-// refusal.
+// ServeHTTP answers requests that may see the pages. Others get the reason, see refusal.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; "+
@@ -79,7 +77,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store") // private files are among it, and caches can be asked by scripts
+	h.Set("Cache-Control", "no-store") // pages contain private files, and scripts can query caches
 	if why := refusal(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
 		return
@@ -94,7 +92,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// page shows under a pattern what a template makes of what is found.
+// page handles a pattern with a template for the result of find.
 func (p *Pages) page(pattern, name string, find func(*http.Request) (view, error)) {
 	p.parse(name)
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +109,7 @@ func (p *Pages) page(pattern, name string, find func(*http.Request) (view, error
 	})
 }
 
-// part answers under a pattern with what pages consist of.
+// part handles a pattern with a resource of a page.
 func (p *Pages) part(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if !byPage(r) {
@@ -124,31 +122,31 @@ func (p *Pages) part(pattern string, answer func(http.ResponseWriter, *http.Requ
 	})
 }
 
-// fail says that there is no such thing, or that something broke.
+// fail answers with a page for a missing object or an error.
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	v, status := view{Title: "Not found", Body: problem{}}, http.StatusNotFound
 	if !errors.Is(err, ErrNotThere) {
 		p.log.Error("library page failed", "path", r.URL.Path, "error", err)
-		v, status = view{Title: "Something broke", Body: problem{Error: err.Error()}}, http.StatusInternalServerError
+		v, status = view{Title: "Error", Body: problem{Error: err.Error()}}, http.StatusInternalServerError
 	}
 	p.render(w, r, status, "problem", v)
 }
 
-// A problem is why there is no page; without an error there is no such thing.
+// A problem explains why a page cannot be shown. Without an error, the object does not exist.
 type problem struct{ Error string }
 
-// A view is what the layout shows around a body.
+// A view is the input of the layout.
 type view struct {
-	Template  string // if another than that of the pattern
+	Template  string // "" for the template of the pattern
 	Title     string
-	Workspace Ref  // whose search and trash are offered; the zero value: none
-	Searching bool // the body has the search
+	Workspace Ref  // for the search and the trash; zero: none
+	Searching bool // the page has its own search form
 	Trail     []Link
-	Origin    string // of the request, for addresses that are shown
+	Origin    string // of the request, for URLs as text
 	Body      any
 }
 
-// A Link leads to a page. Without an address it is the page itself.
+// A Link is a link to a page. Without an address it is the current page.
 type Link struct{ Name, Address string }
 
 func (p *Pages) parse(name string) {
@@ -158,17 +156,17 @@ func (p *Pages) parse(name string) {
 	}
 }
 
-// render makes the page first, so that no half of one is sent.
+// render completes a page before it sends anything.
 func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	var b bytes.Buffer
 	v.Origin = "http://" + r.Host
 	if err := p.templates[name].ExecuteTemplate(&b, "layout", v); err != nil {
 		p.log.Error("library page failed", "path", r.URL.Path, "error", err)
-		http.Error(w, fmt.Sprintf("The page cannot be made: %v", err), http.StatusInternalServerError)
+		http.Error(w, fmt.Sprintf("The page cannot be rendered: %v", err), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a browser that has gone loses nothing
+	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 }

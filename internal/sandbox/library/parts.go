@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// The squares that pictures fit into, in pixels: twice what is shown, for fine
-// screens.
+// Sizes of images in pixels: twice the shown size, for high-resolution screens.
 const (
 	thumbnailSide = 400
 	previewSide   = 1600
@@ -32,8 +31,8 @@ func (p *Pages) picture(w http.ResponseWriter, r *http.Request, side int) error 
 	return hand(w, r, c)
 }
 
-// file hands out what was uploaded. Only sound and film are played; all else is
-// saved, because it might be a page with a script.
+// file sends an uploaded file. Only audio and video are played; other files are downloads,
+// because they could contain scripts.
 func (p *Pages) file(w http.ResponseWriter, r *http.Request) error {
 	c, err := p.assets.File(r.PathValue("id"), r.URL.Query().Get("revision"))
 	if err != nil {
@@ -46,7 +45,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) error {
 	return hand(w, r, c)
 }
 
-// attachment has a browser save a file under its name.
+// attachment returns a header that makes a browser save a file under its name.
 func attachment(name string) string {
 	if d := mime.FormatMediaType("attachment", map[string]string{"filename": name}); d != "" {
 		return d
@@ -58,7 +57,7 @@ func playable(contentType string) bool {
 	return strings.HasPrefix(contentType, "video/") || strings.HasPrefix(contentType, "audio/")
 }
 
-// hand sends a content, or word that the browser has it already.
+// hand sends content, or "not modified".
 func hand(w http.ResponseWriter, r *http.Request, c Content) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
 	h := w.Header()
@@ -69,7 +68,7 @@ func hand(w http.ResponseWriter, r *http.Request, c Content) (err error) {
 	return nil
 }
 
-// own answers with a file of this package.
+// own sends a file of this package.
 func (p *Pages) own(name, contentType string) func(http.ResponseWriter, *http.Request) error {
 	text, err := files.ReadFile(name)
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -2,10 +2,10 @@ package library
 
 import "net/http"
 
-// newest is how many assets the page of a workspace begins with.
+// newest is the number of assets in "Recently added".
 const newest = 12
 
-// workspaces shows all there are, or the only one.
+// workspaces shows all workspaces, or redirects to the only one.
 func (p *Pages) workspaces(r *http.Request) (view, error) {
 	l := listingOf(r, Order{})
 	found, err := list(l, p.places.Workspaces)
@@ -47,8 +47,7 @@ func (p *Pages) workspaceView(r *http.Request, w Workspace) (view, error) {
 	}{l, w, categories, arrived}}, nil
 }
 
-// A placeBody is a category or a folder with what lies directly in it, folders
-// first.
+// A placeBody is a category or a folder with its direct content, folders first.
 type placeBody struct {
 	Name     string
 	Category Category // zero for a folder
@@ -56,7 +55,7 @@ type placeBody struct {
 	List     *listing
 	Folders  []Folder
 	Assets   []Asset
-	// How many of each there are, on all pages.
+	// Totals over all pages.
 	FoldersTotal, AssetsTotal int
 }
 
@@ -91,7 +90,7 @@ func (p *Pages) placeView(r *http.Request, workspace Ref, around []Link, at Plac
 	return view{Title: b.Name, Workspace: workspace, Trail: around, Body: b}, err
 }
 
-// allFolders shows the folders of a category as one list.
+// allFolders shows all folders of a category as one list.
 func (p *Pages) allFolders(r *http.Request) (view, error) {
 	c, err := p.places.Category(r.PathValue("id"))
 	if err != nil {
@@ -100,7 +99,7 @@ func (p *Pages) allFolders(r *http.Request) (view, error) {
 	l := listingOf(r, Order{})
 	found, err := list(l, func(s Span) ([]Folder, int, error) { return p.places.FolderTree(c.ID, s) })
 	return view{
-		Title: "All folders of " + c.Name, Workspace: c.Workspace, Trail: trail(c.Workspace, c.Ref, nil),
+		Title: "All folders in " + c.Name, Workspace: c.Workspace, Trail: trail(c.Workspace, c.Ref, nil),
 		Body: struct {
 			List     *listing
 			Category Category

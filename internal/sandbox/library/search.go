@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// options is how many categories a search offers to look in.
+// options limits the categories in the search form.
 const options = 500
 
-// search shows what the sandbox's own search finds.
+// search shows the results of the sandbox's own search.
 func (p *Pages) search(r *http.Request) (view, error) {
 	w, err := p.places.Workspace(r.PathValue("id"))
 	if err != nil {
@@ -26,7 +26,7 @@ func (p *Pages) search(r *http.Request) (view, error) {
 		Categories []Category
 		List       *listing
 		Assets     []Asset
-		Refused    string // why the search was not made
+		Refused    string // why the search was refused
 	}{Query: q, Categories: categories, List: l}
 	if q.Phrase != "" {
 		body.Assets, err = list(l, func(s Span) ([]Asset, int, error) { return p.assets.Search(q, l.Order, s) })
@@ -37,7 +37,7 @@ func (p *Pages) search(r *http.Request) (view, error) {
 	return view{Title: "Search", Workspace: w.Ref, Searching: true, Trail: trail(w.Ref, Ref{}, nil), Body: body}, err
 }
 
-// trash shows what was thrown away and can still be restored.
+// trash shows the deleted assets that can be restored.
 func (p *Pages) trash(r *http.Request) (view, error) {
 	w, err := p.places.Workspace(r.PathValue("id"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// furnish puts a little of everything into a sandbox.
+// furnish adds some of everything to a sandbox.
 func furnish(w *world) {
 	images, documents := w.category("Images"), w.category("Documents")
 	spring := w.folder("spring", "parentId", w.folder("2024", "categoryId", images))
@@ -38,8 +38,7 @@ func furnish(w *world) {
 	}
 }
 
-// TestEveryPage follows every link from the first page on, and looks at how each
-// page is built.
+// Every page that can be reached by links has a sound structure.
 func TestEveryPage(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	furnish(w)
@@ -88,7 +87,7 @@ func queueOf(seen map[string]bool) (all []string) {
 
 func isPage(path string) bool { return path == "/" || strings.HasPrefix(path, base) }
 
-// addresses are all that a page shows or links to, and where its forms lead.
+// addresses returns all URLs on a page, including the targets of forms.
 func addresses(root *node) (all []string) {
 	for _, n := range root.all() {
 		for _, attr := range []string{"href", "src"} {
@@ -103,8 +102,7 @@ func addresses(root *node) (all []string) {
 	return all
 }
 
-// checkStructure holds a page against what people rely on who do not see it, have
-// no mouse, or do not trust it.
+// checkStructure checks a page for accessibility and security.
 func checkStructure(t *testing.T, path string, root *node) {
 	t.Helper()
 	for _, name := range []string{"html", "title", "h1", "main", "header", "footer"} {
@@ -193,7 +191,7 @@ func checkNodes(t *testing.T, path string, root *node) {
 	}
 }
 
-// wrapped reports whether a field is within a label.
+// wrapped reports whether a field is inside a label.
 func wrapped(root, field *node) bool {
 	return slices.ContainsFunc(root.all("label"), func(l *node) bool { return slices.Contains(l.all(field.name), field) })
 }
@@ -204,11 +202,11 @@ func TestEmptySandbox(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "assetferry migrate",
 		base + "/categories/" + w.category("Documents"):              "assetferry plan",
-		base + "/categories/" + w.category("Files") + "/folders":     "no folder",
+		base + "/categories/" + w.category("Files") + "/folders":     "This category has no folders",
 		base + "/workspaces/" + w.env.ID + "/trash":                  "empty",
-		base + "/workspaces/" + w.env.ID + "/search":                 "Give a word",
-		base + "/workspaces/" + w.env.ID + "/search?q=harbour":       "Nothing was found",
-		base + "/workspaces/" + w.env.ID + "/search?q=a&category=no": "every category",
+		base + "/workspaces/" + w.env.ID + "/search":                 "Enter one or more words",
+		base + "/workspaces/" + w.env.ID + "/search?q=harbour":       "No results",
+		base + "/workspaces/" + w.env.ID + "/search?q=a&category=no": "All categories",
 	} {
 		root := w.page(path)
 		checkStructure(t, path, root)

@@ -23,7 +23,7 @@ const base = "/_sandbox/library"
 
 type object = map[string]any
 
-// A world is a sandbox with a library page, and who fills it.
+// A world is a sandbox with a library page and a client.
 type world struct {
 	testing.TB
 	*httptest.Server
@@ -52,13 +52,13 @@ func newWorld(t testing.TB, o sandbox.Options) *world {
 	return w
 }
 
-// An answer is one read to its end.
+// An answer is a complete response.
 type answer struct {
 	*http.Response
 	body string
 }
 
-// enter opens the library with a key, as every browser has to.
+// enter opens the library with a key, like a browser.
 func (w *world) enter() {
 	w.Helper()
 	a := w.ask(strings.TrimPrefix(w.sandbox.LibraryURL(w.URL), w.URL))
@@ -68,7 +68,7 @@ func (w *world) enter() {
 	w.secret = a.Cookies()[0].Value
 }
 
-// cookie is what a browser has that was let in, for the host that it asks.
+// cookie returns the access cookie for a host.
 func (w *world) cookie(host string) *http.Cookie {
 	port := "80"
 	if _, p, err := net.SplitHostPort(host); err == nil {
@@ -77,7 +77,7 @@ func (w *world) cookie(host string) *http.Cookie {
 	return &http.Cookie{Name: "assetferry-library-" + port, Value: w.secret}
 }
 
-// ask makes a request as somebody at the browser does, with more headers.
+// ask sends a request like a browser, with additional headers.
 func (w *world) ask(path string, headers ...string) answer {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+path, nil)
@@ -111,7 +111,7 @@ func (w *world) do(r *http.Request) answer {
 	return answer{resp, string(body)}
 }
 
-// page gives a page that must be there.
+// page returns a page that must exist.
 func (w *world) page(path string) *node {
 	w.Helper()
 	a := w.ask(path)
@@ -121,7 +121,7 @@ func (w *world) page(path string) *node {
 	return parse(w, a.body)
 }
 
-// call calls the service and insists on success.
+// call sends a request to the service that must succeed.
 func (w *world) call(method, path string, body any) object {
 	w.Helper()
 	text, err := json.Marshal(body)
@@ -152,14 +152,14 @@ func (w *world) send(method, path, contentType string, body []byte) object {
 	return o
 }
 
-// upload sends a file to a category or, with two more arguments, elsewhere.
+// upload uploads a file to a category, or with two more arguments to another place.
 func (w *world) upload(name, content string, fields ...string) object {
 	w.Helper()
 	contentType, body := w.form(name, content, fields...)
 	return w.send("POST", "/assets", contentType, body)
 }
 
-// replace gives an asset new content.
+// replace replaces the content of an asset.
 func (w *world) replace(id, name, content string) {
 	w.Helper()
 	contentType, body := w.form(name, content)
@@ -175,7 +175,7 @@ func (w *world) form(name, content string, fields ...string) (contentType string
 			w.Fatal(err)
 		}
 	}
-	// Raw, as browsers do: the writer's own form would escape the name.
+	// Raw, like browsers: multipart.Writer would escape the name.
 	part, err := m.CreatePart(map[string][]string{"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}})
 	if err != nil {
 		w.Fatal(err)
@@ -189,7 +189,7 @@ func (w *world) form(name, content string, fields ...string) (contentType string
 	return m.FormDataContentType(), b.Bytes()
 }
 
-// category gives the ID of one of the default workspace.
+// category returns the ID of a category in the default workspace.
 func (w *world) category(name string) string {
 	w.Helper()
 	for _, c := range w.call("GET", "/categories", nil)["items"].([]any) {
@@ -208,7 +208,7 @@ func (w *world) folder(name string, in ...string) string {
 
 func id(o object) string { return o["id"].(string) }
 
-// picture is a PNG of a size.
+// picture returns a PNG of a size.
 func picture(t testing.TB, width, height int) string {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))

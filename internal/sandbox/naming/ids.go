@@ -6,14 +6,14 @@ import (
 	"encoding/hex"
 )
 
-// NewAssetID gives 12 characters fit for addresses; as with the service, it may
-// start with "-" or "_".
+// NewAssetID returns 12 characters for URLs. Like at the service, it can start with "-" or "_".
 func NewAssetID() string { return base64.RawURLEncoding.EncodeToString(random(9)) }
 
-// NewWorkspaceID gives 20 characters, as do the IDs of environments.
+// NewWorkspaceID returns 20 characters, like the IDs of environments.
 func NewWorkspaceID() string { return hex.EncodeToString(random(10)) }
 
-// NewContentID names stored bytes. It is lower case for file systems that fold case.
+// NewContentID returns a name for stored bytes, in lower case for file systems that ignore
+// case.
 func NewContentID() string { return hex.EncodeToString(random(16)) }
 
 func random(n int) []byte {

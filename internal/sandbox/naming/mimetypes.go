@@ -1,7 +1,7 @@
 package naming
 
-// MimeType is the type of an extension, the same on every machine. The type
-// that a client sends along is not used: official clients send none of worth.
+// MimeType returns the type of an extension, the same on every machine. The type in the request
+// is ignored, because official clients send no useful one.
 func MimeType(folded string) string {
 	switch folded {
 	case "jpg", "jpeg":

@@ -1,4 +1,4 @@
-// Package naming has what names may be, and how IDs and types come from them.
+// Package naming contains the rules for names, IDs and types.
 package naming
 
 import (
@@ -12,8 +12,8 @@ import (
 	"assetferry/internal/sandbox/problem"
 )
 
-// The longest values that clients allow, in characters; the server's own limits
-// are not documented, so the same here is a guess.
+// Maximum lengths in characters that clients allow. The limits of the server are not
+// documented, so these are guesses.
 const (
 	MaxName        = 256
 	MaxDescription = 1024
@@ -21,8 +21,8 @@ const (
 	MaxExtensions  = 100
 )
 
-// SplitName cuts "photo.v2.jpg" into "photo.v2" and "jpg". What starts with its
-// only dot has no extension.
+// SplitName splits "photo.v2.jpg" into "photo.v2" and "jpg". A name whose only dot is at the
+// start has no extension.
 func SplitName(file string) (name, extension string) {
 	if i := strings.LastIndexByte(file, '.'); i > 0 {
 		return file[:i], file[i+1:]
@@ -30,13 +30,13 @@ func SplitName(file string) (name, extension string) {
 	return file, ""
 }
 
-// Fold is the form in which extensions are compared.
+// Fold returns an extension for comparisons.
 func Fold(extension string) string { return strings.ToLower(extension) }
 
-// Normal is the form in which names are compared: their case matters. A guess.
+// Normal returns a name for comparisons, which respect case. A guess.
 func Normal(name string) string { return norm.NFC.String(name) }
 
-// CheckName refuses names that are empty, too long or not text.
+// CheckName refuses names that are empty, too long or not UTF-8.
 func CheckName(what, name string) error {
 	switch {
 	case name == "":
@@ -49,23 +49,22 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// Disposition reads the names of field and file from a Content-Disposition
-// header, byte for byte: the file name arrives as raw UTF-8 in quotes.
+// Disposition parses the field and file name of a Content-Disposition header byte by byte: the
+// file name is raw UTF-8 in quotes.
 func Disposition(header string) (field, file string, isFile bool) {
 	field, _ = quoted(header, "name")
 	if file, isFile = quoted(header, "filename"); isFile {
 		return field, baseName(file), true
 	}
-	// Forms should not, but some libraries encode the name instead.
+	// Forms should not do so, but some libraries encode the name.
 	if _, params, err := mime.ParseMediaType(header); err == nil && params["filename"] != "" {
 		return params["name"], baseName(params["filename"]), true
 	}
 	return field, "", false
 }
 
-// quoted finds parameter="value". Quotes in the value come as \" from some
-// clients and as %22 from browsers; a client that escapes with backslashes means
-// its %22 literally.
+// quoted finds parameter="value". Quotes in the value are \" from some clients and %22 from
+// browsers; with backslash escapes, %22 is literal.
 func quoted(header, parameter string) (string, bool) {
 	for rest := header; ; {
 		_, after, found := strings.Cut(rest, ";")
@@ -91,7 +90,7 @@ func quoted(header, parameter string) (string, bool) {
 	}
 }
 
-// unquote reads up to the closing quote.
+// unquote parses up to the closing quote.
 func unquote(s string) (text, rest string, ok bool) {
 	var b strings.Builder
 	escaped := false
@@ -112,8 +111,8 @@ func unquote(s string) (text, rest string, ok bool) {
 	return "", "", false
 }
 
-// baseName drops the folders that some clients send along. A backslash is part
-// of a name, unless the whole is a path of Windows.
+// baseName removes the folders that some clients send. A backslash is part of a name, unless
+// the whole is a Windows path.
 func baseName(file string) string {
 	file = file[strings.LastIndexByte(file, '/')+1:]
 	if len(file) > 2 && file[1:3] == `:\` || strings.HasPrefix(file, `\\`) {

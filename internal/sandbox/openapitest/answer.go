@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// An answer is watched while it is sent.
+// An answer is a response that is recorded while it is sent.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -43,36 +43,36 @@ func (a *answer) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// An exchange is a request and its answer.
+// An exchange is a request and its response.
 type exchange struct {
 	description *description
 	op          operation
-	known       bool // op is
+	known       bool // op is set
 	request     *http.Request
 	sent        *sent
 	answer      answer
 }
 
-// check holds an exchange against the description.
+// check compares an exchange with the description.
 func (e *exchange) check() error {
 	r := e.request
 	switch {
 	case e.answer.status == 0:
-		return fmt.Errorf("nothing was answered")
+		return fmt.Errorf("there is no response")
 	case r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "":
 		if e.answer.status != http.StatusNoContent || e.answer.size > 0 {
-			return fmt.Errorf("the answer to a preflight is not an empty 204")
+			return fmt.Errorf("the response to a preflight is not an empty 204")
 		}
 		return nil
-	case e.says("The sandbox was told to fail here"), !e.known && e.says("The sandbox has no route"):
+	case e.says("A fault is configured for this request"), !e.known && e.says("The sandbox has no route"):
 		return e.checkFault()
 	case !e.known:
-		return fmt.Errorf("no such operation is described, and the answer does not say that there is none")
+		return fmt.Errorf("the operation is not described, and the response does not say that it is unknown")
 	}
 	responses, _ := e.description.child(e.op.node, "responses")
 	response, ok := e.description.child(responses, strconv.Itoa(e.answer.status))
 	if !ok {
-		return fmt.Errorf("%s has no such status; it has %s; the body is %s", e.op.name,
+		return fmt.Errorf("%s does not describe this status; described are %s; the body is %s", e.op.name,
 			strings.Join(slices.Sorted(maps.Keys(responses.value)), ", "), excerpt(&e.answer.text))
 	}
 	if err := e.checkResponse(response); err != nil {
@@ -84,15 +84,14 @@ func (e *exchange) check() error {
 	return nil
 }
 
-// says reports whether the answer's message begins so.
+// says reports whether the message of the response has a prefix.
 func (e *exchange) says(beginning string) bool {
 	var body struct{ Message string }
 	err := json.Unmarshal(e.answer.text.Bytes(), &body)
 	return err == nil && strings.HasPrefix(body.Message, beginning)
 }
 
-// checkFault holds an answer that may have any status against the one described
-// for that.
+// checkFault compares a response with any status with the default response.
 func (e *exchange) checkFault() error {
 	components, _ := e.description.child(e.description.root, "components")
 	responses, _ := e.description.child(components, "responses")
@@ -107,7 +106,7 @@ func (e *exchange) checkResponse(response node) error {
 	content, ok := e.description.child(response, "content")
 	if !ok {
 		if e.answer.size > 0 {
-			return fmt.Errorf("there is a body of %d bytes, and none is described", e.answer.size)
+			return fmt.Errorf("the body of %d bytes is not described", e.answer.size)
 		}
 		return nil
 	}
@@ -130,7 +129,7 @@ func (e *exchange) checkResponse(response node) error {
 	return e.checkStatusCode()
 }
 
-// checkStatusCode makes sure that a refusal repeats its status.
+// checkStatusCode checks that an error repeats its status.
 func (e *exchange) checkStatusCode() error {
 	var body struct{ StatusCode *int }
 	if err := json.Unmarshal(e.answer.text.Bytes(), &body); err == nil && body.StatusCode != nil && *body.StatusCode != e.answer.status {
@@ -157,7 +156,7 @@ func (e *exchange) checkHeaders(response node) error {
 	return nil
 }
 
-// media is what is described for a content type.
+// media returns the description of a content type.
 func (d *description) media(content node, contentType string) (node, bool) {
 	family, _, _ := strings.Cut(contentType, "/")
 	for _, key := range []string{contentType, family + "/*", "*/*"} {
@@ -168,16 +167,16 @@ func (d *description) media(content node, contentType string) (node, bool) {
 	return node{}, false
 }
 
-// validate holds JSON against the schema under a node.
+// validate validates JSON against the schema of a node.
 func (d *description) validate(n node, text []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("no JSON: %w", err)
+		return fmt.Errorf("not JSON: %w", err)
 	}
 	return d.validateValue(n, v)
 }
 
-// validateText holds a parameter or header against the schema under its node.
+// validateText validates a parameter or header against the schema of its node.
 func (d *description) validateText(n node, text string) error {
 	schema, _ := d.child(n, "schema")
 	switch schema.value["type"] {
@@ -198,11 +197,11 @@ func (d *description) validateValue(n node, v any) error {
 	return nil
 }
 
-// brief leaves the first line of an error out, which only names the schema.
+// brief returns an error without its first line, which only names the schema.
 func brief(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	return fmt.Errorf("%s", strings.Join(lines[min(1, len(lines)-1):], "; "))
 }
 
-// excerpt is the beginning of a body.
+// excerpt returns the beginning of a body.
 func excerpt(b *bytes.Buffer) []byte { return b.Bytes()[:min(b.Len(), 400)] }

@@ -14,30 +14,30 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A description is an OpenAPI document, ready to hold exchanges against.
+// A description is an OpenAPI document, prepared for comparisons.
 type description struct {
-	file     string // where people find it
+	file     string // file name for messages
 	root     node
-	paths    []path // those with the fewest wildcards first
+	paths    []path // fewest wildcards first
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	schemas  map[string]*jsonschema.Schema // by pointer
 }
 
-// A path is a template of the description.
+// A path is a path template of the description.
 type path struct {
 	template string
 	pattern  *regexp.Regexp
 	item     node
 }
 
-// A node is an object of the document and where it is.
+// A node is an object of the document with its position.
 type node struct {
 	value   map[string]any
 	pointer string
 }
 
-// load reads a description once, which is written in a file.
+// load parses a description once.
 func load(file string, text func() ([]byte, error)) func() (*description, error) {
 	return sync.OnceValues(func() (*description, error) {
 		converted, err := text()
@@ -48,7 +48,7 @@ func load(file string, text func() ([]byte, error)) func() (*description, error)
 	})
 }
 
-// document is the name of the description within the compiler of schemas.
+// document is the name of the description in the schema compiler.
 const document = "sandbox:openapi.json"
 
 func parse(file string, text []byte) (*description, error) {
@@ -73,14 +73,13 @@ func parse(file string, text []byte) (*description, error) {
 	return d, nil
 }
 
-// pathPattern matches the paths of a template; a wildcard does not reach beyond
-// its segment.
+// pathPattern matches the paths of a template. A wildcard matches one segment.
 func pathPattern(template string) *regexp.Regexp {
 	wildcard := regexp.MustCompile(`\\\{[^}]*\\\}`)
 	return regexp.MustCompile("^" + wildcard.ReplaceAllString(regexp.QuoteMeta(template), "[^/]+") + "$")
 }
 
-// child is the object under a key, or what it refers to.
+// child returns the object of a key, with references resolved.
 func (d *description) child(n node, key string) (node, bool) {
 	value, ok := n.value[key].(map[string]any)
 	if !ok {
@@ -99,7 +98,7 @@ func (d *description) child(n node, key string) (node, bool) {
 	return target, true
 }
 
-// children are the objects in a list, or what they refer to.
+// children returns the objects in a list, with references resolved.
 func (d *description) children(n node, key string) []node {
 	list, _ := n.value[key].([]any)
 	var all []node
@@ -112,14 +111,13 @@ func (d *description) children(n node, key string) []node {
 	return all
 }
 
-// Replacers are made once: to make one takes longer than all else that is done for a request.
+// Creating a replacer takes longer than everything else for a request.
 var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", "{", "%7B", "}", "%7D", "*", "%2A")
 	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// schema is the one under a node, compiled on first use. Anything passes where
-// there is none.
+// schema returns the schema of a node, compiled on first use. Without one, everything is valid.
 func (d *description) schema(n node) (*jsonschema.Schema, error) {
 	at, ok := d.child(n, "schema")
 	if !ok {
@@ -145,7 +143,7 @@ type operation struct {
 	parameters []node
 }
 
-// find gives the operation of a request. HEAD is answered wherever GET is.
+// find returns the operation of a request. HEAD is answered wherever GET is.
 func (d *description) find(r *http.Request) (operation, bool) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -163,7 +161,7 @@ func (d *description) find(r *http.Request) (operation, bool) {
 	return operation{}, false
 }
 
-// names are those of all operations, without those of a tag.
+// names returns all operations, except those of a tag.
 func (d *description) names(without string) []string {
 	var all []string
 	for _, p := range d.paths {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// isEvents reports whether a content type is that of a stream of events.
+// isEvents reports whether a content type is a stream of events.
 func isEvents(contentType string) bool { return mediaType(contentType) == "text/event-stream" }
 
-// checkEvents holds each event of a stream against what is described under x-events, by
-// its name. Comments and events without data are no events, as in browsers.
+// checkEvents compares the events of a stream with x-events by name. As in browsers, comments
+// and events without data are ignored.
 func (d *description) checkEvents(media node, stream string) error {
 	described, _ := d.child(media, "x-events")
 	blocks := strings.Split(strings.ReplaceAll(stream, "\r\n", "\n"), "\n\n")
@@ -46,8 +46,7 @@ func readEvent(block string) (name, data string) {
 	return name, strings.Join(lines, "\n")
 }
 
-// opened takes the envelope off that a sandbox puts around data when it is told to do as
-// earlier versions did.
+// opened removes the envelope that a sandbox adds to data to imitate earlier versions.
 func opened(name string, data []byte) []byte {
 	var envelope struct {
 		Event string

@@ -1,7 +1,7 @@
-// Package openapitest holds a sandbox in tests against its own description: every
-// answer, each event of a stream, and every request that it carried out.
+// Package openapitest compares a sandbox in tests with its description: every response, each
+// event of a stream, and every executed request.
 //
-// Bodies that are neither JSON nor events are looked at as they pass and not kept.
+// Bodies other than JSON and events are not stored.
 package openapitest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// A Checker is put around a sandbox. It is an http.Handler, safe for concurrent use.
+// A Checker wraps a sandbox. It is an http.Handler, safe for concurrent use.
 type Checker struct {
 	sandbox     http.Handler
 	description *description
@@ -28,7 +28,7 @@ type Checker struct {
 	called   map[string]bool
 }
 
-// A Service is one that there is a sandbox of.
+// A Service is a service with a sandbox.
 type Service struct {
 	description func() (*description, error)
 }
@@ -37,13 +37,13 @@ var assetService = Service{load("internal/sandbox/openapi.yaml", sandbox.Descrip
 
 var aiService = Service{load("internal/sandbox/aiservice/openapi.yaml", aiservice.Description)}
 
-// AI is the AI content service.
+// AI returns the AI content service.
 func AI() Service { return aiService }
 
-// Check puts a check around a sandbox of the asset management service.
+// Check wraps a sandbox of the asset management service.
 func Check(sandbox http.Handler) (*Checker, error) { return assetService.Check(sandbox) }
 
-// Check puts a check around a sandbox of the service.
+// Check wraps a sandbox of the service.
 func (s Service) Check(sandbox http.Handler) (*Checker, error) {
 	d, err := s.description()
 	if err != nil {
@@ -56,14 +56,13 @@ func newChecker(sandbox http.Handler, d *description) *Checker {
 	return &Checker{sandbox: sandbox, description: d, called: make(map[string]bool)}
 }
 
-// Around puts a check around a sandbox of the asset management service that fails the
-// test at its end.
+// Around wraps a sandbox of the asset management service and fails the test at its end.
 func Around(tb testing.TB, sandbox http.Handler) *Checker {
 	tb.Helper()
 	return assetService.Around(tb, sandbox)
 }
 
-// Around puts a check around a sandbox of the service that fails the test at its end.
+// Around wraps a sandbox of the service and fails the test at its end.
 func (s Service) Around(tb testing.TB, sandbox http.Handler) *Checker {
 	tb.Helper()
 	c, err := s.Check(sandbox)
@@ -78,29 +77,27 @@ func (s Service) Around(tb testing.TB, sandbox http.Handler) *Checker {
 	return c
 }
 
-// most is how many problems are kept.
+// most limits the recorded problems.
 const most = 10
 
-// Err tells what was not as described.
+// Err returns the differences from the description.
 func (c *Checker) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.problems...)
 }
 
-// Called are the operations that were answered with success so far, such as "GET
-// /assets/{id}".
+// Called returns the operations with successful responses, such as "GET /assets/{id}".
 func (c *Checker) Called() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Sorted(maps.Keys(c.called))
 }
 
-// Operations are all that the service has, too, according to the description.
+// Operations returns the described operations that the real service also has.
 func (c *Checker) Operations() []string { return c.description.names("Sandbox") }
 
-// ServeHTTP lets the sandbox answer and looks on. An answer that was cut off is
-// not looked at.
+// ServeHTTP checks the response of the sandbox. Interrupted responses are ignored.
 func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	op, known := c.description.find(r)
 	r = r.WithContext(r.Context()) // a copy
@@ -113,7 +110,7 @@ func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil && len(c.problems) < most {
-		c.problems = append(c.problems, fmt.Errorf("not as %s says: %s %s: %d: %w",
+		c.problems = append(c.problems, fmt.Errorf("differs from %s: %s %s: %d: %w",
 			c.description.file, r.Method, r.URL, e.answer.status, err))
 	}
 	if known && e.answer.status < 400 {
@@ -121,7 +118,7 @@ func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isJSON reports whether a content type is that of JSON.
+// isJSON reports whether a content type is JSON.
 func isJSON(contentType string) bool { return mediaType(contentType) == "application/json" }
 
 func mediaType(contentType string) string {

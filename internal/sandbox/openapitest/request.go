@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// checkRequest holds a request that was carried out against the description:
-// what the sandbox takes must be described, too.
+// checkRequest compares an executed request with the description: everything that the sandbox
+// accepts must be described.
 func (e *exchange) checkRequest() error {
 	if e.needsToken() && e.request.Header.Get("Authorization") == "" && !e.bringsCookie() {
-		return fmt.Errorf("carried out without a token")
+		return fmt.Errorf("executed without a token")
 	}
 	if err := e.checkQuery(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (e *exchange) checkRequest() error {
 	body, ok := e.description.child(e.op.node, "requestBody")
 	if !ok {
 		if e.sent.some {
-			return fmt.Errorf("the request has a body, and none is described")
+			return fmt.Errorf("the request body is not described")
 		}
 		return nil
 	}
@@ -42,7 +42,7 @@ func (e *exchange) checkRequest() error {
 	return nil
 }
 
-// needsToken reports whether the operation cannot be called by anybody.
+// needsToken reports whether the operation requires a token.
 func (e *exchange) needsToken() bool {
 	security, own := e.op.value["security"].([]any)
 	if !own {
@@ -56,8 +56,7 @@ func (e *exchange) needsToken() bool {
 	return len(security) > 0
 }
 
-// bringsCookie reports whether the request has the cookie that the operation takes
-// for a token.
+// bringsCookie reports whether the request has the cookie that replaces a token.
 func (e *exchange) bringsCookie() bool {
 	security, _ := e.op.value["security"].([]any)
 	for _, way := range security {
@@ -87,7 +86,7 @@ func (e *exchange) checkQuery() error {
 	}
 	for name, p := range described {
 		if p.value["required"] == true && !q.Has(name) {
-			return fmt.Errorf("carried out without the query parameter %s", name)
+			return fmt.Errorf("executed without the query parameter %s", name)
 		}
 	}
 	return nil
@@ -95,15 +94,15 @@ func (e *exchange) checkQuery() error {
 
 const formType = "multipart/form-data"
 
-// A sent is the body of a request, watched while it is read.
+// A sent is the body of a request, recorded while it is read.
 type sent struct {
 	io.ReadCloser
 	some bool
-	json bytes.Buffer // if it is no form
-	form *form        // if it is one
+	json bytes.Buffer // if it is not a form
+	form *form        // if it is a form
 }
 
-// receive puts itself before the body of a request.
+// receive wraps the body of a request.
 func (d *description) receive(op operation, r *http.Request) *sent {
 	s := &sent{ReadCloser: r.Body}
 	body, _ := d.child(op.node, "requestBody")
@@ -119,14 +118,14 @@ func (s *sent) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.some = s.some || n > 0
 	if s.form != nil {
-		_, _ = s.form.pipe.Write(p[:n]) // never fails: the other end reads on
+		_, _ = s.form.pipe.Write(p[:n]) // never fails: the other end keeps reading
 	} else {
 		s.json.Write(p[:n])
 	}
 	return n, err
 }
 
-// end waits until what was read has been understood.
+// end waits until the body has been parsed.
 func (s *sent) end() {
 	if s.form != nil {
 		_ = s.form.pipe.Close()
@@ -134,14 +133,14 @@ func (s *sent) end() {
 	}
 }
 
-// A form is read as it passes: the texts of its fields, not the contents of files.
+// A form is parsed while it is read: the text fields, not the files.
 type form struct {
 	pipe   *io.PipeWriter
 	done   chan struct{}
 	fields map[string]any
 }
 
-// maxField is more than any field needs.
+// maxField limits the size of a field.
 const maxField = 64 << 10
 
 func readForm(contentType string) *form {
@@ -179,8 +178,7 @@ func (f *form) read(contentType string, r io.Reader) {
 	}
 }
 
-// fieldName reads the name of a part; by hand, because names of files come with
-// anything in them.
+// fieldName parses the name of a part by hand, because file names contain any characters.
 func fieldName(disposition string) (name string, isFile bool) {
 	for parameter := range strings.SplitSeq(disposition, ";") {
 		key, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")

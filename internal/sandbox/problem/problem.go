@@ -1,4 +1,4 @@
-// Package problem has the refusals of the sandbox, as clients get to see them.
+// Package problem defines the errors that the sandbox sends to clients.
 package problem
 
 import (
@@ -7,18 +7,18 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// A Problem is a refusal as the client gets to see it.
+// A Problem is an error that is sent to the client.
 type Problem struct {
 	Status  int
 	message string
-	data    map[string]any // nil is shown as null
+	data    map[string]any // nil becomes null
 }
 
 func Refuse(status int, format string, args ...any) *Problem {
 	return &Problem{Status: status, message: fmt.Sprintf(format, args...)}
 }
 
-// With adds a value that clients read to know the kind of refusal.
+// With adds a value by which clients recognize the error.
 func (p *Problem) With(key string, value any) *Problem {
 	p.data = map[string]any{key: value}
 	return p
@@ -26,7 +26,7 @@ func (p *Problem) With(key string, value any) *Problem {
 
 func (p *Problem) Error() string { return p.message }
 
-// problemBody has the four keys without which clients take an answer for a success.
+// problemBody has the four keys that clients need to recognize an error.
 type problemBody struct {
 	Message    string         `json:"message"`
 	StatusCode int            `json:"statusCode"`

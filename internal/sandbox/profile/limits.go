@@ -10,22 +10,22 @@ import (
 	"assetferry/internal/sandbox/records"
 )
 
-// IsPersonal tells the plan with which uploads stop and files stop being served
-// once a limit is exceeded. With the others nothing but the flag changes.
+// IsPersonal reports whether uploads and downloads stop at the limits of the plan. With other
+// plans only a flag changes.
 func (l Limits) IsPersonal() bool { return strings.TrimPrefix(l.PricingPlan, "ckbox.") == "personal" }
 
-// Limits are those of a plan. Zero means the default, a negative number no limit.
+// Limits are the limits of a plan. Zero means the default, a negative number no limit.
 type Limits struct {
-	// MaxFileSizeInBytes is the largest file; default 5 GiB, which is what a
-	// sample published by the vendor shows.
+	// MaxFileSizeInBytes is the largest file; default 5 GiB, as in a published sample of the
+	// vendor.
 	MaxFileSizeInBytes int64
 	// MaxImageInMegapixels is the largest image; default 50, from the same sample.
 	MaxImageInMegapixels int
-	// MaxStorageInBytes is for all assets of an environment, trash and old
-	// revisions included; default none.
+	// MaxStorageInBytes is for all assets of an environment, including trash and old revisions;
+	// default none.
 	MaxStorageInBytes int64
-	// MaxBandwidthInBytes is for all files that an environment hands out, from the
-	// start of the sandbox on; default none.
+	// MaxBandwidthInBytes is for all downloads of an environment since the start of the
+	// sandbox; default none.
 	MaxBandwidthInBytes int64
 	// PricingPlan is the name of the plan; default "ckbox.personal".
 	PricingPlan string
@@ -58,8 +58,8 @@ func (l Limits) CheckPixels(p records.Picture) error {
 		With("megapixelsLimit", l.MaxImageInMegapixels)
 }
 
-// MaxPixels is the size of the largest image that is decoded: without a limit of
-// the plan still one that the memory holds.
+// MaxPixels returns the size of the largest image that is decoded. Without a limit of the plan,
+// memory limits it.
 func (l Limits) MaxPixels() int {
 	if l.MaxImageInMegapixels < 0 {
 		return 250_000_000

@@ -1,5 +1,5 @@
-// Package profile has what services were seen to do where the documentation is silent, and what
-// their plans allow.
+// Package profile defines the observed behaviour of services where the documentation is silent,
+// and the limits of plans.
 package profile
 
 import (
@@ -28,53 +28,52 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// A Profile says what a service does where its documentation is silent, so that the
-// stand-in can do as a real one was seen to do. The zero value is the stand-in's own
-// choice in everything. Of lengths and counts, zero is that choice, too, and a negative
-// number is no limit.
+// A Profile contains the observed behaviour of a service where its documentation is silent. The
+// sandbox can imitate it. Zero values select the default behaviour of the sandbox. For lengths
+// and counts, a negative number means no limit.
 type Profile struct {
-	Version int `yaml:"version"` // of the file; 1
+	Version int `yaml:"version"` // of the file format; 1
 
-	EqualAssets     string `yaml:"equal_assets"`     // a second asset of a name: accept, rename or refuse
+	EqualAssets     string `yaml:"equal_assets"`     // asset with a name in use: accept, rename or refuse
 	EqualFolders    string `yaml:"equal_folders"`    // accept or refuse
 	EqualCategories string `yaml:"equal_categories"` // accept or refuse
 
-	Folders         string `yaml:"folders"`          // GET /folders holds those at the top only, or all of them, flat: top or flat
-	CategoryListing string `yaml:"category_listing"` // of a category: direct, what is in none of its folders; or deep, all that is in it
+	Folders         string `yaml:"folders"`          // content of GET /folders: top or flat
+	CategoryListing string `yaml:"category_listing"` // content of a category: direct (outside its folders) or deep
 	ListOrder       string `yaml:"list_order"`       // sortBy and order of assets: honoured or ignored
 	DateFilter      string `yaml:"date_filter"`      // of a search: honoured, ignored or refused
 
-	DefaultPage   int    `yaml:"default_page"`    // of assets, without a limit in the request
-	LargestPage   int    `yaml:"largest_page"`    // the largest limit
-	TooLargePages string `yaml:"too_large_pages"` // a larger limit: refuse, or shorten to the largest
+	DefaultPage   int    `yaml:"default_page"`    // default number of assets per page
+	LargestPage   int    `yaml:"largest_page"`    // maximum number of assets per page
+	TooLargePages string `yaml:"too_large_pages"` // larger pages: refuse, or shorten to the maximum
 
 	MaxName        int `yaml:"max_name"` // characters, of assets, folders and categories
 	MaxDescription int `yaml:"max_description"`
 	MaxTag         int `yaml:"max_tag"`
 	MaxTags        int `yaml:"max_tags"`
-	MaxAttributes  int `yaml:"max_attributes"` // how many custom attributes
-	MaxAttribute   int `yaml:"max_attribute"`  // characters of the value of one
+	MaxAttributes  int `yaml:"max_attributes"` // maximum number of custom attributes
+	MaxAttribute   int `yaml:"max_attribute"`  // maximum of characters in a value
 
-	Attributes  string   `yaml:"attributes"`   // a PATCH of some: replace them all, or merge
-	Extensions  string   `yaml:"extensions"`   // compared folded or exact
-	TrashServed bool     `yaml:"trash_served"` // the content of an asset in the trash
-	Bearer      bool     `yaml:"bearer"`       // a token after "Bearer " is accepted
-	Lacks       []string `yaml:"lacks"`        // of replace, restore, head, ranges, etag
+	Attributes  string   `yaml:"attributes"`   // PATCH of custom attributes: replace or merge
+	Extensions  string   `yaml:"extensions"`   // comparison: folded or exact
+	TrashServed bool     `yaml:"trash_served"` // content of assets in the trash is served
+	Bearer      bool     `yaml:"bearer"`       // a token after "Bearer " is valid
+	Lacks       []string `yaml:"lacks"`        // missing features: replace, restore, head, ranges, etag
 
-	TokenAge       time.Duration `yaml:"token_age"` // the oldest iat
+	TokenAge       time.Duration `yaml:"token_age"` // the oldest valid iat
 	TimeResolution time.Duration `yaml:"time_resolution"`
 	Processing     time.Duration `yaml:"processing"`    // of a small image
-	ListingDelay   time.Duration `yaml:"listing_delay"` // until lists and searches hold a new asset
+	ListingDelay   time.Duration `yaml:"listing_delay"` // delay of new assets in lists and searches
 	Latency        time.Duration `yaml:"latency"`
 	UploadLatency  time.Duration `yaml:"upload_latency"`
-	Rate           int           `yaml:"rate"` // requests a second; more are answered with 429
+	Rate           int           `yaml:"rate"` // requests per second; others get 429
 	RetryAfter     string        `yaml:"retry_after"`
 
 	Plan          string `yaml:"plan"`
 	MaxFileSize   int64  `yaml:"max_file_size"` // bytes
 	MaxMegapixels int    `yaml:"max_megapixels"`
 
-	// What is only there for people.
+	// Information for people.
 	Service          string            `yaml:"service"`
 	MeasuredAt       string            `yaml:"measured_at"`
 	LatencyP95       time.Duration     `yaml:"latency_p95"`
@@ -82,17 +81,17 @@ type Profile struct {
 	Unknown          map[string]string `yaml:"unknown"` // why something was not measured
 }
 
-// maxProfile is longer than any profile.
+// maxProfile limits the size of a profile.
 const maxProfile = 64 << 10
 
-// Read reads a profile in YAML. What it does not know is an error, which shows
-// the line; name is what the file is called in it.
+// Read parses a YAML profile. Unknown keys are errors with their line; name is the file name
+// for messages.
 func Read(name string, r io.Reader) (p Profile, err error) {
 	return p, ReadInto(name, r, &p)
 }
 
-// ReadInto reads a profile into a struct whose fields have yaml tags, and has it check
-// itself: of a value that is not allowed it names the key.
+// ReadInto parses a profile into a struct with yaml tags, and lets it check itself. Errors name
+// the key.
 func ReadInto(name string, r io.Reader, p interface {
 	Check() (key string, err error)
 }) error {
@@ -101,14 +100,14 @@ func ReadInto(name string, r io.Reader, p interface {
 		return fmt.Errorf("read profile: %w", err)
 	}
 	if len(data) > maxProfile {
-		return fmt.Errorf("%s: it is too long for a profile", name)
+		return fmt.Errorf("%s: the file is too long for a profile", name)
 	}
 	file, err := strictyaml.Parse(name, data)
 	if err != nil {
 		return err
 	}
 	if file.Root == nil {
-		return fmt.Errorf("%s: it is empty; a profile begins with version: 1", name)
+		return fmt.Errorf("%s: the file is empty; a profile begins with version: 1", name)
 	}
 	places, err := decodeProfile(file, p)
 	if err != nil {
@@ -120,7 +119,7 @@ func ReadInto(name string, r io.Reader, p interface {
 	return nil
 }
 
-// decodeProfile fills in what a file says, and tells where.
+// decodeProfile sets the values of a file and returns their lines.
 func decodeProfile(file *strictyaml.File, p any) (map[string]ast.Node, error) {
 	entries, err := file.Entries(file.Root)
 	if err != nil {
@@ -141,18 +140,18 @@ func decodeProfile(file *strictyaml.File, p any) (map[string]ast.Node, error) {
 			continue
 		}
 		if !strictyaml.Plain(e.Value) { // the decoder panics at a tag without a value
-			return nil, file.ErrorAt(e.Value, "a profile has no tags, anchors or aliases")
+			return nil, file.ErrorAt(e.Value, "a profile must not contain tags, anchors or aliases")
 		}
-		_, isFraction := e.Value.(*ast.FloatNode) // which would lose what is behind the point
+		_, isFraction := e.Value.(*ast.FloatNode) // the decoder would drop the fraction
 		if err := yaml.NodeToValue(e.Value, field.Addr().Interface()); err != nil || isFraction && field.CanInt() {
-			return nil, file.ErrorAt(e.Value, fmt.Sprintf("%s takes %s", key, wants(field)))
+			return nil, file.ErrorAt(e.Value, fmt.Sprintf("%s must be %s", key, wants(field)))
 		}
 		places[key] = e.Value
 	}
 	return places, nil
 }
 
-// wants says what a key is set to.
+// wants describes the type of a value.
 func wants(field reflect.Value) string {
 	switch field.Interface().(type) {
 	case time.Duration:
@@ -169,10 +168,10 @@ func wants(field reflect.Value) string {
 	return "a whole number"
 }
 
-// Check finds a value in a file that is not allowed, and names its key.
+// Check returns the key of an invalid value in a file.
 func (p *Profile) Check() (key string, err error) {
 	if p.Version != 1 {
-		return "version", fmt.Errorf("its version is %d, and only 1 is known", p.Version)
+		return "version", fmt.Errorf("version %d is not supported; only version 1 is", p.Version)
 	}
 	return p.CheckValues()
 }
@@ -209,13 +208,13 @@ func (p *Profile) CheckValues() (key string, err error) {
 	return "", nil
 }
 
-// IsWithout reports whether the service does not have something.
+// IsWithout reports whether the service lacks a feature.
 func (p Profile) IsWithout(what string) bool { return slices.Contains(p.Lacks, what) }
 
-// Resolution is that of the times shown.
+// Resolution returns the resolution of times.
 func (p Profile) Resolution() time.Duration { return max(p.TimeResolution, time.Millisecond) }
 
-// Token takes the scheme off an Authorization header, where the service does not mind.
+// Token removes the scheme of an Authorization header, if the service accepts it.
 func (p Profile) Token(header string) string {
 	if p.Bearer && len(header) > 7 && strings.EqualFold(header[:7], "bearer ") {
 		return header[7:]
@@ -223,8 +222,8 @@ func (p Profile) Token(header string) string {
 	return header
 }
 
-// Page gives the default limit, the largest one, and the largest that is accepted. It is
-// about lists of assets: of categories, clients ask for 500 whatever these allow.
+// Page returns the default, largest and largest accepted limit for lists of assets. For
+// categories, clients always request 500.
 func (p Profile) Page(route string) (absent, largest, accepted int) {
 	if !strings.HasPrefix(route, "/assets") {
 		p = Profile{}
@@ -239,7 +238,7 @@ func (p Profile) Page(route string) (absent, largest, accepted int) {
 	return absent, largest, largest
 }
 
-// AssetOrder is the order in which assets come, of which a service may take no notice.
+// AssetOrder returns the order of assets, which a service may ignore.
 func (p Profile) AssetOrder(asked string) string {
 	if p.ListOrder == "ignored" {
 		return "seq"
@@ -247,12 +246,12 @@ func (p Profile) AssetOrder(asked string) string {
 	return asked
 }
 
-// WithinDates adds the dates of a search to its conditions.
+// WithinDates adds the date filter of a search.
 func (p Profile) WithinDates(cs *records.Conditions, uploaded, modified records.Period) error {
 	none := records.Period{}
 	switch {
 	case p.DateFilter == "refused" && (uploaded != none || modified != none):
-		return problem.Refuse(http.StatusBadRequest, "There is no filter by dates here.")
+		return problem.Refuse(http.StatusBadRequest, "Date filters are not supported.")
 	case p.DateFilter != "ignored":
 		cs.Within("uploaded_at", uploaded)
 		cs.Within("modified_at", modified)
@@ -260,7 +259,7 @@ func (p Profile) WithinDates(cs *records.Conditions, uploaded, modified records.
 	return nil
 }
 
-// CheckName is the function of that name with the service's own limit.
+// CheckName checks a name with the limit of the service.
 func (p Profile) CheckName(what, name string) error {
 	if p.MaxName == 0 {
 		return naming.CheckName(what, name)
@@ -274,7 +273,7 @@ func (p Profile) CheckName(what, name string) error {
 	return nil
 }
 
-// CheckTexts refuses what is too long in a description, tags and custom attributes.
+// CheckTexts refuses long descriptions, tags and custom attributes.
 func (p Profile) CheckTexts(description *string, tags *[]string, custom json.RawMessage) error {
 	if description != nil {
 		if limit, is := longer(*description, p.MaxDescription, naming.MaxDescription); is {
@@ -319,7 +318,7 @@ func (p Profile) checkAttributes(attributes standin.Object) error {
 	return nil
 }
 
-// AdmitAsset refuses or renames an asset that is not to be where it is about to go.
+// AdmitAsset refuses or renames an asset that its target does not allow.
 func (p Profile) AdmitAsset(ses *store.Session, a *records.Asset) error {
 	if p.Extensions == "exact" {
 		var allowed bool
@@ -345,7 +344,7 @@ func (p Profile) AdmitAsset(ses *store.Session, a *records.Asset) error {
 	return err
 }
 
-// AdmitFolder refuses a folder whose name is taken.
+// AdmitFolder refuses a folder whose name is in use.
 func (p Profile) AdmitFolder(ses *store.Session, f records.Folder) error {
 	if p.EqualFolders != "refuse" {
 		return nil
@@ -359,7 +358,7 @@ func (p Profile) AdmitFolder(ses *store.Session, f records.Folder) error {
 	return err
 }
 
-// AdmitCategory refuses a category whose name is taken.
+// AdmitCategory refuses a category whose name is in use.
 func (p Profile) AdmitCategory(ses *store.Session, c records.Category) error {
 	if p.EqualCategories != "refuse" {
 		return nil

@@ -1,5 +1,5 @@
-// Package records has what the sandbox keeps: the kinds of rows in its database, how they are read
-// and changed, and how answers show them.
+// Package records defines the rows in the database of the sandbox: how they are read, changed
+// and shown in responses.
 package records
 
 import (
@@ -13,16 +13,16 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// An Asset is a stored file with what is known of it.
+// An Asset is a stored file with its metadata.
 type Asset struct {
-	ID, Workspace, Category, Folder string // Folder is empty directly in a category
+	ID, Workspace, Category, Folder string // Folder is "" directly in a category
 	Name, Extension                 string
 	Uploaded, Modified, Processed   time.Time
-	Trashed                         time.Time // zero: it is not in the trash
+	Trashed                         time.Time // zero if not in the trash
 	Description                     string
 	Tags, Attributes                json.RawMessage
 	Processing, BlurHash            string // of an image: "queued", "success" or "error"
-	Analysis                        string // empty: not asked for
+	Analysis                        string // "" if not requested
 	Stored
 }
 
@@ -33,14 +33,14 @@ type ThumbnailView struct {
 	MimeType string `json:"mimeType"`
 }
 
-// Thumbnail describes the smallest rendition: that this is the thumbnail is a guess.
+// Thumbnail returns the smallest rendition; that this is the thumbnail is a guess.
 func (a Asset) Thumbnail() *ThumbnailView {
 	width := Widths(a.Picture.Width)[0]
 	height := max(1, (a.Picture.Height*width+a.Picture.Width/2)/a.Picture.Width)
 	return &ThumbnailView{BlurHash: a.BlurHash, Width: width, Height: height, MimeType: "image/webp"}
 }
 
-// Status says how far an image is; of other assets it says nothing.
+// Status returns the processing state of an image, or "".
 func (a Asset) Status(queued bool) string {
 	switch {
 	case !a.IsImage():
@@ -51,18 +51,16 @@ func (a Asset) Status(queued bool) string {
 	return a.Processing
 }
 
-// IsImage looks at the extension, too, which may have been changed to that of
-// something else.
+// IsImage also checks the extension, which a rename can change.
 func (a Asset) IsImage() bool {
 	_, is := RenditionFormat(naming.Fold(a.Extension))
 	return is && a.Picture.State != "no"
 }
 
-// A Place is where assets lie. The zero value is no place.
+// A Place is the place of assets. The zero value is none.
 type Place struct{ Workspace, Category, Folder string }
 
-// searchText is everything of an asset that a phrase is looked for in, folded.
-// No word reaches from one part into the next.
+// searchText returns the case-folded text of an asset for searches. No word spans two parts.
 func (a Asset) searchText() (string, error) {
 	parts := []string{a.Name + "." + a.Extension, a.Description}
 	var tags []string

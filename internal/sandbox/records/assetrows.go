@@ -52,7 +52,7 @@ func UpdateAsset(s *store.Session, a Asset) error {
 	return err
 }
 
-// SelectAsset finds an asset that is not in the trash.
+// SelectAsset returns an asset outside the trash.
 func SelectAsset(s *store.Session, id string) (Asset, error) {
 	stmt, err := s.Prepare("SELECT " + AssetColumns + " FROM assets WHERE id = ? AND trashed_at IS NULL")
 	if err != nil {
@@ -64,19 +64,19 @@ func SelectAsset(s *store.Session, id string) (Asset, error) {
 
 const here = " FROM assets WHERE category_id = ? AND folder_id IS ? AND trashed_at IS NULL"
 
-// SelectOffset counts what comes before an asset in its place.
+// SelectOffset counts the assets before an asset in its place.
 func SelectOffset(s *store.Session, a Asset, order string) (offset int, err error) {
 	err = s.Row("SELECT n - 1 FROM (SELECT id, row_number() OVER (ORDER BY "+order+") AS n"+here+") WHERE id = ?",
 		[]any{a.Category, store.OrNull(a.Folder), a.ID}, &offset)
 	return offset, store.NotThere(err)
 }
 
-// A Listing is a page of what is in a place.
+// A Listing is a page of the assets in a place.
 type Listing struct {
 	At            Place
-	Deep          bool      // also what is in the folders of a category
-	Until         time.Time // what was uploaded later is not listed yet; zero: all is
-	Order         string    // SQL of ours
+	Deep          bool      // include the folders of a category
+	Until         time.Time // omit later uploads; zero: include all
+	Order         string    // trusted SQL
 	Limit, Offset int
 }
 
@@ -91,16 +91,14 @@ func (l Listing) SelectAssets(s *store.Session) ([]Asset, int, error) {
 	return pageOfAssets(s, from, l.Order, args, l.Limit, l.Offset)
 }
 
-// SelectTrash lists the trash of a workspace, newest first, as far as its
-// categories are visible.
+// SelectTrash lists the trash of a workspace in visible categories, newest first.
 func SelectTrash(s *store.Session, workspace, visible string, limit, offset int) ([]Asset, int, error) {
 	const there = ` FROM assets WHERE workspace_id = ? AND trashed_at IS NOT NULL
 		AND category_id IN (SELECT value FROM json_each(?))`
 	return pageOfAssets(s, there, "trashed_at DESC, seq DESC", []any{workspace, visible}, limit, offset)
 }
 
-// pageOfAssets finds the page first, so that no more than that is sorted with all
-// that is known of its assets.
+// pageOfAssets finds the page first, so that only its assets are loaded and sorted.
 func pageOfAssets(s *store.Session, from, order string, args []any, limit, offset int) (found []Asset, total int, err error) {
 	if err := s.Row("SELECT count(*)"+from, args, &total); err != nil {
 		return nil, 0, err

@@ -2,7 +2,7 @@ package records
 
 import "strings"
 
-// A Category is the top of a tree of folders and says which extensions may be in it.
+// A Category is the top of a folder tree with its allowed extensions.
 type Category struct {
 	ID, Name   string
 	Extensions []string
@@ -10,8 +10,8 @@ type Category struct {
 	Workspace  string
 }
 
-// firstCategories are those of a new workspace. That there are these three is
-// documented, what they take is not.
+// firstCategories returns the categories of a new workspace. The three names are documented,
+// the extensions are not.
 func firstCategories() []Category {
 	return []Category{
 		{Name: "Files", Extensions: strings.Fields(

@@ -59,8 +59,8 @@ func SelectCategory(s *store.Session, id string) (Category, error) {
 	return c, json.Unmarshal([]byte(extensions), &c.Extensions)
 }
 
-// CategoryIDs lists the categories of a workspace that may be entered, in the
-// order that was given to them, then those that have none in that of creation.
+// CategoryIDs lists the accessible categories of a workspace in their order. Categories without
+// a position follow in order of creation.
 func CategoryIDs(s *store.Session, r Rights, workspace string) (ids []string, err error) {
 	err = s.Rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY position IS NULL, position, seq", []any{workspace},
 		func(rows *sql.Rows) error {
@@ -74,7 +74,7 @@ func CategoryIDs(s *store.Session, r Rights, workspace string) (ids []string, er
 	return ids, err
 }
 
-// SetOrder numbers the categories of a workspace.
+// SetOrder stores the order of categories.
 func SetOrder(s *store.Session, ids []string) error {
 	for i, id := range ids {
 		if _, err := s.Exec("UPDATE categories SET position = ? WHERE id = ?", i, id); err != nil {
@@ -84,7 +84,7 @@ func SetOrder(s *store.Session, ids []string) error {
 	return nil
 }
 
-// SelectCategories lists the categories of a workspace that may be entered.
+// SelectCategories lists the accessible categories of a workspace.
 func SelectCategories(s *store.Session, r Rights, workspace string, limit, offset int, inUse bool) ([]CategoryView, int, error) {
 	ids, err := CategoryIDs(s, r, workspace)
 	if err != nil {
@@ -116,7 +116,7 @@ func viewCategory(s *store.Session, id string, inUse bool) (CategoryView, error)
 	return v, err
 }
 
-// ExtensionsIn gives the extensions that categories have in one of our tables.
+// ExtensionsIn returns the extensions of categories in a table.
 func ExtensionsIn(s *store.Session, table, categories string) ([]string, error) {
 	found := []string{}
 	err := s.Rows("SELECT DISTINCT folded FROM "+table+" WHERE category_id IN (SELECT value FROM json_each(?)) ORDER BY folded",
@@ -129,14 +129,13 @@ func ExtensionsIn(s *store.Session, table, categories string) ([]string, error) 
 	return found, err
 }
 
-// CountCategory counts the assets of a category and its folders, without the
-// trash: a guess.
+// CountCategory counts the assets of a category with its folders, without the trash: a guess.
 func CountCategory(s *store.Session, id string) (n int, err error) {
 	err = s.Row("SELECT count(*) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &n)
 	return n, err
 }
 
-// CategoryFor is the first category of a workspace that takes an extension.
+// CategoryFor returns the first category of a workspace that allows an extension.
 func CategoryFor(s *store.Session, workspace, folded string) (id string, err error) {
 	err = s.Row(`SELECT c.id FROM categories c JOIN extensions e ON e.category_id = c.id
 		WHERE c.workspace_id = ? AND e.folded = ? ORDER BY c.position IS NULL, c.position, c.seq LIMIT 1`, []any{workspace, folded}, &id)

@@ -6,8 +6,7 @@ import (
 	"assetferry/internal/sandbox/naming"
 )
 
-// An EnvironmentConfig may restrict all workspaces of an environment to some
-// extensions.
+// An EnvironmentConfig can restrict all workspaces of an environment to certain extensions.
 type EnvironmentConfig struct {
 	AllowedExtensions          []string `json:"allowedExtensions"`
 	IsAllowedExtensionsEnabled bool     `json:"isAllowedExtensionsEnabled"`

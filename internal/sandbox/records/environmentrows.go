@@ -25,7 +25,7 @@ func UpdateEnvironment(s *store.Session, id string, e EnvironmentConfig) error {
 	return err
 }
 
-// SelectTemplate gives the categories of new workspaces.
+// SelectTemplate returns the categories of new workspaces.
 func SelectTemplate(s *store.Session, environment string) ([]Category, error) {
 	var text sql.Null[string]
 	err := store.NotThere(s.Row("SELECT template FROM environments WHERE id = ?", []any{environment}, &text))

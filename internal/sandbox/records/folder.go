@@ -6,17 +6,16 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A Folder lies in a category or in another folder of it.
+// A Folder is a folder of a category or of another folder.
 type Folder struct {
-	ID, Name, Category, Parent string // Parent is empty at the top of a category
+	ID, Name, Category, Parent string // Parent is "" at the top of a category
 	Created, Updated           time.Time
-	Assets                     int // directly in it
+	Assets                     int // directly in the folder
 	Workspace                  string
 	Depth                      int
 }
 
-// FolderView leaves folders out where it was not asked to look, so that it is
-// not mistaken for "there are none".
+// FolderView omits folders that were not loaded, to distinguish them from "none".
 type FolderView struct {
 	ID          string         `json:"id"`
 	Name        string         `json:"name"`

@@ -35,8 +35,7 @@ func SelectFolder(s *store.Session, id string) (Folder, error) {
 	return f, store.NotThere(err)
 }
 
-// SelectFolders gives the folders of a workspace: those at the top of their categories, or
-// All of them.
+// SelectFolders returns the top-level folders of a workspace, or all folders.
 func SelectFolders(s *store.Session, workspace string, all bool) (found []Folder, err error) {
 	err = s.Rows("SELECT "+FolderColumns+` FROM folders f JOIN categories c ON c.id = f.category_id
 		WHERE c.workspace_id = ? AND (? OR f.parent_id IS NULL) ORDER BY f.seq`, []any{workspace, all}, func(r *sql.Rows) error {
@@ -47,7 +46,7 @@ func SelectFolders(s *store.Session, workspace string, all bool) (found []Folder
 	return found, err
 }
 
-// SelectTree gives a folder and those below it down to depth, parents first.
+// SelectTree returns a folder and its subfolders down to depth, parents first.
 func SelectTree(s *store.Session, id string, depth int) (found []Folder, err error) {
 	err = s.Rows(`WITH RECURSIVE tree (id, depth) AS (
 			SELECT ?, 0
@@ -64,7 +63,7 @@ func SelectTree(s *store.Session, id string, depth int) (found []Folder, err err
 	return found, err
 }
 
-// SelectAncestors gives the folders around a folder, the innermost first.
+// SelectAncestors returns the parents of a folder, the innermost first.
 func SelectAncestors(s *store.Session, id string) (found []Folder, err error) {
 	err = s.Rows(`WITH RECURSIVE up (id, height) AS (
 			SELECT parent_id, 1 FROM folders WHERE id = ?
@@ -79,7 +78,7 @@ func SelectAncestors(s *store.Session, id string) (found []Folder, err error) {
 	return found, err
 }
 
-// DissolveFolder moves the contents of a folder to where the folder was.
+// DissolveFolder moves the content of a folder to its parent.
 func DissolveFolder(s *store.Session, f Folder) error {
 	up := "(SELECT parent_id FROM folders WHERE id = ?)"
 	for _, q := range []string{

@@ -6,8 +6,8 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// A Grant is what the service calls a permission of a group: rights in some
-// categories, or in all of them if it names none.
+// A Grant is a permission of a group in the terms of the service: rights in some categories, or
+// in all if it names none.
 type Grant struct {
 	ID, Group  string
 	Categories []string
@@ -25,7 +25,7 @@ func (g Grant) View() GrantView {
 	return GrantView{ID: g.ID, GroupID: g.Group, CategoriesIDs: g.Categories, PermissionsList: g.Granted}
 }
 
-// Everything is the grant with which a default group starts.
+// Everything returns the initial grant of a default group.
 func Everything(group string) Grant {
 	g := Grant{ID: standin.NewUUID(), Group: group, Categories: []string{}, Granted: make(map[Permission]bool)}
 	for _, p := range Permissions() {
@@ -43,8 +43,8 @@ func (g Grant) columns() (categories, granted string, err error) {
 	return string(c), string(p), err
 }
 
-// A Group gives its members permissions. Who is in it, the tokens say. Each
-// Workspace has one that all belong to whose tokens name none.
+// A Group gives permissions to users whose tokens name it. Each Workspace has a default group
+// for tokens that name none.
 type Group struct {
 	ID, Name, Workspace string
 	Default             bool

@@ -19,7 +19,7 @@ func SelectGroup(s *store.Session, id string) (Group, error) {
 	return g, store.NotThere(err)
 }
 
-// SelectGroups lists the groups of a workspace in the order of creation.
+// SelectGroups lists the groups of a workspace in order of creation.
 func SelectGroups(s *store.Session, workspace string) (all []Group, err error) {
 	err = s.Rows("SELECT id, name, is_default FROM groups WHERE workspace_id = ? ORDER BY seq", []any{workspace},
 		func(r *sql.Rows) error {
@@ -49,13 +49,13 @@ func UpdateGrant(s *store.Session, g Grant) error {
 	return s.Change("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
 }
 
-// SelectGrants lists the grants of a workspace in the order of creation.
+// SelectGrants lists the grants of a workspace in order of creation.
 func SelectGrants(s *store.Session, workspace string) ([]Grant, error) {
 	return grantsWhere(s, "g.workspace_id = ?", workspace)
 }
 
-// SelectGrantsFor lists the grants of some groups of a workspace; without any,
-// those of the default group. Groups that are not there grant nothing: a guess.
+// SelectGrantsFor lists the grants of some groups of a workspace, or of the default group.
+// Unknown groups have none: a guess.
 func SelectGrantsFor(s *store.Session, workspace string, groups []string) ([]Grant, error) {
 	if len(groups) == 0 {
 		return grantsWhere(s, "g.workspace_id = ? AND g.is_default", workspace)

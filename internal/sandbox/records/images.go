@@ -7,15 +7,15 @@ import (
 	"assetferry/internal/sandbox/rendition"
 )
 
-// A Picture is what is known of an asset as an image.
+// A Picture describes an asset as an image.
 type Picture struct {
 	State         string // "no", "readable", "broken"
 	Width, Height int
 }
 
-// RenditionFormat is the format of the full-size rendition of an extension.
-// Formats that the sandbox cannot decode (SVG, HEIC, AVIF, ICO) are no images
-// to it; what the service does with them is not known.
+// RenditionFormat returns the format of the full-size rendition for an extension. Formats that
+// the sandbox cannot decode (SVG, HEIC, AVIF, ICO) are not treated as images; the behaviour of
+// the service is unknown.
 func RenditionFormat(folded string) (format rendition.Format, isImage bool) {
 	format, isImage = map[string]rendition.Format{
 		"jpg": rendition.JPEG, "jpeg": rendition.JPEG, "png": rendition.PNG, "gif": rendition.GIF, "webp": rendition.WebP,
@@ -24,8 +24,7 @@ func RenditionFormat(folded string) (format rendition.Format, isImage bool) {
 	return format, isImage
 }
 
-// Measure looks at the head of an image. What comes after it is looked at in the
-// background.
+// Measure reads the header of an image. The rest is checked in the background.
 func Measure(r io.ReaderAt, size int64, folded string) Picture {
 	if _, isImage := RenditionFormat(folded); !isImage {
 		return Picture{State: "no"}
@@ -37,8 +36,8 @@ func Measure(r io.ReaderAt, size int64, folded string) Picture {
 	return Picture{State: "readable", Width: at.X, Height: at.Y}
 }
 
-// Widths are those of an image's renditions, ascending, as seen in what the
-// service has published: at most ten, the image's own width last.
+// Widths returns the widths of renditions, ascending, as in published responses of the service:
+// at most ten, the original width last.
 func Widths(width int) []int {
 	var ws []int
 	step := max(80, (width+9)/10)
@@ -48,7 +47,7 @@ func Widths(width int) []int {
 	return append(ws, width)
 }
 
-// ImageURLs are the addresses of an image's renditions.
+// ImageURLs returns the URLs of renditions.
 func ImageURLs(base string, width int, folded string) map[string]string {
 	urls := make(map[string]string)
 	for _, w := range Widths(width) {

@@ -11,13 +11,13 @@ import (
 const namesakes = ` FROM assets WHERE category_id = ? AND folder_id IS ? AND normal = ? AND folded = ?
 	AND trashed_at IS NULL AND id <> ?`
 
-// IsTaken reports whether another asset has an asset's name, where it is.
+// IsTaken reports whether another asset in the same place has the same name.
 func IsTaken(s *store.Session, a Asset) (is bool, err error) {
 	err = s.Row("SELECT EXISTS (SELECT 1"+namesakes+")", a.AsNamesake(), &is)
 	return is, err
 }
 
-// NamesakesOf gives the other assets that have an asset's name, where it is.
+// NamesakesOf returns other assets with the same name in the same place.
 func NamesakesOf(s *store.Session, a Asset) (ids []string, err error) {
 	err = s.Rows("SELECT id"+namesakes, a.AsNamesake(), func(r *sql.Rows) error {
 		var id string
@@ -28,9 +28,8 @@ func NamesakesOf(s *store.Session, a Asset) (ids []string, err error) {
 	return ids, err
 }
 
-// FreeName is one of "name (1)", "name (2)" and so on that is not taken: the first,
-// if they have no gaps. There may be thousands, so it looks ahead in ever longer
-// steps, and then goes back by halves to where they end.
+// FreeName returns the first unused name of "name (1)", "name (2)" and so on. There may be
+// thousands, so it searches with growing steps and then by bisection.
 func FreeName(s *store.Session, a Asset) (string, error) {
 	of := a.Name
 	taken, free := 0, 1
@@ -61,7 +60,7 @@ func FreeName(s *store.Session, a Asset) (string, error) {
 	return Numbered(of, free), nil
 }
 
-// Numbered is a name with a number, and no longer than names may be.
+// Numbered appends a number to a name within the maximum length.
 func Numbered(name string, n int) string {
 	suffix := fmt.Sprintf(" (%d)", n)
 	runes := []rune(name)

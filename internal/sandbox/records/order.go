@@ -10,9 +10,8 @@ func AssetFields() []SortField {
 	return []SortField{{"uploadedAt", "uploaded_at"}, {"name", "normal"}, {"size", "size"}, {"lastModifiedAt", "modified_at"}}
 }
 
-// OrderBy gives SQL for an order. Without a field it is by the first one;
-// ascending is the default: a guess. Equals are ordered by creation, so that
-// pages do not overlap.
+// OrderBy returns SQL for an order. Without a field it uses the first one; ascending is the
+// default: a guess. Equal values are sorted by creation, so that pages do not overlap.
 func OrderBy(field, order string, fields []SortField) (string, error) {
 	direction, ok := map[string]string{"": "ASC", "asc": "ASC", "desc": "DESC"}[order]
 	if !ok {
@@ -29,5 +28,5 @@ func OrderBy(field, order string, fields []SortField) (string, error) {
 	return "", problem.Refuse(http.StatusBadRequest, "Cannot sort by %q.", field)
 }
 
-// A SortField is a field by which a list can be sorted.
+// A SortField is a field for sorting a list.
 type SortField struct{ Name, Column string }

@@ -6,12 +6,12 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A Permission is a right within a category. Tokens of the role user have those
-// Of their groups; an admin has them all.
+// A Permission is a right in a category. Tokens with the role user have the rights of their
+// groups; administrators have all.
 type Permission string
 
 const (
-	NoPermission      Permission = "" // for routes that need nothing beyond access, or know no category
+	NoPermission      Permission = "" // for routes that need only access or have no category
 	MayAccess         Permission = "category:access"
 	MayCreateAssets   Permission = "asset:create"
 	MayDeleteAssets   Permission = "asset:delete"
@@ -31,7 +31,7 @@ func Permissions() []Permission {
 	}
 }
 
-// Rights are what a token may do in a workspace.
+// Rights are the rights of a token in a workspace.
 type Rights struct {
 	All    bool
 	Grants []Grant
@@ -43,13 +43,13 @@ func (r Rights) May(p Permission, category string) bool {
 	})
 }
 
-// both reports whether a category can be entered and the permission is there.
+// both reports whether a category is accessible and the permission is granted.
 func (r Rights) both(p Permission, category string) bool {
 	return r.May(MayAccess, category) && r.May(p, category)
 }
 
-// RefusesAsset reports whether a call about several assets may not do this to
-// one of them. Of what is not there it says no: that is for others to tell.
+// RefusesAsset reports whether a permission for an asset is missing. It returns false for a
+// missing asset, which the caller reports.
 func (r Rights) RefusesAsset(ses *store.Session, p Permission, id string) (bool, error) {
 	if r.All {
 		return false, nil
@@ -62,8 +62,7 @@ func (r Rights) RefusesAsset(ses *store.Session, p Permission, id string) (bool,
 	return !r.both(p, category), nil
 }
 
-// Visible names the categories of a workspace that may be entered, as a JSON
-// array for SQL.
+// Visible returns the accessible categories of a workspace as a JSON array for SQL.
 func (r Rights) Visible(ses *store.Session, workspace string) (string, error) {
 	ids, err := CategoryIDs(ses, r, workspace)
 	if err != nil {

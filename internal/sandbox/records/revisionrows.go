@@ -6,10 +6,10 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// storedColumns are alike in the tables of assets and of revisions.
+// storedColumns are the common columns of assets and revisions.
 const storedColumns = "revision, number, content, size, digest, image, width, height, made_at, made_by"
 
-// scanStored reads the columns before, and then those of what is stored.
+// scanStored scans the columns before, then those of the stored content.
 func scanStored(scan func(...any) error, before ...any) (Stored, error) {
 	var st Stored
 	var made int64
@@ -20,7 +20,7 @@ func scanStored(scan func(...any) error, before ...any) (Stored, error) {
 	return st, err
 }
 
-// InsertRevision keeps what an asset held.
+// InsertRevision stores the previous content of an asset.
 func InsertRevision(s *store.Session, assetID string, st Stored) error {
 	_, err := s.Exec("INSERT INTO revisions (asset_id, "+storedColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		assetID, st.Revision, st.Number, st.Content, st.Size, st.Checksum,
@@ -28,7 +28,7 @@ func InsertRevision(s *store.Session, assetID string, st Stored) error {
 	return err
 }
 
-// UpdateStored sets what an asset holds.
+// UpdateStored sets the content of an asset.
 func UpdateStored(s *store.Session, a Asset) error {
 	_, err := s.Exec(`UPDATE assets SET revision = ?, number = ?, content = ?, size = ?, digest = ?, image = ?, width = ?, height = ?,
 			made_at = ?, made_by = ?, modified_at = ?, processed_at = ? WHERE id = ?`,
@@ -37,7 +37,7 @@ func UpdateStored(s *store.Session, a Asset) error {
 	return err
 }
 
-// SelectRevisions gives what an asset held before, newest first.
+// SelectRevisions returns the old revisions of an asset, newest first.
 func SelectRevisions(s *store.Session, assetID string) (found []Stored, err error) {
 	err = s.Rows("SELECT "+storedColumns+" FROM revisions WHERE asset_id = ? ORDER BY number DESC",
 		[]any{assetID}, func(r *sql.Rows) error {
@@ -48,13 +48,13 @@ func SelectRevisions(s *store.Session, assetID string) (found []Stored, err erro
 	return found, err
 }
 
-// LastNumber is that of the newest revision of an asset.
+// LastNumber returns the number of the newest revision.
 func LastNumber(s *store.Session, a Asset) (n int, err error) {
 	err = s.Row("SELECT max(?, coalesce(max(number), 0)) FROM revisions WHERE asset_id = ?", []any{a.Number, a.ID}, &n)
 	return n, err
 }
 
-// SelectRevision finds one that is not current.
+// SelectRevision returns an old revision.
 func SelectRevision(s *store.Session, assetID, revision string) (Stored, error) {
 	stmt, err := s.Prepare("SELECT " + storedColumns + " FROM revisions WHERE asset_id = ? AND revision = ?")
 	if err != nil {
@@ -64,7 +64,7 @@ func SelectRevision(s *store.Session, assetID, revision string) (Stored, error) 
 	return st, store.NotThere(err)
 }
 
-// DeleteRevision reports whether there was such a revision.
+// DeleteRevision deletes an old revision and reports whether it existed.
 func DeleteRevision(s *store.Session, assetID, revision string) (found bool, err error) {
 	n, err := s.Exec("DELETE FROM revisions WHERE asset_id = ? AND revision = ?", assetID, revision)
 	return n > 0, err

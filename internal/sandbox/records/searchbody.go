@@ -8,14 +8,14 @@ import (
 	"assetferry/internal/sandbox/problem"
 )
 
-// The most that a search looks for; guesses.
+// Limits of a search; guesses.
 const (
 	maxPhrase = 1024 // bytes
 	maxWords  = 16
 )
 
-// A SearchBody is what clients send. That equal rules hold with aiSearch, for
-// want of a semantic model, and the form of the times are guesses.
+// A SearchBody is the body of a search. That aiSearch has the same rules, because there is no
+// semantic model, and the form of times are guesses.
 type SearchBody struct {
 	SearchPhrase string
 	AISearch     bool
@@ -38,7 +38,7 @@ func CheckPhrase(phrase string, words []string) error {
 
 func (in *SearchBody) Words() []string { return strings.Fields(FoldText(in.SearchPhrase)) }
 
-// Order is that of listings, but the newest come first: a guess.
+// Order is the same as in lists, but with the newest first by default: a guess.
 func (in *SearchBody) Order() (string, error) {
 	by, order := in.Pagination.SortBy, in.Pagination.Order
 	if by == "" && order == "" {
@@ -47,7 +47,7 @@ func (in *SearchBody) Order() (string, error) {
 	return OrderBy(by, order, AssetFields())
 }
 
-// Conditions are SQL of ours with the values for it, without those of the dates.
+// Conditions returns trusted SQL with its values, without the dates.
 func (in *SearchBody) Conditions(visible, words []string) Conditions {
 	var cs Conditions
 	cs.Add("category_id IN (SELECT value FROM json_each(?))", JsonArray(visible))

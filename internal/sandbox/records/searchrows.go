@@ -11,11 +11,10 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// foldTogether is how many assets are folded in one change, so that others get
-// their turn.
+// foldTogether is the number of assets per transaction, so that other requests can run between.
 const foldTogether = 2000
 
-// Conditions are parts of a WHERE and their values.
+// Conditions are parts of a WHERE clause with their values.
 type Conditions struct {
 	sql  []string
 	args []any
@@ -40,7 +39,7 @@ func SelectMatches(s *store.Session, cs Conditions, order string, limit, offset 
 	return pageOfAssets(s, from, order, cs.args, limit, offset)
 }
 
-// FoldAssets sees to it that every asset can be searched.
+// FoldAssets prepares all assets for searches.
 func FoldAssets(st *store.Store) error {
 	for {
 		var stale []Asset
@@ -61,8 +60,8 @@ func selectUnfolded(s *store.Session) ([]Asset, error) {
 	return ReadAssets(s, " FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether})
 }
 
-// foldAgain writes what a search looks at. An asset that has changed since it was
-// read is left for the next round.
+// foldAgain stores the text for searches. Assets that changed meanwhile are left for the next
+// round.
 func foldAgain(s *store.Session, all []Asset) error {
 	for _, a := range all {
 		text, err := a.searchText()
@@ -78,17 +77,17 @@ func foldAgain(s *store.Session, all []Asset) error {
 	return nil
 }
 
-// A Period holds both of its ends; an end that is missing is open.
+// A Period includes both ends; a missing end is open.
 type Period struct{ GTE, LTE *time.Time }
 
 func JsonArray(values []string) string {
 	text, err := json.Marshal(append([]string{}, values...)) // never null
 	if err != nil {
-		panic(err) // strings are always JSON
+		panic(err) // strings can always be encoded
 	}
 	return string(text)
 }
 
-// FoldText is the form in which words are compared: without case, also beyond
-// ASCII, and however accents were written.
+// FoldText returns text for comparisons that ignore case, also beyond ASCII, and the encoding
+// of accents.
 func FoldText(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }

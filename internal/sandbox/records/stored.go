@@ -22,14 +22,14 @@ func (st Stored) View(current bool) RevisionView {
 	return v
 }
 
-// A Stored says what was stored, when and by whom: a revision of an asset.
+// A Stored is the content of a revision, with its time and user.
 type Stored struct {
 	Revision string
-	Number   int // among the revisions of the asset
+	Number   int // number of the revision
 	Content  string
 	Size     int64
 	Checksum string
 	Picture  Picture
 	Made     time.Time
-	By       string // empty: not known
+	By       string // "" if unknown
 }

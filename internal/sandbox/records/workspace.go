@@ -12,18 +12,18 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A Workspace holds categories, folders and assets of its own.
+// A Workspace contains categories, folders and assets.
 type Workspace struct {
 	ID, Environment, Name string
 	Created               time.Time
-	AIProcessing          bool // whether analysis is switched on
+	AIProcessing          bool // analysis is on
 	Seq                   int64
 }
 
-// Workspaces are all of them in memory, because every token is held against
-// them. The store is changed first.
+// Workspaces are in memory, because every token is checked against them. The store is changed
+// first.
 type Workspaces struct {
-	Changing sync.Mutex // held from reading a workspace until it is changed in both
+	Changing sync.Mutex // held while a workspace is changed in both
 	mu       sync.RWMutex
 	byID     map[string]Workspace
 }
@@ -71,14 +71,14 @@ func (ws *Workspaces) Remove(id string) {
 	delete(ws.byID, id)
 }
 
-// All lists workspaces in the order of creation.
+// All returns all workspaces in order of creation.
 func (ws *Workspaces) All() []Workspace {
 	ws.mu.RLock()
 	defer ws.mu.RUnlock()
 	return slices.SortedFunc(maps.Values(ws.byID), func(a, b Workspace) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// Of lists the workspaces of an environment in the order of creation.
+// Of returns the workspaces of an environment in order of creation.
 func (ws *Workspaces) Of(environment string) []Workspace {
 	return slices.DeleteFunc(ws.All(), func(w Workspace) bool { return w.Environment != environment })
 }

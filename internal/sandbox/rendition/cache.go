@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// RenditionsInMemory is how many bytes of renditions are kept.
+	// RenditionsInMemory limits the bytes of cached renditions.
 	RenditionsInMemory = 64 << 20
-	// conversions is how many images are decoded at once for renditions: each
-	// may take some hundred megabytes.
+	// conversions limits the images that are decoded for renditions at a time: each may need
+	// several hundred megabytes.
 	conversions = 2
 )
 
-// A Key says all that the bytes of a rendition depend on.
+// A Key contains everything that determines the bytes of a rendition.
 type Key struct {
 	Content       string
-	Width, Height int // of the box that it fits into; 0 is no bound
+	Width, Height int // of the bounding box; 0: no bound
 	Format        Format
 	Quality       int
 }
 
-// A Cache makes pictures of images on demand, each once however many ask for it
-// at the same time, and keeps those that were asked for last.
+// A Cache generates renditions on demand. Parallel requests share one conversion. It keeps the
+// most recently used ones.
 type Cache struct {
 	kept    *recentBytes[Key]
 	flights singleflight.Group
@@ -31,12 +31,12 @@ type Cache struct {
 	make    func(Key) ([]byte, error)
 }
 
-// NewCache keeps so many bytes of what convert makes.
+// NewCache returns a cache with a limit in bytes.
 func NewCache(limit int, convert func(Key) ([]byte, error)) *Cache {
 	return &Cache{kept: newRecentBytes[Key](limit), slots: make(chan struct{}, conversions), make: convert}
 }
 
-// Get gives a rendition, made anew if need be.
+// Get returns a rendition, generating it if necessary.
 func (r *Cache) Get(key Key) ([]byte, error) {
 	if b, ok := r.kept.get(key); ok {
 		return b, nil
@@ -58,7 +58,7 @@ func (r *Cache) Get(key Key) ([]byte, error) {
 	return made.([]byte), nil
 }
 
-// Alone waits until memory is free for one more image.
+// Alone waits until there is memory for another image.
 func (r *Cache) Alone(do func() error) error {
 	r.slots <- struct{}{}
 	defer func() { <-r.slots }()

@@ -6,17 +6,17 @@ import (
 	"iter"
 )
 
-// A chunk is a named part of a file; next is where the one after it begins.
+// A chunk is a named part of a file; next is the position of the following chunk.
 type chunk struct {
 	name               string
 	body, length, next int64
 }
 
-// maxChunks is how many chunks are looked at: real files have a handful, or some
-// hundreds of pixels in pieces.
+// maxChunks limits the chunks that are read. Real files have a few, or some hundreds with pixel
+// data.
 const maxChunks = 4096
 
-// chunks walks through a file whose chunks have heads that read understands.
+// chunks reads a file with chunks whose headers read understands.
 func chunks(r io.ReaderAt, size, at int64, read func(head []byte, at int64) chunk) iter.Seq[chunk] {
 	return func(yield func(chunk) bool) {
 		for range maxChunks {
@@ -40,10 +40,10 @@ func pngChunk(head []byte, at int64) chunk {
 
 func riffChunk(head []byte, at int64) chunk {
 	length := int64(binary.LittleEndian.Uint32(head[4:]))
-	return chunk{name: string(head[:4]), body: at + 8, length: length, next: at + 8 + length + length%2} // padded
+	return chunk{name: string(head[:4]), body: at + 8, length: length, next: at + 8 + length + length%2} // with padding
 }
 
-// readAt reads n bytes, and says whether they are all there. What is not is zero.
+// readAt reads n bytes and reports whether all exist. Missing bytes are zero.
 func readAt(r io.ReaderAt, at int64, n int) ([]byte, bool) {
 	b := make([]byte, n)
 	got, _ := r.ReadAt(b, at)

@@ -2,7 +2,7 @@ package rendition
 
 import "image/color"
 
-// Colour is the one of which a picture has most, on white.
+// Colour returns the most frequent colour of an image on white.
 func (p Picture) Colour() color.NRGBA {
 	const side, boxes = 32, 6
 	counted, _ := countColours(toNRGBA(onWhite(p.Fit(side, side))))

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/pixels"
 )
 
-// Cost estimates the bytes of memory that it takes to decode a picture, from its head.
+// Cost estimates the memory for decoding an image from its header, in bytes.
 func Cost(r io.ReaderAt, size int64) (int64, error) {
 	at, err := Measure(r, size)
 	if err != nil {
@@ -18,8 +18,8 @@ func Cost(r io.ReaderAt, size int64) (int64, error) {
 	return pixels.Cost(r, size, at.X, at.Y), nil
 }
 
-// encoding is how many bytes for each pixel it takes to encode a picture, with what it becomes, as
-// measured with noise. Opacity takes planes of its own, or a copy on white.
+// encoding returns the bytes per pixel for encoding an image with its result, as measured with
+// noise. Transparency needs separate planes, or a copy on white.
 func (f Format) encoding(opaque bool) int64 {
 	switch {
 	case f == WebP && opaque:
@@ -36,8 +36,8 @@ func (f Format) encoding(opaque bool) int64 {
 	return 17
 }
 
-// counting is how many bytes it takes to count the colours of a picture, of which there are no
-// more than buckets.
+// counting returns the bytes for counting the colours of an image, limited by the number of
+// buckets.
 func (f Format) counting(pixels int64) int64 {
 	const tables, perColour = 2 << 20, 120
 	if f == PNG || f == GIF {
@@ -46,9 +46,8 @@ func (f Format) counting(pixels int64) int64 {
 	return 0
 }
 
-// Within gives the box that a picture has to fit into for a rendition that the memory for
-// images is enough for, and what it takes then. The box is that which was asked for, unless
-// the picture is a large one.
+// Within returns the bounding box of a rendition that fits into the memory for images, and its
+// cost. It is the requested box, unless the image is large.
 func Within(r io.ReaderAt, size int64, width, height int, f Format) (box image.Point, cost int64, err error) {
 	at, err := Measure(r, size)
 	if err != nil {
@@ -82,7 +81,7 @@ func Within(r io.ReaderAt, size int64, width, height int, f Format) (box image.P
 	return box, min(pixels.Budget, takes(to)), nil
 }
 
-// isOpaqueFile reports whether nothing in a picture can be transparent, by its head.
+// isOpaqueFile reports whether the header of an image excludes transparency.
 func isOpaqueFile(r io.ReaderAt, size int64) bool {
 	const opaque, colourAt = "VP8 ", 9
 	head, _ := readAt(r, 0, 16)
@@ -98,7 +97,7 @@ func isOpaqueFile(r io.ReaderAt, size int64) bool {
 		switch c.name {
 		case "IHDR":
 			if ihdr, _ := readAt(r, c.body, colourAt+1); ihdr[colourAt] != 0 && ihdr[colourAt] != 2 {
-				return false // a palette, or a channel of opacity
+				return false // a palette or an alpha channel
 			}
 		case "tRNS":
 			return false
@@ -109,8 +108,7 @@ func isOpaqueFile(r io.ReaderAt, size int64) bool {
 	return false
 }
 
-// Cost estimates the bytes of memory that it takes to decode a picture, to edit it, and to
-// encode what it becomes.
+// Cost estimates the memory for decoding, editing and encoding an image, in bytes.
 func (e Edit) Cost(r io.ReaderAt, size int64, f Format) (int64, error) {
 	at, err := Measure(r, size)
 	if err != nil {

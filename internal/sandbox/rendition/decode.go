@@ -15,15 +15,15 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// A codec decodes files that begin in a certain way; a dot stands for any byte.
+// A codec decodes files with a certain prefix; a dot matches any byte.
 type codec struct {
 	magic  string
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
 }
 
-// codecs are chosen by what is in a file, not by its name. They are not taken from
-// the registry of package image, where the order of imports decides.
+// codecs are selected by the content of a file, not by its name. The registry of package image
+// is not used, because its order depends on imports.
 func codecs() []codec {
 	return []codec{
 		{"\xff\xd8", jpeg.DecodeConfig, jpeg.Decode},
@@ -47,7 +47,7 @@ func codecOf(r io.ReaderAt) (codec, error) {
 			return c, nil
 		}
 	}
-	return codec{}, errors.New("it is not a picture of a known kind")
+	return codec{}, errors.New("unsupported image format")
 }
 
 func begins(head []byte, magic string) bool {
@@ -62,8 +62,8 @@ func begins(head []byte, magic string) bool {
 	return true
 }
 
-// Measure reads the size of a picture from the head of its file, as it is seen:
-// turned as its EXIF says. What comes after the head may be damaged.
+// Measure reads the size of an image from the header of its file, after rotation by EXIF. The
+// rest of the file may be damaged.
 func Measure(r io.ReaderAt, size int64) (image.Point, error) {
 	_, at, err := measure(io.NewSectionReader(r, 0, size))
 	if err != nil {
@@ -87,9 +87,9 @@ func measure(file *io.SectionReader) (c codec, size image.Point, err error) {
 	return c, image.Pt(config.Width, config.Height), nil
 }
 
-// Decode reads a whole picture, so that damage anywhere in it is found. Of an
-// animation it reads the first frame. If its head promises more than maxPixels,
-// the error is [ErrTooLarge] and nothing is decoded.
+// Decode reads a complete image, so that any damage is found. Of an animation it reads the
+// first frame. If the header has more than maxPixels, the error is [ErrTooLarge] and nothing is
+// decoded.
 func Decode(r io.ReaderAt, size int64, maxPixels int) (Picture, error) {
 	c, at, err := measure(io.NewSectionReader(r, 0, size))
 	if err == nil && at.X > maxPixels/at.Y {
@@ -105,8 +105,8 @@ func Decode(r io.ReaderAt, size int64, maxPixels int) (Picture, error) {
 	return Picture{stored: m, turned: orientationOf(r, size)}, nil
 }
 
-// whole decodes a picture of a size. The first frame of an animation may be a part
-// of it; the rest is transparent then.
+// whole decodes an image of a known size. The first frame of an animation may be smaller; the
+// rest is transparent.
 func (c codec) whole(file *io.SectionReader, size image.Point) (m image.Image, err error) {
 	defer catch(&err)
 	if c.magic == webpMagic {
@@ -128,9 +128,9 @@ func (c codec) whole(file *io.SectionReader, size image.Point) (m image.Image, e
 	return m, nil
 }
 
-// catch turns the panic of a decoder that trips over strange bytes into an error.
+// catch converts the panic of a decoder to an error.
 func catch(err *error) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("the decoder gave up: %v", v)
+		*err = fmt.Errorf("the decoder failed: %v", v)
 	}
 }

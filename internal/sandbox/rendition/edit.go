@@ -6,24 +6,24 @@ import (
 	"image"
 )
 
-// An Edit says what becomes of a picture: it is cut, turned, mirrored and brought
-// to a size, in this order. The zero value changes nothing.
+// An Edit crops, rotates, mirrors and resizes an image, in this order. The zero value changes
+// nothing.
 type Edit struct {
-	Crop             image.Rectangle // empty: all of it
-	Quarters         int             // turns to the right
-	MirrorX, MirrorY bool            // left becomes right; top becomes bottom
-	Size             image.Point     // a side of 0 is as long as the other makes it
+	Crop             image.Rectangle // empty: the whole image
+	Quarters         int             // clockwise
+	MirrorX, MirrorY bool            // horizontally; vertically
+	Size             image.Point     // a side of 0 keeps the aspect ratio
 }
 
-// ErrEdit is the error of an edit that makes no sense for a picture.
-var ErrEdit = errors.New("the picture cannot be edited so")
+// ErrEdit reports an edit that is impossible for an image.
+var ErrEdit = errors.New("the image cannot be edited in this way")
 
-// Edit gives an edited copy of no more than maxPixels.
+// Edit returns an edited copy with at most maxPixels.
 func (p Picture) Edit(e Edit, maxPixels int) (image.Image, error) {
 	m := toRGBA(p.Fit(0, 0))
 	if !e.Crop.Empty() {
 		if !e.Crop.In(m.Rect) {
-			return nil, fmt.Errorf("%w: the part %v is not within %v", ErrEdit, e.Crop, m.Rect)
+			return nil, fmt.Errorf("%w: the area %v is not within %v", ErrEdit, e.Crop, m.Rect)
 		}
 		m = toRGBA(m.SubImage(e.Crop))
 	}
@@ -49,7 +49,7 @@ const (
 	mirrorY orientation = 4
 )
 
-// turnedBy is the orientation that a number of turns to the right undoes.
+// turnedBy returns the orientation that a number of clockwise rotations reverses.
 func turnedBy(quarters int) orientation {
 	return [4]orientation{upright, 6, 3, 8}[(quarters%4+4)%4]
 }

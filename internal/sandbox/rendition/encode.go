@@ -12,10 +12,9 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// Encode writes a picture. Quality is from 1 to 100, and what it means is a guess
-// for all formats but JPEG and WebP: below 100, PNG and GIF have that part of 256
-// colours; TIFF loses nothing whatever it says. JPEG knows no transparency, so
-// there the picture lies on white; GIF knows all of it or nothing.
+// Encode writes an image. Quality is from 1 to 100. Its meaning is a guess except for JPEG and
+// WebP: PNG and GIF below 100 use that percentage of 256 colours; TIFF is always lossless. JPEG
+// images are placed on white; GIF pixels are opaque or transparent.
 func Encode(w io.Writer, m image.Image, f Format, quality int) error {
 	var err error
 	switch f {
@@ -45,9 +44,8 @@ func encodePNG(w io.Writer, m image.Image, quality int) error {
 	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, plain(m))
 }
 
-// plain turns a picture in one of the colour models of photos into one that the
-// lossless encoders know without asking for every pixel. Greys, palettes and 16
-// bits a channel stay what they are.
+// plain converts an image in a colour model of photos to one that lossless encoders process
+// without a call per pixel. Greys, palettes and 16 bits per channel do not change.
 func plain(m image.Image) image.Image {
 	switch m.(type) {
 	case *image.YCbCr, *image.NYCbCrA, *image.CMYK:
@@ -56,7 +54,7 @@ func plain(m image.Image) image.Image {
 	return m
 }
 
-// onWhite puts what is transparent on white.
+// onWhite places an image on white.
 func onWhite(m image.Image) image.Image {
 	if isOpaque(m) {
 		return m
@@ -67,8 +65,8 @@ func onWhite(m image.Image) image.Image {
 	return flat
 }
 
-// hardEdges makes every pixel opaque or transparent. What is in between counts as
-// opaque from one half on, on white.
+// hardEdges makes every pixel opaque or transparent. Pixels with at least half opacity become
+// opaque on white.
 func hardEdges(m image.Image) *image.NRGBA {
 	if isOpaque(m) {
 		return toNRGBA(m)
@@ -83,5 +81,5 @@ func hardEdges(m image.Image) *image.NRGBA {
 	return hard
 }
 
-// colours is the size of a palette.
+// colours returns the size of a palette.
 func colours(quality int) int { return max(2, 256*quality/100) }

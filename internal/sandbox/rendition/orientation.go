@@ -6,15 +6,14 @@ import (
 	"io"
 )
 
-// An orientation says how a stored picture is to be turned, in the numbers of
-// EXIF: 1 is upright, 5 to 8 stand on their side. Cameras write it instead of
-// turning the pixels. That the service applies it is a guess: what is built on
-// the usual library for such services does.
+// An orientation is the EXIF orientation of a stored image: 1 is upright, 5 to 8 swap the
+// sides. Cameras set it instead of rotating pixels. That the service applies it is a guess,
+// based on the usual library of such services.
 type orientation int
 
 const upright orientation = 1
 
-// seen is the size of a stored picture after turning.
+// seen returns the size of a stored image after rotation.
 func (o orientation) seen(stored image.Point) image.Point {
 	if o >= 5 {
 		return image.Pt(stored.Y, stored.X)
@@ -22,8 +21,8 @@ func (o orientation) seen(stored image.Point) image.Point {
 	return stored
 }
 
-// orientationOf looks for the orientation in the places where formats keep EXIF.
-// What is damaged, missing or out of range counts as upright.
+// orientationOf reads the orientation where formats store EXIF. Damaged, missing and invalid
+// values count as upright.
 func orientationOf(r io.ReaderAt, size int64) orientation {
 	head, _ := readAt(r, 0, 12)
 	var exif io.ReaderAt
@@ -43,7 +42,7 @@ func orientationOf(r io.ReaderAt, size int64) orientation {
 	return orientationIn(exif)
 }
 
-// exifOfJPEG walks the segments before the pixels.
+// exifOfJPEG reads the segments before the pixels.
 func exifOfJPEG(r io.ReaderAt, size int64) io.ReaderAt {
 	at := int64(2)
 	for range maxChunks {
@@ -72,8 +71,7 @@ func exifInChunks(r io.ReaderAt, size, at int64, read func(head []byte, at int64
 	return nil
 }
 
-// orientationIn reads the tag in the first directory of a TIFF structure, which
-// is what EXIF is.
+// orientationIn reads the tag in the first directory of a TIFF structure, the format of EXIF.
 func orientationIn(r io.ReaderAt) orientation {
 	const tag, tagShort = 0x0112, 3
 	head, ok := readAt(r, 0, 8)
@@ -105,7 +103,7 @@ func orientationIn(r io.ReaderAt) orientation {
 	return upright
 }
 
-// turn gives an upright copy of a picture.
+// turn returns an upright copy of an image.
 func (o orientation) turn(m *image.RGBA) *image.RGBA {
 	if o <= upright {
 		return m
@@ -122,8 +120,8 @@ func (o orientation) turn(m *image.RGBA) *image.RGBA {
 	return turned
 }
 
-// source is where a pixel of the upright picture is stored; right and bottom are
-// the last column and row of the stored one.
+// source returns the stored position of a pixel of the upright image; right and bottom are the
+// last stored column and row.
 func (o orientation) source(x, y, right, bottom int) (sx, sy int) {
 	switch o {
 	case 2:

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// A Picture is a decoded one.
+// A Picture is a decoded image.
 type Picture struct {
 	stored image.Image
 	turned orientation
 }
 
-// Size is that of the picture as it is seen.
+// Size returns the size of the upright image.
 func (p Picture) Size() image.Point { return p.turned.seen(p.stored.Bounds().Size()) }
 
-// Fit gives the picture upright and so small that it fits into a box, never
-// larger than it is. A side of 0 is no bound.
+// Fit returns the upright image scaled to fit into a box, never enlarged. A side of 0 is no
+// bound.
 func (p Picture) Fit(width, height int) image.Image {
 	size := fit(p.Size(), width, height)
 	if size == p.Size() && p.turned == upright {
 		return p.stored
 	}
-	stored := p.turned.seen(size) // turning there and back swaps the same sides
+	stored := p.turned.seen(size) // the swap of sides is its own inverse
 	return p.turned.turn(shrink(p.stored, stored))
 }
 
-// fit shrinks a size to a box.
+// fit scales a size to fit into a box.
 func fit(size image.Point, width, height int) image.Point {
 	scale := 1.0
 	if width > 0 {

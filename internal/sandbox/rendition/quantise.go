@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// Colours are counted in buckets: five bits of red, green and blue, and three of
-// the opacity.
+// Colours are counted in buckets: five bits each of red, green and blue, and three of opacity.
 const buckets = 1 << 18
 
 func bucketOf(r, g, b, a uint8) int {
 	return int(r>>3)<<13 | int(g>>3)<<8 | int(b>>3)<<3 | int(a>>5)
 }
 
-// A bucket holds how often its colours occur, and their sum.
+// A bucket contains the number and the sum of its colours.
 type bucket struct {
 	count int
 	sum   [4]int
@@ -23,9 +22,9 @@ type bucket struct {
 
 func (b bucket) mean(channel int) int { return b.sum[channel] / b.count }
 
-// quantise reduces a picture to a number of colours: the palette is found by
-// median cut, and what it cannot show is passed on to the neighbours, so that
-// gradients stay smooth. What is fully transparent has an entry of its own.
+// quantise reduces an image to a number of colours. Median cut selects the palette, and errors
+// are passed to neighbouring pixels, so that gradients stay smooth. Fully transparent pixels
+// have their own entry.
 func quantise(m *image.NRGBA, colours int) *image.Paletted {
 	counted, transparent := countColours(m)
 	q := &quantiser{nearest: make([]int16, buckets)}
@@ -39,7 +38,7 @@ func quantise(m *image.NRGBA, colours int) *image.Paletted {
 }
 
 func countColours(m *image.NRGBA) (counted []bucket, transparent bool) {
-	index := make([]int32, buckets) // into counted, plus one
+	index := make([]int32, buckets) // index in counted plus one
 	for p := range slices.Chunk(m.Pix, 4) {
 		if p[3] == 0 {
 			transparent = true
@@ -59,11 +58,11 @@ func countColours(m *image.NRGBA) (counted []bucket, transparent bool) {
 	return counted, transparent
 }
 
-// A box is a set of buckets that get one colour.
+// A box is a set of buckets with one colour.
 type box struct {
 	buckets []bucket
-	channel int // the one in which they differ most
-	spread  int // how much is gained by parting them
+	channel int // channel with the largest difference
+	spread  int // gain of a split
 }
 
 func newBox(bs []bucket) box {
@@ -93,8 +92,8 @@ func (b box) colour() color.NRGBA {
 	return color.NRGBA{channel(0), channel(1), channel(2), channel(3)}
 }
 
-// medianCut parts the colours, always where it gains most, until there are enough
-// boxes or no two colours are left in any.
+// medianCut splits the boxes with the largest gain until there are enough boxes or all have one
+// colour.
 func medianCut(all []bucket, boxes int) []box {
 	if len(all) == 0 {
 		return nil
@@ -117,7 +116,7 @@ func medianCut(all []bucket, boxes int) []box {
 	return cut
 }
 
-// part cuts a box in two with about as many pixels on either side.
+// part splits a box in two with about the same number of pixels.
 func (b box) part() (low, high box) {
 	slices.SortFunc(b.buckets, func(x, y bucket) int { return cmp.Compare(x.mean(b.channel), y.mean(b.channel)) })
 	total := 0
@@ -132,10 +131,10 @@ func (b box) part() (low, high box) {
 	return newBox(b.buckets[:at]), newBox(b.buckets[at:])
 }
 
-// A quantiser finds the entry of its palette that is nearest to a colour.
+// A quantiser finds the nearest palette entry of a colour.
 type quantiser struct {
 	palette []color.NRGBA
-	nearest []int16 // for each bucket the entry plus one; 0: not looked for yet
+	nearest []int16 // entry of each bucket plus one; 0: not computed yet
 }
 
 func (q *quantiser) find(r, g, b, a uint8) uint8 {
@@ -150,7 +149,7 @@ func (q *quantiser) search(r, g, b, a uint8) int {
 	best, least := 0, 1<<30
 	for i, c := range q.palette {
 		if c.A == 0 {
-			continue // for what is fully transparent only
+			continue // only for fully transparent pixels
 		}
 		d := square(c.R, r) + square(c.G, g) + square(c.B, b) + square(c.A, a)
 		if d < least {
@@ -162,8 +161,7 @@ func (q *quantiser) search(r, g, b, a uint8) int {
 
 func square(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }
 
-// paint chooses an entry for every pixel, row by row, and spreads the error to
-// those not painted yet as Floyd and Steinberg do.
+// paint selects an entry for every pixel, row by row, with Floyd–Steinberg dithering.
 func (q *quantiser) paint(m *image.NRGBA) *image.Paletted {
 	width, height := m.Rect.Dx(), m.Rect.Dy()
 	palette := make(color.Palette, len(q.palette))
@@ -171,13 +169,13 @@ func (q *quantiser) paint(m *image.NRGBA) *image.Paletted {
 		palette[i] = c
 	}
 	out := image.NewPaletted(image.Rect(0, 0, width, height), palette)
-	// Errors in sixteenths of this row and the next, with a column on either side.
+	// Errors of this row and the next in sixteenths, with a column on either side.
 	here, below := make([][3]int, width+2), make([][3]int, width+2)
 	for y := range height {
 		for x := range width {
 			p := m.Pix[y*m.Stride+4*x:][:4]
 			if p[3] == 0 {
-				continue // entry 0, with no error to pass on
+				continue // entry 0, without an error
 			}
 			var want [3]int
 			for i := range want {

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// recentBytes keep what was made last, up to a number of bytes.
+// recentBytes is a cache with a limit in bytes.
 type recentBytes[K comparable] struct {
 	limit int
 
 	mu    sync.Mutex
 	size  int
-	order *linked.List // of *keptBytes[K], the one used last in front
+	order *linked.List // of *keptBytes[K], most recently used first
 	byKey map[K]*linked.Element
 }
 
@@ -35,8 +35,8 @@ func (r *recentBytes[K]) get(key K) ([]byte, bool) {
 	return e.Value.(*keptBytes[K]).bytes, true
 }
 
-// put keeps bytes, and lets go of those that were not used for longest. What is
-// larger than the limit is not kept at all.
+// put stores bytes and removes the least recently used ones. Bytes larger than the limit are
+// not stored.
 func (r *recentBytes[K]) put(key K, b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

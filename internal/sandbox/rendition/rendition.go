@@ -1,8 +1,8 @@
-// Package rendition makes pictures of pictures: it decodes what users uploaded,
-// shrinks it, and encodes it in the formats that the service delivers.
+// Package rendition decodes uploaded images, scales them, and encodes them in the formats of
+// the service.
 //
-// What it decodes may be hostile. No decoder is started before the head of a file
-// has said how many pixels there are, and one that panics has found an error.
+// Files may be hostile. No decoder is started before the header has given the number of pixels,
+// and a panic of a decoder is an error.
 package rendition
 
 import (
@@ -10,13 +10,13 @@ import (
 	"fmt"
 )
 
-// ErrTooLarge is the error of a picture with more pixels than are allowed.
-var ErrTooLarge = errors.New("the picture has too many pixels")
+// ErrTooLarge reports an image with too many pixels.
+var ErrTooLarge = errors.New("the image has too many pixels")
 
-// A Format is one in which pictures are delivered.
+// A Format is an output format.
 type Format string
 
-// The formats that the service knows.
+// The formats of the service.
 const (
 	WebP Format = "webp"
 	JPEG Format = "jpeg"
@@ -25,11 +25,11 @@ const (
 	TIFF Format = "tiff"
 )
 
-// Formats are all of them, in the order in which they are listed.
+// Formats returns all formats in the order of lists.
 func Formats() []Format { return []Format{WebP, JPEG, PNG, GIF, TIFF} }
 
-// ParseFormat reads the name of a format. "jpg" and "tif" are none: addresses of
-// the service have the long names.
+// ParseFormat parses the name of a format. "jpg" and "tif" are not valid: URLs of the service
+// use the long names.
 func ParseFormat(name string) (Format, error) {
 	for _, f := range Formats() {
 		if name == string(f) {
@@ -39,13 +39,13 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("%q is not one of the formats %v", name, Formats())
 }
 
-// MIMEType is the content type of a format.
+// MIMEType returns the content type of a format.
 func (f Format) MIMEType() string { return "image/" + string(f) }
 
-// MaxSide is the longest side that a format can hold.
+// MaxSide returns the longest side in a format.
 func (f Format) MaxSide() int {
 	if f == WebP {
 		return 16383
 	}
-	return 65535 // of JPEG and GIF; the others could do more
+	return 65535 // the limit of JPEG and GIF; others allow more
 }

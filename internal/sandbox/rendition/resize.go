@@ -6,9 +6,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// shrink gives a copy of exactly a size. As long as the picture is twice as large
-// or more it is halved, which is many times faster than what follows: the last
-// step, by less than half, is Catmull-Rom's, which keeps edges sharp.
+// shrink returns a copy of exactly a size. It halves the image while it is at least twice as
+// large, which is much faster. The last step uses Catmull-Rom, which keeps edges sharp.
 func shrink(m image.Image, size image.Point) *image.RGBA {
 	for m.Bounds().Dx() >= 2*size.X && m.Bounds().Dy() >= 2*size.Y {
 		m = halve(m)
@@ -22,12 +21,11 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 	return small
 }
 
-// mostSharp is how many pixels the sharp scaler has in between at most.
+// mostSharp limits the intermediate pixels of the sharp scaler.
 const mostSharp = 1 << 20
 
-// scaler is the sharp one as long as what it takes is little beside the picture: 32 bytes for
-// each pixel of the new width and the old height, and 64 for each old column and row, which a
-// picture of a single row has millions of.
+// scaler returns the sharp scaler if its memory is small compared to the image: 32 bytes for
+// each pixel of the new width and old height, and 64 for each old column and row.
 func scaler(to image.Point, from image.Point) draw.Scaler {
 	const longest = 1 << 16 // pixels
 	if to.X > mostSharp/from.Y || max(to.X, to.Y, from.X, from.Y) > longest {
@@ -36,7 +34,7 @@ func scaler(to image.Point, from image.Point) draw.Scaler {
 	return draw.CatmullRom
 }
 
-// halve makes one pixel of four. What is over at an odd side is left out.
+// halve averages four pixels to one and drops odd rows and columns.
 func halve(m image.Image) image.Image {
 	if yuv, ok := m.(*image.YCbCr); ok && yuv.Rect.Min == (image.Point{}) {
 		return halveYCbCr(yuv)
@@ -47,9 +45,8 @@ func halve(m image.Image) image.Image {
 	return halveParts(m)
 }
 
-// halveParts turns a part after the other into the model that averages are made in, which
-// takes a copy of that part rather than of the whole picture. Pictures may be millions of pixels
-// wide, so parts are no strips.
+// halveParts converts one part after the other to the colour model for averages, so that only a
+// part is copied. Images may be millions of pixels wide, so parts are not strips.
 func halveParts(m image.Image) *image.RGBA {
 	const side = 512
 	b := m.Bounds()
@@ -64,8 +61,7 @@ func halveParts(m image.Image) *image.RGBA {
 	return h
 }
 
-// halveYCbCr keeps the colours of a photo as JPEG has them, which saves turning
-// all of its pixels into another model.
+// halveYCbCr keeps the colour model of a JPEG, which avoids a conversion.
 func halveYCbCr(m *image.YCbCr) *image.YCbCr {
 	h := image.NewYCbCr(image.Rect(0, 0, m.Rect.Dx()/2, m.Rect.Dy()/2), m.SubsampleRatio)
 	halvePlane(h.Y, h.YStride, m.Y, m.YStride, h.Rect.Dy())
@@ -75,8 +71,7 @@ func halveYCbCr(m *image.YCbCr) *image.YCbCr {
 	return h
 }
 
-// halvePlane averages one plane. Where the source has no second row or column,
-// because an odd side was rounded up, the first counts twice.
+// halvePlane averages one plane. If a second row or column is missing, the first counts twice.
 func halvePlane(to []uint8, stride int, from []uint8, fromStride, rows int) {
 	for y := range rows {
 		top := from[2*y*fromStride:]
@@ -100,7 +95,7 @@ func halveRGBA(m *image.RGBA) *image.RGBA {
 	return h
 }
 
-// halveInto fills a part of a picture with one that is twice as large.
+// halveInto fills a part of an image from one that is twice as large.
 func halveInto(h *image.RGBA, part image.Rectangle, m *image.RGBA) {
 	for y := range part.Dy() {
 		top := m.Pix[2*y*m.Stride:]
@@ -115,8 +110,8 @@ func halveInto(h *image.RGBA, part image.Rectangle, m *image.RGBA) {
 	}
 }
 
-// toRGBA gives a picture with colours that are multiplied by their opacity, which
-// is what averages have to be made of. It is a copy only if it has to be.
+// toRGBA returns an image with premultiplied alpha, as needed for averages. It only copies if
+// necessary.
 func toRGBA(m image.Image) *image.RGBA {
 	if rgba, ok := m.(*image.RGBA); ok && rgba.Rect.Min == (image.Point{}) {
 		return rgba
@@ -126,7 +121,7 @@ func toRGBA(m image.Image) *image.RGBA {
 	return rgba
 }
 
-// toNRGBA gives a picture with colours that do not depend on their opacity.
+// toNRGBA returns an image without premultiplied alpha.
 func toNRGBA(m image.Image) *image.NRGBA {
 	if nrgba, ok := m.(*image.NRGBA); ok && nrgba.Rect.Min == (image.Point{}) {
 		return nrgba

@@ -17,11 +17,11 @@ import (
 
 const (
 	webpMagic     = "RIFF....WEBP"
-	flagAnimation = 0x02 // in the head of an extended file
+	flagAnimation = 0x02 // in the header of an extended file
 	flagAlpha     = 0x10
 )
 
-// decodeWebP reads a still picture, or the first frame of an animation.
+// decodeWebP reads an image, or the first frame of an animation.
 func decodeWebP(file *io.SectionReader) (image.Image, error) {
 	still, err := firstFrame(file)
 	if err != nil {
@@ -37,8 +37,8 @@ func decodeWebP(file *io.SectionReader) (image.Image, error) {
 	return m, err
 }
 
-// firstFrame makes a file of its own of the first frame of an animation, which the decoder does
-// not know. Everything else it gives as it is.
+// firstFrame returns the first frame of an animation as a file, because the decoder does not
+// support animations. Other files are unchanged.
 func firstFrame(file *io.SectionReader) (io.Reader, error) {
 	head, ok := readAt(file, 0, 21)
 	if !ok || string(head[12:16]) != "VP8X" || head[20]&flagAnimation == 0 {
@@ -49,13 +49,13 @@ func firstFrame(file *io.SectionReader) (io.Reader, error) {
 			return stillOf(file, c)
 		}
 	}
-	return nil, errors.New("it has no frame")
+	return nil, errors.New("there is no frame")
 }
 
-// stillOf says in the file that it makes how large the frame is, so that the decoder refuses one
-// that is larger in truth.
+// stillOf writes the size of the frame into the file, so that the decoder refuses a larger
+// frame.
 func stillOf(file *io.SectionReader, frame chunk) (io.Reader, error) {
-	const frameHead = 16 // place, size and duration
+	const frameHead = 16 // position, size and duration
 	head, _ := readAt(file, frame.body, frameHead+4)
 	length := min(frame.length, file.Size()-frame.body) - frameHead
 	if length < 0 {
@@ -70,9 +70,8 @@ func stillOf(file *io.SectionReader, frame chunk) (io.Reader, error) {
 	return io.MultiReader(bytes.NewReader(start), io.NewSectionReader(file, frame.body+frameHead, length)), nil
 }
 
-// widen turns the levels of video, from 16 to 235 or 240, which lossy WebP uses,
-// into those from 0 to 255 that package image expects. The decoders leave them as
-// they are, and pictures come out pale.
+// widen converts video levels (16 to 235 or 240), which lossy WebP uses, to the full range of
+// package image. The decoders do not, and images would be pale.
 func widen(m *image.YCbCr) {
 	var luma, chroma [256]uint8
 	for i := range 256 {
@@ -88,19 +87,19 @@ func widen(m *image.YCbCr) {
 
 func level(v float64) uint8 { return uint8(min(255, max(0, math.Round(v)))) }
 
-// checkFrames refuses a WebP file with a frame that is larger than the head of the
-// file says: the decoders would take memory for it.
+// checkFrames refuses a WebP file with a frame larger than its header: the decoders would
+// allocate memory for it.
 func checkFrames(r io.ReaderAt, fileSize int64, size image.Point) error {
 	for c := range chunks(r, fileSize, 12, riffChunk) {
 		frame := frameSize(r, c)
 		if frame.X > size.X || frame.Y > size.Y {
-			return fmt.Errorf("it says that it is %v, and has a frame of %v", size, frame)
+			return fmt.Errorf("the header says %v, but a frame has %v", size, frame)
 		}
 	}
 	return nil
 }
 
-// frameSize reads the size that a part of a WebP file gives itself, if it has one.
+// frameSize returns the size that a chunk of a WebP file gives, if any.
 func frameSize(r io.ReaderAt, c chunk) image.Point {
 	head, _ := readAt(r, c.body, 12)
 	bits := binary.LittleEndian.Uint32(head[1:])
@@ -115,8 +114,8 @@ func frameSize(r io.ReaderAt, c chunk) image.Point {
 	return image.Point{}
 }
 
-// makeTables has the encoder make the tables that it makes with its first image, and would
-// make twice at once for two.
+// makeTables makes the encoder build its tables once. Two parallel first images would build
+// them twice.
 var makeTables = sync.OnceValue(func() error {
 	return deepwebp.Encode(io.Discard, image.NewNRGBA(image.Rect(0, 0, 1, 1)), deepwebp.DefaultOptions())
 })

@@ -1,11 +1,10 @@
-// Package scheduletest reads what schedule prints as those do who carry it out.
+// Package scheduletest reads the output of schedule as systemd does.
 package scheduletest
 
 import "strings"
 
-// Words reads a line as the manual of systemd tells: words between spaces, quotes,
-// backslashes that take the next character as it is, and "%%" for "%". A word that is
-// nothing but ";" would end the command.
+// Words splits a line as the manual of systemd describes: words between spaces, quotes, backslashes
+// before a literal character, and "%%" for "%". A word ";" would end the command.
 func Words(line string) (words []string) {
 	word, begun, quote := "", false, rune(0)
 	runes := []rune(line)

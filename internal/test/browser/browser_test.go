@@ -42,11 +42,11 @@ type report struct {
 func TestPageOfAnotherOrigin(t *testing.T) {
 	s := sandboxtest.Run(t, sandbox.Options{})
 	reports := make(chan report, 1)
-	origin := httptest.NewServer(pageServer(t, s, reports))
-	t.Cleanup(origin.Close)
+	previousKey := httptest.NewServer(pageServer(t, s, reports))
+	t.Cleanup(previousKey.Close)
 
 	shot := filepath.Join(t.ArtifactDir(), "page.png")
-	output := browse(t, origin.URL, shot)
+	output := browse(t, previousKey.URL, shot)
 	select {
 	case r := <-reports:
 		checkReport(t, r)
@@ -100,7 +100,7 @@ func pageServer(t *testing.T, s sandboxtest.Running, reports chan<- report) http
 
 // browse shows an address in Chromium until all of it is loaded, and takes a
 // picture of it.
-func browse(t *testing.T, address, shot string) []byte {
+func browse(t *testing.T, rawURL, shot string) []byte {
 	t.Helper()
 	arguments := []string{
 		"--headless=new", "--disable-gpu", "--hide-scrollbars", "--window-size=1000,1300", "--no-first-run",
@@ -112,7 +112,7 @@ func browse(t *testing.T, address, shot string) []byte {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, chromium(t), append(arguments, address)...)
+	c := exec.CommandContext(ctx, chromium(t), append(arguments, rawURL)...)
 	c.WaitDelay = time.Minute
 	output, err := c.CombinedOutput()
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 // checkPage opens a page at a width, in light and in dark, and fails unless anybody can
 // use it: it says what it is, fits, its links lead somewhere, the keyboard reaches all
 // of them, and axe finds nothing serious. It gives the page back for more.
-func checkPage(t *testing.T, b *browser, address string, width int) *tab {
+func checkPage(t *testing.T, b *browser, rawURL string, width int) *tab {
 	t.Helper()
 	checker := axe(t)
 	var p *tab
 	for _, scheme := range []string{"dark", "light"} {
-		p = b.open(t, address, width, scheme)
+		p = b.open(t, rawURL, width, scheme)
 		p.picture(filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.png", scheme, width)))
 		p.checkOutline()
 		p.checkFits()
@@ -28,7 +28,7 @@ func checkPage(t *testing.T, b *browser, address string, width int) *tab {
 	}
 	p.checkKeyboard()
 	if _, complains := p.seen(); len(complains) > 0 {
-		t.Errorf("%s: the browser complains: %q", address, complains)
+		t.Errorf("%s: the browser complains: %q", rawURL, complains)
 	}
 	return p
 }
@@ -169,11 +169,11 @@ func (p *tab) checkKeyboard() {
 }
 
 // checkAlone fails if the page asked for anything but itself.
-func (p *tab) checkAlone(address string) {
+func (p *tab) checkAlone(rawURL string) {
 	p.Helper()
 	requested, _ := p.seen()
 	others := slices.DeleteFunc(slices.Clone(requested), func(r string) bool {
-		return r == address || strings.HasPrefix(r, "data:") || strings.HasSuffix(r, "/favicon.ico") // which is the browser's wish
+		return r == rawURL || strings.HasPrefix(r, "data:") || strings.HasSuffix(r, "/favicon.ico") // which is the browser's wish
 	})
 	if len(requested) == 0 || len(others) > 0 {
 		p.Errorf("the page made %d requests, of these for others: %q", len(requested), others)

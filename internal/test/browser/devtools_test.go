@@ -185,7 +185,7 @@ type tab struct {
 type object = map[string]any
 
 // open shows a page in a window of a width, in a light or dark colour scheme.
-func (b *browser) open(t *testing.T, address string, width int, scheme string) *tab {
+func (b *browser) open(t *testing.T, rawURL string, width int, scheme string) *tab {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -205,11 +205,11 @@ func (b *browser) open(t *testing.T, address string, width int, scheme string) *
 	p.call("Emulation.setFocusEmulationEnabled", object{"enabled": true}, nil)
 	p.call("Emulation.setDeviceMetricsOverride", object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
 	p.emulate("", scheme)
-	p.call("Page.navigate", object{"url": address}, nil)
+	p.call("Page.navigate", object{"url": rawURL}, nil)
 	select {
 	case <-p.loaded:
 	case <-ctx.Done():
-		t.Fatalf("%s is not loaded", address)
+		t.Fatalf("%s is not loaded", rawURL)
 	}
 	return p
 }

@@ -221,11 +221,11 @@ func TestLibraryIsNotForScripts(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	b := startBrowser(t)
 	h.enter(b) // so that there is a cookie to be used
-	for title, address := range map[string]string{
+	for title, rawURL := range map[string]string{
 		"uploaded": h.URL + "/" + h.workspace + "/assets/" + asset + "/file", "elsewhere": elsewhere.URL,
 	} {
 		t.Run(title, func(t *testing.T) {
-			p := b.open(t, address, 1280, "light")
+			p := b.open(t, rawURL, 1280, "light")
 			var got string
 			if p.eval("document.title", &got); got != title {
 				t.Fatalf("the page is %q", got)

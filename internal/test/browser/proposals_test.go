@@ -22,12 +22,12 @@ import (
 // the browser saved is read back.
 func TestProposals(t *testing.T) {
 	all := proposed(t)
-	address := proposalsPage(t, all)
+	rawURL := proposalsPage(t, all)
 	b := startBrowser(t)
 	for _, width := range widths {
-		checkPage(t, b, address, width).checkAlone(address)
+		checkPage(t, b, rawURL, width).checkAlone(rawURL)
 	}
-	p, folder := b.open(t, address, 1280, "light"), t.TempDir()
+	p, folder := b.open(t, rawURL, 1280, "light"), t.TempDir()
 	saved := p.downloads(folder)
 
 	p.eval(`document.querySelector("[data-id=p-1] [data-edit]").click()`, nil)
@@ -44,9 +44,9 @@ func TestProposals(t *testing.T) {
 	p.key("d", "KeyD")
 	p.key("a", "KeyA") // of the one after it
 	p.key("k", "KeyK")
-	p.key("a", "KeyA") // the same key again takes it back
+	p.key("a", "KeyA") // the same key again removes the decision
 
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 open; not saved yet")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided; not saved")
 	p.picture(filepath.Join(t.ArtifactDir(), "decided.png"))
 	p.eval(`document.getElementById("save").click()`, nil)
 	decisions, err := proposals.Read(filepath.Join(folder, saved()), find(all))
@@ -56,15 +56,15 @@ func TestProposals(t *testing.T) {
 		{ID: "p-3", Choice: proposals.Accept}, {ID: "p-4", Choice: proposals.Decorative},
 	}}
 	if err != nil || !cmp.Equal(decisions, want) {
-		t.Errorf("what was saved is not what was decided: %v\n%s", err, cmp.Diff(want, decisions))
+		t.Errorf("the saved decisions differ: %v\n%s", err, cmp.Diff(want, decisions))
 	}
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 open")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided")
 	if _, complains := p.seen(); len(complains) > 0 {
 		t.Errorf("the browser complains: %q", complains)
 	}
 }
 
-// What a filter does not show is not there for the keys either.
+// Keys only affect proposals that the filter shows.
 func TestProposalsByKind(t *testing.T) {
 	p := startBrowser(t).open(t, proposalsPage(t, proposed(t)), 1280, "light")
 	show := func(kind string) (shown int) {
@@ -82,10 +82,10 @@ func TestProposalsByKind(t *testing.T) {
 		}
 	}
 	show("accept")
-	p.says("#none-shown", "None of the proposals is of that kind.")
+	p.says("#none-shown", "No proposal matches the filter.")
 }
 
-// An edit that is taken back, or leaves nothing, decides nothing.
+// An edit that is cancelled, or leaves an empty text, is no decision.
 func TestProposalsEditedForNothing(t *testing.T) {
 	p := startBrowser(t).open(t, proposalsPage(t, proposed(t)), 400, "dark")
 	p.eval(`document.querySelector("[data-id=p-1]").focus()`, nil)
@@ -94,16 +94,16 @@ func TestProposalsEditedForNothing(t *testing.T) {
 	p.eval(`document.querySelector("[data-id=p-1] [type=submit]").click()`, nil)
 	var editing bool
 	if p.eval(`document.querySelector("[data-id=p-1] form") !== null`, &editing); !editing {
-		t.Error("a description of nothing was taken")
+		t.Error("an empty description was accepted")
 	}
 	p.key("Escape", "Escape")
 	if p.eval(`document.querySelector("form") !== null || document.activeElement.dataset.id !== "p-1"`, &editing); editing {
-		t.Error("the key that leaves a text as it was does not, or the focus is lost")
+		t.Error("Escape does not cancel, or the focus is lost")
 	}
-	p.says("#sum", "0 accepted, 0 rejected, 12 open")
+	p.says("#sum", "0 accepted, 0 rejected, 12 undecided")
 }
 
-// proposed are proposals of every kind, and so many that one has to scroll.
+// proposed returns proposals of every kind, enough for a page that scrolls.
 func proposed(t *testing.T) []proposals.Row {
 	t.Helper()
 	thumbnail := "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture(t))

@@ -40,11 +40,11 @@ func (l library) token() string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (l library) get(address string) ([]byte, error) {
-	if !strings.Contains(address, "://") {
-		address = l.base + address
+func (l library) get(rawURL string) ([]byte, error) {
+	if !strings.Contains(rawURL, "://") {
+		rawURL = l.base + rawURL
 	}
-	req, err := http.NewRequest(http.MethodGet, address, nil)
+	req, err := http.NewRequest(http.MethodGet, rawURL, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (l library) get(address string) ([]byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %s: %s", address, resp.Status, body)
+		err = fmt.Errorf("GET %s: %s: %s", rawURL, resp.Status, body)
 	}
 	return body, err
 }

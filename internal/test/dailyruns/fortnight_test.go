@@ -35,5 +35,5 @@ func live(t *testing.T, reading string) {
 			t.Fatalf("with -seed %d", seed)
 		}
 	}
-	w.prove()
+	w.verify()
 }

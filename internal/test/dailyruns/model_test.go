@@ -29,7 +29,7 @@ type memory struct {
 	time    time.Time // of the object then
 	place   string    // where its asset was brought
 	said    metadata  // what the source said when the asset was described last
-	gone    time.Time // when a finished run first missed it; zero if it is there
+	deleted time.Time // when a finished run first missed it; zero if it is there
 }
 
 // A model says what a sync does, in the words of its promises.
@@ -60,8 +60,8 @@ const (
 )
 
 // is reports whether a fate is the one that a report tells.
-func (f fate) is(told fate) bool {
-	return f.action == told.action && f.state == told.state && strings.Contains(told.why, f.why)
+func (f fate) is(reported fate) bool {
+	return f.action == reported.action && f.state == reported.state && strings.Contains(reported.why, f.why)
 }
 
 // placeOf is where an object belongs.
@@ -155,7 +155,7 @@ func (n *day) looked() map[string]bool {
 }
 
 // gone are the objects that are not at the source any more.
-func (n *day) gone() (keys []string) {
+func (n *day) deleted() (keys []string) {
 	for key := range n.known {
 		if n.library.objects[key] == nil {
 			keys = append(keys, key)
@@ -168,9 +168,9 @@ func (n *day) gone() (keys []string) {
 // moves pairs new objects with gone ones of the same content: those that have the same
 // name, and then one with one. Of several nobody can tell.
 func (n *day) moves() (moved map[string]string, torn map[string]bool) {
-	gone, news := map[string][]string{}, map[string][]string{}
-	for _, key := range n.gone() {
-		gone[n.known[key].content] = append(gone[n.known[key].content], key)
+	deleted, news := map[string][]string{}, map[string][]string{}
+	for _, key := range n.deleted() {
+		deleted[n.known[key].content] = append(deleted[n.known[key].content], key)
 	}
 	for key, o := range n.library.objects {
 		if n.known[key] == nil && !o.closed && !o.hidden {
@@ -179,7 +179,7 @@ func (n *day) moves() (moved map[string]string, torn map[string]bool) {
 	}
 	moved, torn = map[string]string{}, map[string]bool{}
 	for content, to := range news {
-		from := gone[content]
+		from := deleted[content]
 		for _, key := range slices.Clone(to) {
 			same := named(from, path.Base(key))
 			if len(from) == 1 && len(to) == 1 {
@@ -225,7 +225,7 @@ func (n *day) move(key, from string) {
 	}
 	delete(n.known, from)
 	n.known[key] = known
-	known.asset.place, known.place, known.time, known.gone = placeOf(key), placeOf(key), n.library.objects[key].time, time.Time{}
+	known.asset.place, known.place, known.time, known.deleted = placeOf(key), placeOf(key), n.library.objects[key].time, time.Time{}
 	n.fates[key] = fate{"move", "moved", "its content was under another key before"}
 }
 
@@ -254,7 +254,7 @@ func (n *day) stop(key string, known *memory) {
 
 // follow deals with an object that has arrived before.
 func (n *day) follow(key string, o *object, known *memory, looked bool) {
-	known.gone = time.Time{}
+	known.deleted = time.Time{}
 	news := o.said.over(known.said)
 	changed, redescribed := o.content != known.content, !news.equal(known.said)
 	switch asked := changed || redescribed || looked; {
@@ -269,7 +269,7 @@ func (n *day) follow(key string, o *object, known *memory, looked bool) {
 		n.refill(o, known)
 		n.fates[key] = fate{"replace", "replaced", "its content changed"}
 	case redescribed:
-		n.fates[key] = fate{"describe", "described", "its metadata changed"}
+		n.fates[key] = fate{"describe", "metadata_updated", "its metadata changed"}
 	case looked && known.isMoved():
 		known.asset.place, known.asset.edited = known.place, false
 		n.fates[key] = fate{"move", "moved", "back it goes"}
@@ -325,11 +325,11 @@ func (n *day) orphans() {
 	if n.trash {
 		stays = "its asset stays for now"
 	}
-	known, gone := len(n.known), n.gone()
+	known, deleted := len(n.known), n.deleted()
 	var due []string
-	for _, key := range gone {
+	for _, key := range deleted {
 		n.fates[key] = fate{"skip", "skipped", stays}
-		if since := &n.known[key].gone; since.IsZero() {
+		if since := &n.known[key].deleted; since.IsZero() {
 			*since = n.now
 		} else if n.trash && n.now.Sub(*since) >= gracePeriod {
 			due = append(due, key)
@@ -389,7 +389,7 @@ func (n *day) exit() int {
 }
 
 // told counts fates by the word that reports have for them.
-func (n *day) told() map[string]int {
+func (n *day) reported() map[string]int {
 	counts := map[string]int{}
 	for _, f := range n.fates {
 		counts[f.state]++

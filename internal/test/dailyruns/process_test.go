@@ -19,7 +19,7 @@ import (
 )
 
 // nobody is who runs the binary where the tests are run by root, who may read everything.
-const nobody = 65534
+const unprivileged = 65534
 
 // patience is how long a process may take before it is taken to hang, on a machine that has
 // much else to do.
@@ -39,7 +39,7 @@ func build(t *testing.T, dir string) binary {
 	dependOn(t)
 	must(t, os.Mkdir(b.home, 0o700))
 	if os.Geteuid() == 0 {
-		must(t, os.Chown(b.home, nobody, nobody))
+		must(t, os.Chown(b.home, unprivileged, unprivileged))
 	}
 	return b
 }
@@ -66,7 +66,7 @@ func (b binary) command(ctx context.Context, moved time.Duration, env []string, 
 	c.Dir = b.home
 	c.Env = append([]string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH"), clock.Variable + "=" + moved.String()}, env...)
 	if os.Geteuid() == 0 {
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	}
 	return c
 }

@@ -100,14 +100,14 @@ func (s *service) start(moved time.Duration, faults ...string) {
 	must(s.t, err)
 	must(s.t, s.process.Start())
 	lines := bufio.NewScanner(out)
-	var address string
+	var rawURL string
 	for lines.Scan() {
 		if quoted, ok := strings.CutPrefix(lines.Text(), "export ASSETFERRY_URL="); ok {
-			address = strings.Trim(quoted, "'")
+			rawURL = strings.Trim(quoted, "'")
 		}
 	}
-	back, err := url.Parse(address)
-	if err != nil || address == "" {
+	back, err := url.Parse(rawURL)
+	if err != nil || rawURL == "" {
 		s.t.Fatalf("the sandbox does not say where it listens: %v\n%s", err, s.stop())
 	}
 	s.mu.Lock()
@@ -133,11 +133,11 @@ func (s *service) now() time.Time { return time.Now().Add(s.moved) }
 
 func (s *service) call(method, path string, body io.Reader, contentType string, into any) {
 	s.t.Helper()
-	address := path
+	rawURL := path
 	if strings.HasPrefix(path, "/") {
-		address = s.front.URL + path
+		rawURL = s.front.URL + path
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, address, body)
+	r, err := http.NewRequestWithContext(s.t.Context(), method, rawURL, body)
 	must(s.t, err)
 	claims := sandboxtest.Claims(s.env, "admin")
 	claims["iat"] = s.now().Unix()

@@ -181,14 +181,14 @@ func (w *world) report(n *day, s summary) {
 	if diff := cmp.Diff(n.fates, fates, cmp.Comparer(func(a, b fate) bool { return a.is(b) || b.is(a) })); diff != "" {
 		w.wrong("what became of the objects (-model +report):\n%s", diff)
 	}
-	if diff := cmp.Diff(n.told(), said.counts()); diff != "" {
+	if diff := cmp.Diff(n.reported(), said.counts()); diff != "" {
 		w.wrong("their number (-model +report):\n%s", diff)
 	}
-	if !said.Sum.Closes || said.Run.State != "finished" || s.Exit != n.exit() {
-		w.wrong("closes: %t, the run is %s, exit code %d in the summary", said.Sum.Closes, said.Run.State, s.Exit)
+	if !said.Results.Accounted || said.Run.State != "finished" || s.Exit != n.exit() {
+		w.wrong("accounted for: %t, the run is %s, exit code %d in the summary", said.Results.Accounted, said.Run.State, s.Exit)
 	}
-	for name, count := range n.told() {
-		if words := fmt.Sprintf(" %s %d ", name, count); !strings.Contains(strings.Join(strings.Fields(text), " "), words) {
+	for name, count := range n.reported() {
+		if words := fmt.Sprintf(" %s %d ", strings.ReplaceAll(name, "_", " "), count); !strings.Contains(strings.Join(strings.Fields(text), " "), words) {
 			w.wrong("the text of the report does not say %q", words)
 		}
 	}
@@ -199,7 +199,7 @@ func (w *world) compare() {
 	w.Helper()
 	is, want, at := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, a := range w.service.assets() {
-		is[a.id] = w.tell(a)
+		is[a.id] = w.describeRun(a)
 		if !a.trashed {
 			at[a.place] = a.id
 		}
@@ -208,7 +208,7 @@ func (w *world) compare() {
 		if a.id == "" {
 			a.id = at[a.place]
 		}
-		want[a.id] = w.tell(*a)
+		want[a.id] = w.describeRun(*a)
 		if a.revisions > 1 && !a.trashed {
 			if n := w.service.revisions(a.id); n != a.revisions {
 				w.wrong("%s has %d revisions, want %d", a.place, n, a.revisions)
@@ -222,7 +222,7 @@ func (w *world) compare() {
 
 // prove has the tool compare everything with what it remembers, content included. What
 // people did, and what was not put back, are the only differences.
-func (w *world) prove() {
+func (w *world) verify() {
 	w.Helper()
 	w.service.start(w.moved())
 	defer func() { w.service.stop() }()
@@ -237,7 +237,7 @@ func (w *world) prove() {
 }
 
 // tell says what can be compared of an asset.
-func (w *world) tell(a asset) string {
+func (w *world) describeRun(a asset) string {
 	if a.trashed {
 		return a.place + ", in the trash"
 	}

@@ -37,7 +37,7 @@ func TestNothingJoinsWhatWasDeleted(t *testing.T) {
 // What a sync finds at the destination parts those who share it from what is not there.
 func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 	t.Parallel()
-	gone := func(w *world) { w.trash("a.jpg") }
+	deleted := func(w *world) { w.trash("a.jpg") }
 	edited := func(w *world) { w.replace("a.jpg", "by hand") }
 	elsewhere := func(w *world) {
 		private := w.category("Private", "jpg")
@@ -55,8 +55,8 @@ func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 		drift bool   // they part then
 		joins bool   // they part when another one would join
 	}{
-		{"deleted", gone, keeping, "skip skipped", true, true},
-		{"deleted, repaired", gone, repairing, "create done", false, false},
+		{"deleted", deleted, keeping, "skip skipped", true, true},
+		{"deleted, repaired", deleted, repairing, "create done", false, false},
 		{"edited", edited, keeping, "conflict conflict", true, true},
 		{"edited, overwritten", edited, overwriting, "replace done", false, true},
 		{"moved to another category", elsewhere, keeping, "conflict conflict", true, true},
@@ -248,7 +248,7 @@ func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 				c.rules(&rules)
 			}
 			i := w.item(w.syncs(rules), "a.jpg")
-			if want := string(migrate.ReasonAssetNeeded) + ": c.jpg, " + string(c.why); i.State != state.ItemConflict || i.Error != want {
+			if want := migrate.ReasonAssetNeeded.Text() + ": c.jpg, " + c.why.Text(); i.State != state.ItemConflict || i.Error != want {
 				t.Errorf("a.jpg is %s %s: %s, want %s", i.Action, i.State, i.Error, want)
 			}
 			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg"})

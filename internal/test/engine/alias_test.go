@@ -90,12 +90,12 @@ func TestEqualObjectsShareAnAsset(t *testing.T) {
 }
 
 // What is written down of a copy has no asset to go to, and people hear of that.
-func TestWhatDescribesAnAliasIsTold(t *testing.T) {
+func TestAliasMetadataIsReported(t *testing.T) {
 	w := threeCopies(t)
 	w.put("c.jpg.json", saying("of c"))
 	plan := w.syncWith(w.describing(says("dir/e.jpg", "of e")), joining())
-	for key, told := range map[string]bool{"a.jpg": false, "c.jpg": true, "dir/e.jpg": true} {
-		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "described as a.jpg is") != told {
+	for key, reported := range map[string]bool{"a.jpg": false, "c.jpg": true, "dir/e.jpg": true} {
+		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "described as a.jpg is") != reported {
 			t.Errorf("the item is %+v", i)
 		}
 	}
@@ -121,7 +121,7 @@ func TestAliasesPartFromAnOwnerThatChanges(t *testing.T) {
 }
 
 // An asset stays as long as one of its objects does.
-func TestAliasTakesOverFromAnOwnerThatIsGone(t *testing.T) {
+func TestAliasAdoptsFromDeletedOwner(t *testing.T) {
 	w := threeCopies(t)
 	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
@@ -140,7 +140,7 @@ func TestAliasTakesOverFromAnOwnerThatIsGone(t *testing.T) {
 }
 
 // An asset is not trashed that an object has which is only left out.
-func TestAliasThatIsLeftOutHoldsTheAsset(t *testing.T) {
+func TestSkippedAliasKeepsTheAsset(t *testing.T) {
 	w := threeCopies(t)
 	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	removing.Exclude = []string{"nothing"}

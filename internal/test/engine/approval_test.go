@@ -162,24 +162,24 @@ func TestDrift(t *testing.T) {
 			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
 		}, want: "its content cannot be read: directory cannot be read"},
 		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
-			want: "was create, is conflict (another asset of that name is there, see --on-existing)"},
+			want: "was create, is conflict (another asset has the name (--on-existing))"},
 		"another asset of about that name": {drift: func(w *world) { w.upload(w.images, "", "A.JPG", "other") },
-			want: "was create, is conflict (another asset of that name is there, see --on-existing)"},
+			want: "was create, is conflict (another asset has the name (--on-existing))"},
 		"an equal asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
-			want: "was create, is adopt (an equal asset is there already)"},
+			want: "was create, is adopt (an asset with identical content exists)"},
 		"duplicates": {rules: func(r *migrate.Rules) { r.OnExisting = "duplicate" }, drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
-			want: "was create (not at the destination yet), is create (another asset of that name is there; sent beside it)"},
+			want: "was create (not at the destination yet), is create (another asset has the name; uploaded next to it)"},
 		"adopted no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: (*world).trashAll,
 			want: "was adopt, is create (not at the destination yet)"},
 		"adopted by adopt no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
 			rules: func(r *migrate.Rules) { r.AdoptOnly = true }, drift: (*world).trashAll,
-			want: "was adopt, is skip (not at the destination, and adopt sends nothing)"},
+			want: "was adopt, is skip (not at the destination; adopt uploads nothing)"},
 		"another asset to adopt": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: func(w *world) {
 			w.trashAll()
 			w.upload(w.images, "", "a.jpg", "a")
 		}, want: `its asset was "`},
 		"no category any more": {rules: func(r *migrate.Rules) { r.Unsupported = "skip" }, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
-			want: "was create, is skip (no category allows its extension)"},
+			want: "was create, is skip (unsupported file type: no category allows the extension)"},
 		"a category to be made": {rules: created, drift: func(w *world) { w.delete("/admin/categories/" + w.images) },
 			want: `its category was "`},
 		"another category": {drift: func(w *world) {
@@ -194,7 +194,7 @@ func TestDrift(t *testing.T) {
 		"its name is taken": {drift: func(w *world) {
 			w.put("A.jpg", "of the same name")
 			w.migrate(only("A.jpg"))
-		}, want: "was create (not at the destination yet), is create (not at the destination yet; renamed, the name is taken)"},
+		}, want: "was create (not at the destination yet), is create (not at the destination yet; renamed because another object has the name)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -212,7 +212,7 @@ func TestDrift(t *testing.T) {
 			plan := w.apply(approval, r)
 			i := w.item(plan, "a.jpg")
 			if i.State != state.ItemChanged || i.Action != state.Skip || i.Reason != string(migrate.ReasonChangedSinceApproval) ||
-				!strings.HasPrefix(i.Error, "drifted since the plan was approved: "+c.want) {
+				!strings.HasPrefix(i.Error, "changed since the plan was approved: "+c.want) {
 				t.Errorf("%s, %s (%s): %s\nwant %s", i.State, i.Action, i.Reason, i.Error, c.want)
 			}
 			if !r.AdoptOnly {
@@ -255,7 +255,7 @@ func only(key string) migrate.Rules {
 
 // What the approved plan leaves alone stays alone for the reason it had, and what is
 // not in it is not touched, whatever is true by now.
-func TestLeftAloneStaysAlone(t *testing.T) {
+func TestUnapprovedStaysUntouched(t *testing.T) {
 	w := newWorld(t)
 	w.put("1.jpg", "1", "conflict.jpg", "c", "filtered.jpg", "f", "limit.jpg", "l", "odd.odd", "o", "was there.jpg", "w")
 	w.migrate(only("was there.jpg"))
@@ -275,12 +275,12 @@ func TestLeftAloneStaysAlone(t *testing.T) {
 		got[string(i.Key)] = fmt.Sprintf("%s, %s: %s", i.State, i.Action, i.Reason)
 	}
 	want := map[string]string{
-		"0 new.jpg":     "skipped, skip: not in the approved plan",
-		"1.jpg":         "done, create: not at the destination yet",
-		"conflict.jpg":  "conflict, conflict: another asset of that name is there, see --on-existing",
-		"filtered.jpg":  "skipped, skip: left out by --include or --exclude",
-		"odd.odd":       "skipped, skip: no category allows its extension",
-		"was there.jpg": "skipped, skip: not in the approved plan",
+		"0 new.jpg":     "skipped, skip: not_approved",
+		"1.jpg":         "done, create: new",
+		"conflict.jpg":  "conflict, conflict: name_exists",
+		"filtered.jpg":  "skipped, skip: excluded",
+		"odd.odd":       "skipped, skip: unsupported_type",
+		"was there.jpg": "skipped, skip: not_approved",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
@@ -376,7 +376,7 @@ func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 }
 
 // A failed object is tried again by the next run of the same plan, until it is out of retries.
-func TestApprovedPlanParks(t *testing.T) {
+func TestApprovedPlanExhaustsRetries(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=400 rate=1"))
 	w.put("a.jpg", "a")
 	approval := w.approve(migrate.DefaultRules())
@@ -469,7 +469,7 @@ func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sou
 // A library whose approved plan is carried out after anything has happened to it or to
 // its destination: exactly what did not drift arrives, where it was approved to go, and
 // nothing else is touched. To do it again changes nothing.
-func TestApprovedOrLeftAlone(t *testing.T) {
+func TestApprovedOrUntouched(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
@@ -522,14 +522,14 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 		if done := states["create done"] + states["adopt done"] + states["unchanged skipped"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
 			rt.Errorf("%v, want %d done and changed: %v", states, acted, drifted)
 		}
-		gone := 0
+		deleted := 0
 		for key := range drifted {
 			if _, there := w.objects()[key]; !there {
-				gone++
+				deleted++
 			}
 		}
-		if listed != w.listed()+int64(gone) {
-			rt.Errorf("the run accounts for %d objects, want %d and %d that are gone", listed, w.listed(), gone)
+		if listed != w.listed()+int64(deleted) {
+			rt.Errorf("the run accounts for %d objects, want %d and %d that are gone", listed, w.listed(), deleted)
 		}
 		if sent := writes(w.during(func() { w.apply(approval, r, provenance) })); len(sent) > 0 {
 			rt.Errorf("to apply it again sent %v", sent)

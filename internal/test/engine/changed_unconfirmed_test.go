@@ -128,7 +128,7 @@ func TestObjectChangesWhileItsUploadIsUnconfirmed(t *testing.T) {
 
 // That an asset has the object of another key by now is known also where nothing is left of the
 // item by which it got that, as the run was listed again.
-func TestTakenOverWhileItsReplacementIsUnconfirmed(t *testing.T) {
+func TestAdoptedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("Photo.jpg", "old", "other.jpg", "other")
@@ -148,7 +148,7 @@ func TestTakenOverWhileItsReplacementIsUnconfirmed(t *testing.T) {
 }
 
 // An object that went back to what it was before its content was replaced gets its asset back.
-func TestObjectGoesBackWhileItsReplacementIsUnconfirmed(t *testing.T) {
+func TestObjectRevertedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	old := w.source.Put("a.jpg", []byte("old"))
@@ -251,18 +251,18 @@ func TestStrangersAreNotTakenForWhatIsUnconfirmed(t *testing.T) {
 				t.Errorf("got %+v", i)
 			}
 			for range 3 {
-				w.wantStates(w.migrate(trashing()), map[string]int64{"skip out of retries": 1, "unchanged skipped": 1})
+				w.wantStates(w.migrate(trashing()), map[string]int64{"skip retries_exhausted": 1, "unchanged skipped": 1})
 			}
 			w.wantAssets(before)
 			r := trashing()
-			must(t, w.isSettled(r)) // as a person says who has looked
+			must(t, w.isConfirmed(r)) // as a person says who has looked
 			w.wantStates(w.migrate(r), map[string]int64{"unchanged skipped": 1})
 		})
 	}
 }
 
-// isSettled carries out a run with --retry-exhausted.
-func (w *world) isSettled(r migrate.Rules) error {
+// isConfirmed carries out a run with --retry-exhausted.
+func (w *world) isConfirmed(r migrate.Rules) error {
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)
 	p := plan.New(w.deps(), r)

@@ -77,7 +77,7 @@ func TestClocksStepInMidRun(t *testing.T) {
 					continue
 				}
 				for _, back := range []bool{false, true} {
-					if leftOut(random) {
+					if skipped(random) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/service %v/ours %v/set right %v", lose[13:], service, ours, back), func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestClocksStepAroundAKill(t *testing.T) {
 	for _, before := range steps {
 		for _, after := range steps {
 			for _, ours := range steps[1:4] {
-				if leftOut(random) {
+				if skipped(random) {
 					continue
 				}
 				t.Run(fmt.Sprintf("service %v then %v/ours %v", before, after, ours), func(t *testing.T) {

@@ -188,27 +188,27 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.
 func (h *hoard) check(plan migrate.Plan) {
 	h.Helper()
 	h.wantSound()
-	told := map[string]state.Item{}
+	reported := map[string]state.Item{}
 	for i, err := range h.store.Items(h.Context(), plan.Run.Num) {
 		must(h, err)
-		told[string(i.Key)] = i
+		reported[string(i.Key)] = i
 		h.notes("    %s: %s %s (%s) %s %s", i.Key, i.Action, i.State, i.Reason, i.PreviousKey, i.Error)
 	}
-	gone := int64(0)
-	for key := range told {
+	deleted := int64(0)
+	for key := range reported {
 		if !h.has(key) {
-			gone++
+			deleted++
 		}
 	}
-	if _, listed := h.states(plan); listed != h.listed()+gone {
-		h.Errorf("the run accounts for %d, want %d and %d that are gone", listed, h.listed(), gone)
+	if _, listed := h.states(plan); listed != h.listed()+deleted {
+		h.Errorf("the run accounts for %d, want %d and %d that are gone", listed, h.listed(), deleted)
 	}
 	for o, err := range h.source.Objects(h.Context(), "") {
 		must(h, err)
 		key := string(o.Key)
-		switch told[key].State {
+		switch reported[key].State {
 		case state.ItemSkipped, state.ItemFailed, state.ItemConflict:
-			if told[key].Action != state.Unchanged {
+			if reported[key].Action != state.Unchanged {
 				h.checkKept(key)
 				continue
 			}

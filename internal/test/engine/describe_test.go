@@ -402,7 +402,7 @@ func TestMetadataThatCannotBeReadStopsTheRun(t *testing.T) {
 }
 
 // What a run described is as it left it, and can be taken back; what people edited stays.
-func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
+func TestMetadataUpdateCanBeUndone(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
 	s := says()
@@ -411,7 +411,7 @@ func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
 	}
 	made := w.sync(s, migrate.DefaultRules())
 	w.edit("b.jpg", assets.Changes{Tags: &[]string{"quay", "people"}})
-	plan, err := w.takeBack(t.Context(), w.deps(), made.Run.ID, false)
+	plan, err := w.undoRun(t.Context(), w.deps(), made.Run.ID, false)
 	must(t, err)
 	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"trash done": 1, "conflict conflict": 1}) {
 		t.Errorf("the undo is %v", count)
@@ -430,7 +430,7 @@ func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
 
 // Where somebody has to decide, nothing is written until that is done, and it is told each
 // night.
-func TestSomebodyHasToDecide(t *testing.T) {
+func TestMetadataConflictNeedsADecision(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
 	s := says("a.jpg", "before", "b.jpg", "before")
@@ -458,7 +458,7 @@ func TestSomebodyHasToDecide(t *testing.T) {
 
 // What people write between the plan and its being carried out stays, and is not taken for
 // settled.
-func TestSomebodyDescribesMeanwhile(t *testing.T) {
+func TestUserEditsMetadataMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	s := says("a.jpg", "before")
@@ -563,7 +563,7 @@ func TestContentIsLookedAtAnotherTime(t *testing.T) {
 }
 
 // A column that goes by another name may have old addresses, too.
-func TestAddressesInColumns(t *testing.T) {
+func TestURLsInColumns(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
 	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())

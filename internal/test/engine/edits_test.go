@@ -199,8 +199,8 @@ func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 		"an attribute":  {CustomAttributes: map[string]any{"owner": "Ada"}},
 		"nothing":       {},
 	} {
-		for _, takesBack := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, taken back %v", name, takesBack), func(t *testing.T) {
+		for _, undoes := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, taken back %v", name, undoes), func(t *testing.T) {
 				e := newEditing(t)
 				e.words.of["a.txt"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}}
 				e.put("a.txt", "a", "b.txt", "b", "stays.txt", "s")
@@ -212,7 +212,7 @@ func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 				}
 				e.put("a.txt", "changed", "b.txt", "changed, too")
 				day := e.day()
-				if takesBack {
+				if undoes {
 					e.now.passes(time.Minute)
 					e.undoAt(e.now, day)
 				}

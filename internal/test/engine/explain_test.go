@@ -35,8 +35,8 @@ func TestExplainMapping(t *testing.T) {
 		}
 	}
 	e, err := collect.New(d).ExplainMapping(t.Context(), "a/photo1.jpg")
-	told := func(n mapping.Note) bool { return strings.Contains(n.What, "a/photo1.jpg.yaml") }
-	if err != nil || !slices.ContainsFunc(e.Notes, told) {
+	reported := func(n mapping.Note) bool { return strings.Contains(n.What, "a/photo1.jpg.yaml") }
+	if err != nil || !slices.ContainsFunc(e.Notes, reported) {
 		t.Errorf("what is wrong with a sidecar is not told: %v\n%s", err, e.Text(true))
 	}
 	for sidecar, describes := range map[sources.Key]sources.Key{

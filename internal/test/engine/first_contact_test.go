@@ -305,7 +305,7 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 
 // Of equal objects whose names differ in the case of their extensions alone, each finds
 // its own asset again.
-func TestTwinsFindTheirOwn(t *testing.T) {
+func TestDuplicatesFindTheirOwn(t *testing.T) {
 	w := newWorld(t)
 	for n := range 10 {
 		w.put(fmt.Sprintf("%d.JPG", n), "twin", fmt.Sprintf("%d.jpg", n), "twin")

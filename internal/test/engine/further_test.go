@@ -203,7 +203,7 @@ func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
 }
 
 // The former asset of an object that got a new one is ours as well.
-func TestVerifyNotesWhatGaveWayToANewAsset(t *testing.T) {
+func TestVerifyNotesReplacedByNewAsset(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a")
 	w.migrate(migrate.DefaultRules())

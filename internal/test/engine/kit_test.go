@@ -56,8 +56,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// leftOut reports whether a case of many is left out, by chance. The long forms leave out none.
-func leftOut(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
+// skipped reports whether a case of many is left out, by chance. The long forms leave out none.
+func skipped(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
 
 // short is what tests wait for an effect to become visible. In the sandbox it is
 // visible at once, and no attempt begins before all is done that was sent by one before it.

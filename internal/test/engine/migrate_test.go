@@ -185,7 +185,7 @@ func TestCategoryByFolder(t *testing.T) {
 	}
 }
 
-func TestCategoriesAreNotMadeForWhatIsLeftOut(t *testing.T) {
+func TestCategoriesAreNotCreatedForSkippedObjects(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	r.Unsupported, r.Exclude, r.Limit = "create", []string{"*.psd"}, 1
@@ -643,7 +643,7 @@ func TestDeletedFoldersAreMadeAgain(t *testing.T) {
 	})
 }
 
-func TestWrongReceiptIsTakenBack(t *testing.T) {
+func TestWrongReceiptIsUndone(t *testing.T) {
 	w := newWorld(t)
 	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok") // the service drops what looks like a path of Windows
 	plan := w.migrate(migrate.DefaultRules())
@@ -654,7 +654,7 @@ func TestWrongReceiptIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestWrongReceiptThatCannotBeTakenBack(t *testing.T) {
+func TestWrongReceiptThatCannotBeUndone(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash status=401"))
 	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok")
 	plan := w.migrate(migrate.DefaultRules())

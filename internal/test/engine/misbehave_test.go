@@ -46,7 +46,7 @@ func (l lister) Objects(ctx context.Context, after sources.Key) iter.Seq2[source
 // source is well again everything is brought, once.
 func TestListingsThatMisbehave(t *testing.T) {
 	t.Parallel()
-	sick := errors.New("the share has gone away")
+	unhealthy := errors.New("the share has gone away")
 	const objects = 5
 	for name, tc := range map[string]struct {
 		list    func(at int, all []sources.Object) ([]sources.Object, error)
@@ -66,8 +66,8 @@ func TestListingsThatMisbehave(t *testing.T) {
 			return all[:at+1], nil
 		}, ""},
 		"fails midway": {func(at int, all []sources.Object) ([]sources.Object, error) {
-			return all[:at], sick
-		}, sick.Error()},
+			return all[:at], unhealthy
+		}, unhealthy.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for at := range objects {

@@ -230,7 +230,7 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 
 // An asset that is in its place and is refused its name keeps the one it has, and the
 // state database knows.
-func TestMoveWithoutANewName(t *testing.T) {
+func TestMoveWithoutNewName(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400"))
 	w.put("old/a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
@@ -246,7 +246,7 @@ func TestMoveWithoutANewName(t *testing.T) {
 }
 
 // A folder that somebody deleted is made again.
-func TestMoveIntoAFolderThatIsGone(t *testing.T) {
+func TestMoveIntoADeletedFolder(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "new/b.jpg", "b")
 	w.migrate(migrate.DefaultRules())
@@ -298,7 +298,7 @@ func (w *world) loses(key string) state.Item {
 // one that failed for good is no reason to wait.
 func TestTrashWaitsForTheRest(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "waiting"}, {"400", "failed"}} {
+	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "retry_scheduled"}, {"400", "failed"}} {
 		w := newWorld(t)
 		plan := w.planSome()
 		w.gate.on(func(_ int, r *http.Request) error {

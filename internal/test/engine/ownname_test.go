@@ -12,10 +12,10 @@ import (
 // has flipped, and where a file got another name that people would take for the same.
 func TestOurAssetHoldsTheName(t *testing.T) {
 	for name, tc := range map[string]struct {
-		then func(w *world)
-		want map[string]int64
-		gone int64
-		have []placed
+		then    func(w *world)
+		want    map[string]int64
+		deleted int64
+		have    []placed
 	}{
 		"its object is gone": {
 			func(w *world) { w.source.Delete("A.jpg"); w.put("a.jpg", "content") },
@@ -40,8 +40,8 @@ func TestOurAssetHoldsTheName(t *testing.T) {
 			plan := w.migrate(migrate.DefaultRules())
 			w.wantStates(plan, tc.want)
 			w.wantAssets(tc.have)
-			if plan.Deleted != tc.gone {
-				t.Errorf("tells that %d objects are gone, want %d", plan.Deleted, tc.gone)
+			if plan.Deleted != tc.deleted {
+				t.Errorf("tells that %d objects are gone, want %d", plan.Deleted, tc.deleted)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
 }
 
 // That an asset of ours was taken for another object is undone, with those that share it.
-func TestUndoOfAnAssetTakenOver(t *testing.T) {
+func TestUndoOfAnAdoptedAsset(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	r.Duplicates = "one-asset"

@@ -120,7 +120,7 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 		dir, name := path.Split(norm.NFC.String(string(key)))
 		extension := path.Ext(name)
 		base := strings.TrimSuffix(name, extension)
-		if isLeftBehind(string(key)) || !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
+		if isSystemFile(string(key)) || !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
 			continue
 		}
 		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, checksum(string(library[key]))}
@@ -163,9 +163,9 @@ func without(library map[sources.Key][]byte, keys map[string]string) map[sources
 	return rest
 }
 
-// isLeftBehind reports whether a key is one that office programs leave behind; of
+// isSystemFile reports whether a key is one that office programs leave behind; of
 // what is left out, nothing else can be drawn.
-func isLeftBehind(key string) bool {
+func isSystemFile(key string) bool {
 	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return strings.HasPrefix(name, "~$") })
 }
 
@@ -313,11 +313,11 @@ func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
 			t.Fatalf("%q is %s without a reason", i.Key, i.State)
 		}
 	}
-	settled := int64(0)
+	confirmed := int64(0)
 	for _, s := range []string{"create done", "adopt done", "unchanged skipped", "skip skipped", "skip failed", "conflict conflict"} {
-		settled += states[s]
+		confirmed += states[s]
 	}
-	return settled == listed && listed == w.listed()
+	return confirmed == listed && listed == w.listed()
 }
 
 // listed counts the objects of the source.

@@ -123,8 +123,8 @@ func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 				w.put("photo.jpg", "after")
 				ctx, abort := context.WithCancel(t.Context())
 				defer abort()
-				told := make(chan struct{})
-				stop := sync.OnceFunc(func() { close(told) })
+				reported := make(chan struct{})
+				stop := sync.OnceFunc(func() { close(reported) })
 				restore := w.answers("/assets/"+before.Asset, func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
 					if r.Method != http.MethodPatch {
 						return next.RoundTrip(withBody(r, body))
@@ -132,7 +132,7 @@ func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 					status := end(stop, abort)
 					return reply(r, status, fmt.Sprintf(`{"statusCode":%d,"message":"no","data":null,"traceId":"t"}`, status)), nil
 				})
-				first, err := w.tryWith(ctx, w.deps(), syncing(), func(a *apply.Applier) { a.Stop = told })
+				first, err := w.tryWith(ctx, w.deps(), syncing(), func(a *apply.Applier) { a.Stop = reported })
 				restore()
 				if i := w.item(first, "photo.jpg"); i.State != state.ItemUnconfirmed || !strings.Contains(i.Error, "its asset has the new content") {
 					t.Errorf("the first run (%v) left %+v", err, i)

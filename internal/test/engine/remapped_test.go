@@ -38,7 +38,7 @@ func (w *world) refusing(key string, f func()) {
 }
 
 // Whatever kept assets from being described by other rules, a later night does it.
-func TestOtherRulesDescribeEveryAsset(t *testing.T) {
+func TestOtherRulesUpdateAllMetadata(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		what, before string
@@ -74,7 +74,7 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 			w.put("a.txt", "a")
 		}},
 		{"an undo", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
-			_, err := w.takeBack(w.Context(), w.deps(), w.syncWith(d, r).Run.ID, false)
+			_, err := w.undoRun(w.Context(), w.deps(), w.syncWith(d, r).Run.ID, false)
 			must(w, err)
 		}},
 		{"a safety check", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
@@ -118,7 +118,7 @@ func TestOtherRulesDescribeWhatMoves(t *testing.T) {
 }
 
 // What was adopted keeps what people made of it, whatever rules say.
-func TestOtherRulesLeaveAloneWhatWasAdopted(t *testing.T) {
+func TestOtherRulesKeepAdoptedMetadata(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.texts, "", "a.txt", "a")
 	w.put("a.txt", "a")

@@ -77,7 +77,7 @@ func TestReplaces(t *testing.T) {
 
 // Whether a request whose answer was lost has replaced the content is found out by
 // looking: it is not sent again where it has.
-func TestLostAnswersToReplacingAreSettled(t *testing.T) {
+func TestLostAnswersToReplacingAreConfirmed(t *testing.T) {
 	t.Parallel()
 	for fault, revisions := range map[string]int{
 		"drop=after nth=2": 2, "drop=after": 2, "status=503 commit=after nth=3": 2, "status=500 nth=5": 2, "drop=before nth=5": 2,
@@ -112,7 +112,7 @@ func TestLostAnswersToReplacingAreSettled(t *testing.T) {
 // them. One that changed meanwhile is left to another plan.
 func TestKilledWhileReplacing(t *testing.T) {
 	t.Parallel()
-	for _, settleOnly := range []bool{false, true} {
+	for _, confirmOnly := range []bool{false, true} {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
 		w.migrate(migrate.DefaultRules())
@@ -122,7 +122,7 @@ func TestKilledWhileReplacing(t *testing.T) {
 		must(t, err)
 		w.replace("a.jpg", "A")
 		w.put("c.jpg", "another")
-		if settleOnly {
+		if confirmOnly {
 			asked := w.during(func() { must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), plan.Run)) })
 			if sent := writes(asked); len(sent) > 0 {
 				t.Errorf("sent %v", sent)
@@ -141,7 +141,7 @@ func TestKilledWhileReplacing(t *testing.T) {
 }
 
 // An asset that was deleted since the plan looked at it fails, and is told.
-func TestReplaceOfWhatIsGone(t *testing.T) {
+func TestReplaceOfADeletedAsset(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
 	w.migrate(migrate.DefaultRules())

@@ -135,7 +135,7 @@ func patient(a *apply.Applier) { a.Wait = time.Hour }
 
 // As long as a run would stay for trouble to pass it tries one item at a time, and
 // goes on with all of them as soon as one arrives.
-func TestServiceComesBack(t *testing.T) {
+func TestServiceRecovers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.putMany(60)
@@ -161,9 +161,9 @@ func TestServiceComesBack(t *testing.T) {
 		return fail(n, r)
 	})
 	d := w.deps()
-	told := 0
+	reported := 0
 	d.Watch = tryWatch{tries: func(items int, why string) {
-		told++
+		reported++
 		if items != 20 || !strings.Contains(why, "no route") {
 			t.Errorf("told of %d items: %s", items, why)
 		}
@@ -175,8 +175,8 @@ func TestServiceComesBack(t *testing.T) {
 	if n := len(w.assetsAt()); n != 60 {
 		t.Errorf("got %d assets, want 60", n)
 	}
-	if told != 1 {
-		t.Errorf("told %d times that one is tried, want once", told)
+	if reported != 1 {
+		t.Errorf("told %d times that one is tried, want once", reported)
 	}
 	if together.Load() {
 		t.Error("several requests at once, want one")

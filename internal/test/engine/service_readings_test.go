@@ -100,7 +100,7 @@ func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 }
 
 // An upload whose answer was lost is not taken for the asset in a folder that looks like it.
-func TestUnconfirmedIsNotSettledByAnAssetOfAFolder(t *testing.T) {
+func TestUnconfirmedIsNotMatchedToAnAssetOfAFolder(t *testing.T) {
 	t.Parallel()
 	underReadings(t, func(t *testing.T, w *world) {
 		folder := w.folder(w.images, "", "x")

@@ -308,9 +308,9 @@ func TestSidecarsOfAnEmptySource(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
 	w.sync(nil, syncRules("keep"))
-	gone := w.deps()
-	gone.Source = &memory.Source{}
-	_, err := w.tryWith(t.Context(), gone, syncRules("keep"))
+	deleted := w.deps()
+	deleted.Source = &memory.Source{}
+	_, err := w.tryWith(t.Context(), deleted, syncRules("keep"))
 	if _, ok := errors.AsType[*migrate.EmptySourceError](err); !ok {
 		t.Fatalf("got %v", err)
 	}
@@ -318,7 +318,7 @@ func TestSidecarsOfAnEmptySource(t *testing.T) {
 }
 
 // A run that ends just when sidecars were told from objects knows of them when it goes on.
-func TestSidecarsToldBeforeACrash(t *testing.T) {
+func TestSidecarsRecordedBeforeACrash(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.XMP", xmp("of a"), "a.jpg", "a")
 	w.before(nth(0, failing(errBroken)), "save sidecars")

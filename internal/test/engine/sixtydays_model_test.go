@@ -81,7 +81,7 @@ type verdict struct {
 }
 
 // A forecast is what the model says about a night before it.
-type forecast struct {
+type expected struct {
 	Items     map[string]verdict
 	Unchanged int64
 	Stopped   bool // nothing is trashed, as it would be too much
@@ -120,14 +120,14 @@ func place(key string) spot {
 }
 
 // foresee says what a night that begins now does if nothing goes wrong.
-func (m *model) foresee(n round, begins time.Time) *forecast {
-	f := &forecast{Items: map[string]verdict{}, seeming: map[string]bool{}, movedFrom: map[string]bool{}, round: n, begins: begins}
+func (m *model) foresee(n round, begins time.Time) *expected {
+	f := &expected{Items: map[string]verdict{}, seeming: map[string]bool{}, movedFrom: map[string]bool{}, round: n, begins: begins}
 	for key, o := range m.objects {
 		if o.Obstacle.HidesObjects() {
 			f.hidden = append(f.hidden, key)
 		}
 	}
-	var created, gone []string
+	var created, deleted []string
 	for _, key := range slices.Sorted(maps.Keys(m.objects)) {
 		if m.listed(f, key) {
 			created = append(created, key)
@@ -137,13 +137,13 @@ func (m *model) foresee(n round, begins time.Time) *forecast {
 		_, there := m.objects[key]
 		switch {
 		case !there && !f.hides(key):
-			gone = append(gone, key)
+			deleted = append(deleted, key)
 		case f.hides(key):
 			f.Items[key] = verdict{Action: state.Skip, Reason: migrate.ReasonFolderNotRead}
 		}
 	}
-	m.follow(f, created, gone)
-	m.bury(f, gone)
+	m.follow(f, created, deleted)
+	m.bury(f, deleted)
 	for key, v := range f.Items {
 		f.Items[key] = m.regard(f, key, v)
 	}
@@ -158,16 +158,16 @@ func (m *model) foresee(n round, begins time.Time) *forecast {
 	return f
 }
 
-func (f *forecast) hides(key string) bool {
+func (f *expected) hides(key string) bool {
 	return slices.ContainsFunc(f.hidden, func(begin string) bool { return strings.HasPrefix(key, begin) })
 }
 
 // listed says what becomes of an object that is there, and reports whether it is new.
-func (m *model) listed(f *forecast, key string) (isNew bool) {
+func (m *model) listed(f *expected, key string) (isNew bool) {
 	o, known := m.objects[key], m.known[key]
 	sync := f.round.rules.Sync
 	say := func(a state.Action, why migrate.Reason) { f.Items[key] = verdict{a, why, ""} }
-	told := m.tells(key, known.said)
+	reported := m.reports(key, known.said)
 	switch {
 	case o.Obstacle != "":
 		say(state.Skip, migrate.ReasonUnreadable)
@@ -179,7 +179,7 @@ func (m *model) listed(f *forecast, key string) (isNew bool) {
 	case known.metadataPending:
 		say(state.UpdateMetadata, migrate.ReasonMetadataMissing)
 		f.seeming[key] = !sameVersion(o.Object, known.version)
-	case told:
+	case reported:
 		say(state.UpdateMetadata, migrate.ReasonMetadataChanged)
 		f.seeming[key] = !sameVersion(o.Object, known.version)
 	case !sameVersion(o.Object, known.version):
@@ -199,15 +199,15 @@ func sameVersion(a, b sources.Object) bool {
 
 // tells reports whether the source says something of an object that it did not say before.
 // What it does not say any more is no news.
-func (m *model) tells(key string, before words) bool {
+func (m *model) reports(key string, before words) bool {
 	now := m.words[key]
 	return now.Description != "" && now.Description != before.Description || len(now.Tags) > 0 && !slices.Equal(now.Tags, before.Tags)
 }
 
 // follow finds what has only got another key.
-func (m *model) follow(f *forecast, created, gone []string) {
+func (m *model) follow(f *expected, created, deleted []string) {
 	byContent := map[string][2][]string{}
-	for n, keys := range [][]string{gone, created} {
+	for n, keys := range [][]string{deleted, created} {
 		for _, key := range keys {
 			content := m.known[key].content
 			if n == 1 {
@@ -225,10 +225,10 @@ func (m *model) follow(f *forecast, created, gone []string) {
 
 // pair tells which of equal objects has become which: the longer the ends are that their
 // keys have in common, the better, as long as there is no other choice.
-func (m *model) pair(f *forecast, gone, created []string) {
+func (m *model) pair(f *expected, deleted, created []string) {
 	for parts := 9; parts >= 0; parts-- {
 		ends := map[string][2][]string{}
-		for n, keys := range [][]string{gone, created} {
+		for n, keys := range [][]string{deleted, created} {
 			for _, key := range keys {
 				names := strings.Split(key, "/")
 				if len(names) < parts {
@@ -249,11 +249,11 @@ func (m *model) pair(f *forecast, gone, created []string) {
 				f.Items[to] = verdict{state.Move, migrate.ReasonMoved, from}
 				f.movedFrom[from] = true
 			}
-			gone = slices.DeleteFunc(slices.Clone(gone), func(k string) bool { return k == from })
+			deleted = slices.DeleteFunc(slices.Clone(deleted), func(k string) bool { return k == from })
 			created = slices.DeleteFunc(slices.Clone(created), func(k string) bool { return k == to })
 		}
 	}
-	if len(gone) > 0 {
+	if len(deleted) > 0 {
 		for _, key := range created {
 			f.Items[key] = verdict{state.Create, migrate.ReasonSeveralMoveCandidates, ""}
 		}
@@ -261,11 +261,11 @@ func (m *model) pair(f *forecast, gone, created []string) {
 }
 
 // bury says what becomes of what is gone.
-func (m *model) bury(f *forecast, gone []string) {
+func (m *model) bury(f *expected, deleted []string) {
 	r := f.round.rules.Sync
-	gone = slices.DeleteFunc(gone, func(key string) bool { return f.movedFrom[key] })
+	deleted = slices.DeleteFunc(deleted, func(key string) bool { return f.movedFrom[key] })
 	var due []string
-	for _, key := range gone {
+	for _, key := range deleted {
 		known := m.known[key]
 		switch {
 		case r.Delete != "trash":
@@ -313,7 +313,7 @@ func (m *model) standing(known remembrance, toTrash bool) standing {
 }
 
 // regard has a say in what was decided, with a view to what people did.
-func (m *model) regard(f *forecast, key string, v verdict) verdict {
+func (m *model) regard(f *expected, key string, v verdict) verdict {
 	known := m.known[cmp.Or(v.PreviousKey, key)]
 	if known.asset == "" || v.Action == state.Skip || v.Action == state.Unchanged {
 		return v
@@ -346,15 +346,15 @@ func (m *model) differ(key string) bool {
 	return now != "" && now != there && now != known.said.Description && there != known.said.Description
 }
 
-func (m *model) stayDeleted(f *forecast, origin string, v verdict) verdict {
+func (m *model) stayDeleted(f *expected, previousKey string, v verdict) verdict {
 	if f.round.rules.Sync.Repair {
-		return verdict{state.Create, migrate.ReasonAssetDeletedCreated, origin}
+		return verdict{state.Create, migrate.ReasonAssetDeletedCreated, previousKey}
 	}
 	return verdict{state.Skip, migrate.ReasonAssetDeleted, v.PreviousKey}
 }
 
 // lookAround compares the next few assets with what was left of them.
-func (m *model) lookAround(f *forecast) {
+func (m *model) lookAround(f *expected) {
 	share := f.round.share
 	if f.round.rules.Sync.Repair {
 		share = 1
@@ -375,7 +375,7 @@ func (m *model) lookAround(f *forecast) {
 	}
 }
 
-func (m *model) driftsOff(f *forecast, key string) {
+func (m *model) driftsOff(f *expected, key string) {
 	v, has := f.Items[key]
 	if has && v.Action != state.Unchanged || f.movedFrom[key] || f.hides(key) {
 		return
@@ -406,7 +406,7 @@ func (m *model) driftsOff(f *forecast, key string) {
 
 // carryOut makes the destination what it is after a night. The ids of new assets are told
 // by a function.
-func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
+func (m *model) carryOut(f *expected, assetOf func(key string) string) {
 	policy := f.round.rules.Sync.OnDestinationChange
 	for _, key := range slices.Sorted(maps.Keys(f.Items)) {
 		v := f.Items[key]
@@ -434,7 +434,7 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 			m.known[key] = known
 		case state.Move:
 			delete(m.known, v.PreviousKey)
-			if known.metadataPending || m.tells(key, known.said) {
+			if known.metadataPending || m.reports(key, known.said) {
 				known.metadataPending = false
 				known.said = t.merge(known.said, m.words[key], policy)
 			}
@@ -456,7 +456,7 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 }
 
 // miss counts who was not there, as far as anybody could look.
-func (m *model) miss(f *forecast) {
+func (m *model) miss(f *expected) {
 	for key, known := range m.known {
 		_, there := m.objects[key]
 		_, noted := f.Items[key]
@@ -512,7 +512,7 @@ func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 }
 
 // count gives how many objects have an action.
-func (f *forecast) count(actions ...state.Action) (n int) {
+func (f *expected) count(actions ...state.Action) (n int) {
 	for _, v := range f.Items {
 		if slices.Contains(actions, v.Action) {
 			n++
@@ -522,7 +522,7 @@ func (f *forecast) count(actions ...state.Action) (n int) {
 }
 
 // report gives the items as lines.
-func (f *forecast) report() map[string]string {
+func (f *expected) report() map[string]string {
 	lines := map[string]string{}
 	for key, v := range f.Items {
 		lines[key] = line(v.Action, string(v.Reason), v.PreviousKey, stateOf(v))
@@ -542,10 +542,10 @@ func stateOf(v verdict) state.ItemState {
 	return state.ItemDone
 }
 
-func line(a state.Action, why, origin string, s state.ItemState) string {
+func line(a state.Action, why, previousKey string, s state.ItemState) string {
 	text := fmt.Sprintf("%s %s (%s)", a, s, why)
-	if origin != "" {
-		text += " from " + origin
+	if previousKey != "" {
+		text += " from " + previousKey
 	}
 	return text
 }

@@ -237,14 +237,14 @@ func (l *life) isOpen(p migrate.Plan) bool {
 
 // isAsForeseen reports whether what happened to objects is what was to happen. If something
 // goes wrong, an object may wait for another night, or be sent although it need not be.
-func (l *life) isAsForeseen(p migrate.Plan, f *forecast) bool {
+func (l *life) isAsForeseen(p migrate.Plan, f *expected) bool {
 	if len(p.FailedChecks) > 0 {
 		return f.Guarded
 	}
 	return gocmp.Equal(f.report(), l.itemsOf(p, f))
 }
 
-func (f *forecast) summary() map[string]int {
+func (f *expected) summary() map[string]int {
 	n := map[string]int{}
 	for _, v := range f.Items {
 		n[fmt.Sprintf("%s (%s)", v.Action, v.Reason)]++
@@ -300,7 +300,7 @@ func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migra
 
 // finishes syncs until the run is finished, with nothing in its way. If nothing ever was,
 // it counts what is sent.
-func (l *life) finishes(n round, f *forecast, exact bool) migrate.Plan {
+func (l *life) finishes(n round, f *expected, exact bool) migrate.Plan {
 	for attempt := range 10 {
 		sent := l.counting()
 		plan, err := l.once(l.Context(), l.deps(), n)
@@ -341,7 +341,7 @@ func (l *life) counting() func() map[string]int {
 
 // wantSent wants a content to be sent for what is created and replaced, and for nothing
 // else, and no request that writes where there is nothing to write.
-func (l *life) wantSent(f *forecast, sent map[string]int) {
+func (l *life) wantSent(f *expected, sent map[string]int) {
 	l.Helper()
 	if f.Guarded {
 		if w := writes(sent); len(w) > 0 {
@@ -369,7 +369,7 @@ func (l *life) wantSent(f *forecast, sent map[string]int) {
 }
 
 // asks reports whether there was something to look at at the destination.
-func (f *forecast) asks() bool {
+func (f *expected) asks() bool {
 	for _, v := range f.Items {
 		if v.Action == state.Conflict || v.Reason == migrate.ReasonAssetDeleted || v.Reason == migrate.ReasonOnlyVersionChanged || f.round.rules.Sync.Checksum {
 			return true
@@ -388,7 +388,7 @@ func (l *life) newAsset(key string) string {
 }
 
 // reports holds what a run reports against the model.
-func (l *life) reports(n int, plan migrate.Plan, f *forecast) {
+func (l *life) reports(n int, plan migrate.Plan, f *expected) {
 	l.Helper()
 	if diff := gocmp.Diff(f.report(), l.itemsOf(plan, f)); diff != "" {
 		l.Errorf("day %d: the report (-model +got):\n%s", n, diff)
@@ -407,7 +407,7 @@ func (l *life) reports(n int, plan migrate.Plan, f *forecast) {
 }
 
 // itemsOf gives the items of a run as lines.
-func (l *life) itemsOf(plan migrate.Plan, f *forecast) map[string]string {
+func (l *life) itemsOf(plan migrate.Plan, f *expected) map[string]string {
 	got, want := map[string]string{}, f.report()
 	for i, err := range l.store.Items(l.Context(), plan.Run.Num) {
 		must(l, err)
@@ -649,10 +649,10 @@ func (l *life) again(n int, day round) {
 
 // undoes takes a night back, after which all is at the destination as it was in the evening;
 // what was made is in the trash. What was seen at the source stays known.
-func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
+func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 	time.Sleep(30 * time.Minute)
 	l.notes("  undone")
-	undo, err := l.takeBack(l.Context(), l.deps(), plan.Run.ID, false)
+	undo, err := l.undoRun(l.Context(), l.deps(), plan.Run.ID, false)
 	must(l, err)
 	for i, err := range l.store.Items(l.Context(), undo.Run.Num, state.ItemFailed, state.ItemConflict, state.ItemRetryScheduled) {
 		must(l, err)

@@ -14,7 +14,7 @@ import (
 var errNoDisk = errors.New("input/output error")
 
 // A look is not the last one until the service has had its time, and ends the run as well.
-func TestNothingIsSettledLaterWithoutTheStateDatabase(t *testing.T) {
+func TestNothingIsConfirmedLaterWithoutTheStateDatabase(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
 	w.before(nth(0, failing(errNoDisk)), "look up asset")
@@ -28,7 +28,7 @@ func TestNothingIsSettledLaterWithoutTheStateDatabase(t *testing.T) {
 
 // A run ends with the state database, also where that fails while it finds out about what is in
 // doubt, and however often: another look would not tell whose an asset is.
-func TestNothingIsSettledWithoutTheStateDatabase(t *testing.T) {
+func TestNothingIsConfirmedWithoutTheStateDatabase(t *testing.T) {
 	t.Parallel()
 	for n := range int64(2) { // whether it is one of ours, and then whether another source has it
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestNothingIsSettledWithoutTheStateDatabase(t *testing.T) {
 
 // What is sent beside an asset of somebody else by order is not taken for that one, however
 // new it is, when its request got lost on the way.
-func TestLostUploadBesideANewNamesake(t *testing.T) {
+func TestLostUploadNextToANewNamesake(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {
 		w := newWorld(t, faults(t, fault))

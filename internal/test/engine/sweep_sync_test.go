@@ -17,8 +17,8 @@ import (
 
 // A night is a sync of all that is done with assets that are there.
 type day struct {
-	settles bool // whoever goes on finds out about doubts first, and only then sends
-	rules   migrate.Rules
+	confirms bool // whoever goes on finds out about doubts first, and only then sends
+	rules    migrate.Rules
 }
 
 // begin makes a library, has it changed, and gives what has to happen at the destination.
@@ -84,7 +84,7 @@ func (n day) finish(w *world, plan migrate.Plan, items []state.Item) (bad string
 	for range 4 {
 		run, err := w.store.Run(w.Context(), plan.Run.ID)
 		must(w, err)
-		if n.settles && run.State == state.Applying {
+		if n.confirms && run.State == state.Applying {
 			if err := w.applier(w.deps(), n.patient).ConfirmUploads(w.Context(), run); err != nil {
 				return fmt.Sprintf("settled without faults: %v", err)
 			}
@@ -129,10 +129,10 @@ func TestSweepOfSync(t *testing.T) {
 	}
 	for _, b := range blows() {
 		for _, lasts := range []bool{false, true} {
-			first, settles := random.IntN(step), random.IntN(2) == 0
-			t.Run(fmt.Sprintf("%v%s, settles %v", b, lasting(lasts), settles), func(t *testing.T) {
+			first, confirms := random.IntN(step), random.IntN(2) == 0
+			t.Run(fmt.Sprintf("%v%s, settles %v", b, lasting(lasts), confirms), func(t *testing.T) {
 				t.Parallel()
-				s := day{settles: settles, rules: syncRules("keep")}
+				s := day{confirms: confirms, rules: syncRules("keep")}
 				n := first
 				for s.survives(t, hit{b, n, lasts}) {
 					n += step

@@ -418,7 +418,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	transport, d, at := w.gate.next, w.deps(), h.moment()
 	h.strike(w, &d, at)
 	impatient := func(u *undo.Undoer) { u.RetryPauses, u.Wait = []time.Duration{short}, 3*short }
-	_, err = w.takeBack(t.Context(), d, made.Run.ID, true, impatient)
+	_, err = w.undoRun(t.Context(), d, made.Run.ID, true, impatient)
 	w.gate.next = transport
 	w.unhook()
 	switch {
@@ -427,7 +427,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	case !at.Came():
 		must(t, err)
 	}
-	undo, again := w.takeBack(t.Context(), w.deps(), made.Run.ID, true, impatient)
+	undo, again := w.undoRun(t.Context(), w.deps(), made.Run.ID, true, impatient)
 	if again != nil {
 		t.Fatalf("%v, after an undo that ended with %v: the next one with %v", h, err, again)
 	}

@@ -235,7 +235,7 @@ func (w *world) disturb(folder string, what map[string]string) {
 	}
 }
 
-func TestSyncGuards(t *testing.T) {
+func TestSyncSafetyChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for n := range 100 {
@@ -290,19 +290,19 @@ func TestSyncGuards(t *testing.T) {
 func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		objects, gone int
-		most          int64
-		want          bool
+		objects, deleted int
+		most             int64
+		want             bool
 	}{
 		{2, 1, 500, true}, {3, 2, 500, false}, {9, 4, 500, true}, {9, 5, 500, false}, {10, 5, 500, true}, {10, 5, 4, false},
 		{60, 5, 500, true}, {60, 6, 500, false},
 	} {
-		t.Run(fmt.Sprintf("%d of %d, at most %d", tc.gone, tc.objects, tc.most), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d of %d, at most %d", tc.deleted, tc.objects, tc.most), func(t *testing.T) {
 			w := newWorld(t)
 			w.putMany(tc.objects)
 			removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 			w.syncs(removing)
-			for n := range tc.gone {
+			for n := range tc.deleted {
 				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))
 			}
 			w.syncs(removing) // which misses them for the first time
@@ -315,7 +315,7 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 					trashed += int(tally.Objects)
 				}
 			}
-			if want := map[bool]int{true: tc.gone}[tc.want]; trashed != want {
+			if want := map[bool]int{true: tc.deleted}[tc.want]; trashed != want {
 				t.Errorf("%d are trashed, want %d", trashed, want)
 			}
 		})

@@ -64,7 +64,7 @@ func TestSyncOfARenamedFolder(t *testing.T) {
 
 // Assets go only once their objects have been missed long enough and in more than one run,
 // and never more than may be.
-func TestSyncTrashesWhatIsGone(t *testing.T) {
+func TestSyncTrashesDeletedObjects(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(8)
 	w.put("dir/a.jpg", "in a folder", "dir/b.jpg", "in a folder, too")
@@ -426,7 +426,7 @@ func TestSyncFindsTheNewOneAmongManyUnreadable(t *testing.T) {
 }
 
 // What nobody knows any more to have been unreadable before an object was gone may be that one.
-func TestSyncWaitsWhereNoRunTellsAnyMore(t *testing.T) {
+func TestSyncWaitsWhereNoRunKnows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "picture", "c.jpg", "to be there")

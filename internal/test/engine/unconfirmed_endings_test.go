@@ -141,7 +141,7 @@ func (unmounted) Open(context.Context, sources.Object, int64) (io.ReadCloser, er
 // What could not be compared because the source was gone for a moment is taken for the only
 // asset that it can be. That the object is listed as before proves nothing: a sync compares
 // contents.
-func TestUnclearWhileTheSourceWasGone(t *testing.T) {
+func TestUnclearWhileTheSourceWasMissing(t *testing.T) {
 	t.Parallel()
 	for _, onExisting := range []string{"conflict", "duplicate"} {
 		w := newWorld(t)

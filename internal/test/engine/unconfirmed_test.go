@@ -21,7 +21,7 @@ import (
 
 // A fault that makes nothing hits twice at most here: what is sent three times without
 // a trace has failed.
-func TestLostAnswersAreSettled(t *testing.T) {
+func TestLostAnswersAreConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{
 		"POST /assets drop=after nth=5", "POST /assets drop=after", "POST /assets status=503 commit=after nth=3",
@@ -220,7 +220,7 @@ func TestKilledWhileSending(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}, {"Images", "", "b.jpg", checksum("b")}, {"Images", "", "c.jpg", checksum("c")}})
 }
 
-func TestSettleUnconfirmedSendsNothing(t *testing.T) {
+func TestConfirmingSendsNothing(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	r.Unsupported = "create"
@@ -237,7 +237,7 @@ func TestSettleUnconfirmedSendsNothing(t *testing.T) {
 	}
 }
 
-func TestSettlingPicksTheRightAsset(t *testing.T) {
+func TestConfirmingPicksTheRightAsset(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "right", "b.jpg", "twice")
 	run := w.die(migrate.DefaultRules())
@@ -263,7 +263,7 @@ func TestSettlingPicksTheRightAsset(t *testing.T) {
 
 // Somebody else's asset of the same name and content, put there just before, is not taken
 // for what was sent beside it.
-func TestSettlingPicksTheOneBeside(t *testing.T) {
+func TestConfirmingPicksTheNamesake(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=503 commit=after nth=2"))
 	r := migrate.DefaultRules()
 	r.OnExisting = "duplicate"
@@ -354,7 +354,7 @@ func (d ageless) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
 	}
 }
 
-func TestUnconfirmedWhoseObjectIsGone(t *testing.T) {
+func TestUnconfirmedWhoseObjectIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
 	plan := w.die(migrate.DefaultRules(), "a.jpg")
@@ -397,7 +397,7 @@ func TestSourceGoesAwayMidway(t *testing.T) {
 	}
 }
 
-func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {
+func TestAnswerLostAndObjectDeletedMeanwhile(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
 	w.gate.on(func(_ int, r *http.Request) error {
@@ -413,7 +413,7 @@ func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {
 
 // The asset of another object is not taken for one that did not arrive, however
 // alike they are.
-func TestSettlingLeavesOurOtherAssetsAlone(t *testing.T) {
+func TestConfirmingKeepsOurOtherAssets(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	r.OnCollision = "keep"

@@ -92,7 +92,7 @@ func (w *instead) wantFailure(undo migrate.Plan, says ...string) {
 }
 
 // Nothing is trashed as long as nobody knows that the former asset can come back.
-func TestUndoOfNewAssetWhoseFormerCannotComeBack(t *testing.T) {
+func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		prepare func(*instead)
@@ -101,7 +101,7 @@ func TestUndoOfNewAssetWhoseFormerCannotComeBack(t *testing.T) {
 		"emptied trash": {func(w *instead) { must(w, w.other.Delete(w.Context(), w.former)) }, "not in the trash of the service any more"},
 		"place that is gone": {func(w *instead) {
 			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":false,"hasNameConflict":false,"isExtensionAllowed":true}}}`)
-		}, "folder where it was is not there any more"},
+		}, "previous folder does not exist any more"},
 		"extension that is not allowed": {func(w *instead) {
 			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":false}}}`)
 		}, "extension is not allowed there any more"},
@@ -151,7 +151,7 @@ func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
 const validNow = `{"assets":{"%s":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":true}}}`
 
 // Where neither of the two can be had back, the item says where they are.
-func TestUndoOfNewAssetWhenNeitherComesBack(t *testing.T) {
+func TestUndoOfNewAssetWhenNeitherIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusMultiStatus, http.StatusBadRequest, http.StatusForbidden} {
 		w := newInstead(t)
@@ -166,7 +166,7 @@ func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 	restore := w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
 		return reply(r, http.StatusServiceUnavailable, `{}`), nil
 	})
-	if _, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
+	if _, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
 		t.Fatal("the undo did not end early")
 	}
 	restore()
@@ -192,7 +192,7 @@ func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 			}
 			return ctx.Err()
 		})
-		_, err := w.takeBack(ctx, w.deps(), w.day.Run.ID, false)
+		_, err := w.undoRun(ctx, w.deps(), w.day.Run.ID, false)
 		cancel()
 		w.gate.on(nil)
 		if cut != (err != nil) {
@@ -215,7 +215,7 @@ func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	w := newInstead(t)
 	w.refuses(http.StatusForbidden, w.former)
-	_, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false)
+	_, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false)
 	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+" stays") {
 		t.Errorf("the undo ended with %v", err)
 	}
@@ -230,7 +230,7 @@ func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	w := newInstead(t)
 	next := w.gate.next
 	w.gate.next = forbiddingAfter{next, "/assets/trash", new(atomic.Bool)}
-	_, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false)
+	_, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false)
 	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+", which was sent instead, may be in the trash") {
 		t.Errorf("the undo ended with %v", err)
 	}
@@ -255,7 +255,7 @@ func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
 	w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
 		return reply(r, http.StatusServiceUnavailable, `{}`), nil
 	})
-	undo, err := w.takeBack(t.Context(), w.deps(), day.Run.ID, false)
+	undo, err := w.undoRun(t.Context(), w.deps(), day.Run.ID, false)
 	if !assets.IsAuth(err) {
 		t.Errorf("the undo ended with %v", err)
 	}
@@ -292,7 +292,7 @@ func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
 	next := w.gate.next
 	w.gate.next = forbidding{next, "/assets/" + w.former}
 	asked := w.during(func() {
-		if _, err := w.takeBack(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
+		if _, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false); err == nil {
 			t.Error("the undo did not end early")
 		}
 	})

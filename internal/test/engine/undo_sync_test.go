@@ -257,7 +257,7 @@ func TestUndoOfSync(t *testing.T) {
 			before := w.evening()
 			run := w.day()
 			asked := w.during(func() {
-				undo, err := w.takeBack(t.Context(), w.deps(), run.Run.ID, content)
+				undo, err := w.undoRun(t.Context(), w.deps(), run.Run.ID, content)
 				must(t, err)
 				want := map[string]int64{"trash done": 1, "create done": 2, "move done": 2, "replace done": 2, "update_metadata done": 1}
 				if got, _ := w.states(undo); !gocmp.Equal(want, got) {
@@ -288,7 +288,7 @@ func TestUndoOfTwoRuns(t *testing.T) {
 	second := w.does(w.replaces("replaced.jpg", "once more"), w.trashes("elsewhere/moved.jpg"), w.describes("described.jpg"),
 		w.moves("created.jpg", "dir/created.jpg", w.folder(w.images, "", "elsewhere")), w.creates("trashed.jpg", "again"))
 
-	undo, err := w.takeBack(t.Context(), w.deps(), first.Run.ID, false)
+	undo, err := w.undoRun(t.Context(), w.deps(), first.Run.ID, false)
 	must(t, err)
 	for _, key := range []string{"replaced.jpg", "elsewhere/moved.jpg", "described.jpg", "created.jpg", "trashed.jpg"} {
 		want := string(migrate.ReasonChangedByLaterRun) + ": " + second.Run.ID
@@ -334,10 +334,10 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 		"created.jpg":                   "trash done: ",
 		"described.jpg":                 "update_metadata done: edits at the destination are kept: description",
 		"dir/gone.txt":                  "create done: ",
-		"elsewhere/by another name.jpg": "conflict conflict: the asset was changed since it was sent: name",
+		"elsewhere/by another name.jpg": "conflict conflict: the asset changed after its upload: name",
 		"elsewhere/moved.jpg":           "skip skipped: ",
 		"replaced.jpg":                  "replace done: edits at the destination are kept: description",
-		"same.txt":                      "conflict conflict: the asset was changed since it was sent: content",
+		"same.txt":                      "conflict conflict: the asset changed after its upload: content",
 		"trashed.jpg":                   "create failed: it is not in the trash of the service any more, so it cannot be restored",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -356,7 +356,7 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 }
 
 // An asset whose folder is gone, or whose former content is, stays as it is.
-func TestUndoOfSyncThatCannotGoBack(t *testing.T) {
+func TestUndoOfSyncThatCannotBeRestored(t *testing.T) {
 	w := newWorld(t)
 	w.library()
 	day := w.day()
@@ -418,7 +418,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	transport, d, at := w.gate.next, w.deps(), h.moment()
 	h.strike(w, &d, at)
 	impatient := func(u *undo.Undoer) { u.RetryPauses, u.Wait = []time.Duration{short}, 3*short }
-	_, err := w.takeBack(t.Context(), d, day.Run.ID, true, impatient)
+	_, err := w.undoRun(t.Context(), d, day.Run.ID, true, impatient)
 	w.gate.next = transport
 	w.unhook()
 	switch {
@@ -427,7 +427,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	case !at.Came():
 		must(t, err)
 	}
-	undo, again := w.takeBack(t.Context(), w.deps(), day.Run.ID, true, impatient)
+	undo, again := w.undoRun(t.Context(), w.deps(), day.Run.ID, true, impatient)
 	if again != nil {
 		t.Fatalf("%v, after an undo that ended with %v: the next one with %v", h, err, again)
 	}
@@ -537,7 +537,7 @@ func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
 
 // An asset that is gone is not brought back under a name that another object has by now: what is
 // known of that object stays, and the undo comes to its end.
-func TestUndoOfAMoveWhoseAssetIsGone(t *testing.T) {
+func TestUndoOfAMoveWhoseAssetIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.put("a.jpg", "moved", "b.jpg", "too", "stays.txt", "s")

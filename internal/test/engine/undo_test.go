@@ -29,8 +29,8 @@ import (
 // An adjustment changes what carries out an undo.
 type adjustment func(*undo.Undoer)
 
-// takeBack undoes a run as the command does: an undo that is not finished is gone on with.
-func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content bool, changes ...adjustment) (migrate.Plan, error) {
+// undoRun undoes a run as the command does: an undo that is not finished is gone on with.
+func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content bool, changes ...adjustment) (migrate.Plan, error) {
 	w.Helper()
 	w.rest()
 	undoer := undo.New(d, w.client)
@@ -67,7 +67,7 @@ func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content
 // undo takes back a run, and must come to the end of that.
 func (w *world) undo(p migrate.Plan) migrate.Plan {
 	w.Helper()
-	plan, err := w.takeBack(w.Context(), w.deps(), p.Run.ID, false)
+	plan, err := w.undoRun(w.Context(), w.deps(), p.Run.ID, false)
 	must(w, err)
 	if run, err := w.store.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
 		w.Fatalf("the undo is %s (%v), want finished", run.State, err)
@@ -213,16 +213,16 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 
 	undo := w.undoAt(now, plan)
 	want := map[string]string{
-		"renamed.txt":    "conflict: the asset was changed since it was sent: name, time of the last change",
-		"described.txt":  "conflict: the asset was changed since it was sent: description, time of the last change",
-		"tagged.txt":     "conflict: the asset was changed since it was sent: tags, time of the last change",
-		"attributed.txt": "conflict: the asset was changed since it was sent: custom attributes, time of the last change",
-		"moved.txt":      "conflict: the asset was changed since it was sent: place",
-		"rewritten.txt":  "conflict: the asset was changed since it was sent: size, time of the last change",
-		"same.txt":       "conflict: the asset was changed since it was sent: time of the last change",
-		"shared.txt":     "conflict: another source has the asset, too",
-		"trashed.txt":    "skipped: not at the destination any more",
-		"untouched.txt":  "done: made by the run",
+		"renamed.txt":    "conflict: the asset changed after its upload: name, time of the last change",
+		"described.txt":  "conflict: the asset changed after its upload: description, time of the last change",
+		"tagged.txt":     "conflict: the asset changed after its upload: tags, time of the last change",
+		"attributed.txt": "conflict: the asset changed after its upload: custom attributes, time of the last change",
+		"moved.txt":      "conflict: the asset changed after its upload: place",
+		"rewritten.txt":  "conflict: the asset changed after its upload: size, time of the last change",
+		"same.txt":       "conflict: the asset changed after its upload: time of the last change",
+		"shared.txt":     "conflict: asset_shared",
+		"trashed.txt":    "skipped: asset_missing",
+		"untouched.txt":  "done: undo_created",
 	}
 	got := map[string]string{}
 	for i, err := range w.store.Items(t.Context(), undo.Run.Num) {
@@ -244,15 +244,15 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 }
 
 // Only the content tells that it was rewritten where the service keeps no time of that.
-func TestUndoReadsBack(t *testing.T) {
+func TestUndoVerifies(t *testing.T) {
 	now := time.Now()
 	w := newWorld(t, func(o *sandbox.Options) { o.Now = func() time.Time { return now } })
 	w.put("same.txt", "of same", "untouched.txt", "untouched")
 	plan := w.migrate(migrate.DefaultRules())
 	w.replace("same.txt", "OF SAME")
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, true)
+	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, true)
 	must(t, err)
-	if i := w.item(undo, "same.txt"); i.State != state.ItemConflict || i.Error != "the asset was changed since it was sent: content" {
+	if i := w.item(undo, "same.txt"); i.State != state.ItemConflict || i.Error != "the asset changed after its upload: content" {
 		t.Errorf("%s: %s", i.State, i.Error)
 	}
 	if i := w.item(undo, "untouched.txt"); i.State != state.ItemDone {
@@ -341,7 +341,7 @@ func TestUndoRefusedAsAWhole(t *testing.T) {
 			}
 			return next.RoundTrip(withBody(r, body))
 		})
-		undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+		undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false)
 		restore()
 		_, broken := errors.AsType[*apply.BreakerError](err)
 		if (tc.done == 0) != broken || !broken && err != nil {
@@ -362,7 +362,7 @@ func TestUndoForbidden(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash status=403"))
 	w.putMany(3)
 	plan := w.migrate(migrate.DefaultRules())
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false)
 	if !assets.IsAuth(err) {
 		t.Errorf("it ended with %v", err)
 	}
@@ -385,7 +385,7 @@ func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 		w.gate.next = forbidding{next, "/assets/" + w.receipt("a.jpg").Asset}
 		return refuses(r, http.StatusBadRequest), nil
 	})
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false)
 	if !assets.IsAuth(err) {
 		t.Errorf("it ended with %v", err)
 	}
@@ -404,14 +404,14 @@ func TestUndoLosesAnswers(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash drop=after"))
 	w.putMany(5)
 	plan := w.migrate(migrate.DefaultRules())
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.RetryPauses = nil })
+	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.RetryPauses = nil })
 	if _, broken := errors.AsType[*apply.BreakerError](err); !broken {
 		t.Errorf("it ended with %v", err)
 	}
 	if got, _ := w.states(undo); got["trash done"] != 5 {
 		t.Errorf("it came to %v", got)
 	}
-	undo, err = w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	undo, err = w.undoRun(t.Context(), w.deps(), plan.Run.ID, false)
 	must(t, err)
 	if got, _ := w.states(undo); got["trash done"] != 5 || len(got) != 1 {
 		t.Errorf("in the end it came to %v", got)
@@ -429,7 +429,7 @@ func TestUndoIsStopped(t *testing.T) {
 		close(stop)
 		return next.RoundTrip(withBody(r, body))
 	})
-	undo, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.Stop = stop })
+	undo, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false, func(u *undo.Undoer) { u.Stop = stop })
 	restore()
 	if err != migrate.ErrStopped {
 		t.Errorf("it ended with %v", err)
@@ -437,7 +437,7 @@ func TestUndoIsStopped(t *testing.T) {
 	if got, _ := w.states(undo); got["trash done"] != 100 || got["trash planned"] != 50 {
 		t.Errorf("it came to %v", got)
 	}
-	again, err := w.takeBack(t.Context(), w.deps(), plan.Run.ID, false)
+	again, err := w.undoRun(t.Context(), w.deps(), plan.Run.ID, false)
 	must(t, err)
 	if got, _ := w.states(again); again.Run.ID != undo.Run.ID || got["trash done"] != 150 {
 		t.Errorf("run %s went on as %s and came to %v", undo.Run.ID, again.Run.ID, got)
@@ -466,7 +466,7 @@ func (w *world) migrateAt(c *clock) migrate.Plan {
 
 func (w *world) undoAt(c *clock, p migrate.Plan) migrate.Plan {
 	w.Helper()
-	plan, err := w.takeBack(w.Context(), w.depsAt(c), p.Run.ID, false)
+	plan, err := w.undoRun(w.Context(), w.depsAt(c), p.Run.ID, false)
 	must(w, err)
 	w.wantSound()
 	return plan

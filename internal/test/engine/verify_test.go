@@ -201,7 +201,7 @@ func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 }
 
 // Where very much is gone, not all of it is asked for.
-func TestVerifyOfMuchThatIsGone(t *testing.T) {
+func TestVerifyOfManyMissing(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	w := newWorld(t)

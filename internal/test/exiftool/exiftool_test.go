@@ -56,7 +56,7 @@ func TestRealFiles(t *testing.T) {
 	for _, m := range modules {
 		files = append(files, images(t, m)...)
 	}
-	files = mended(t, files)
+	files = fixed(t, files)
 	said := exiftool(t, files)
 	agreed, cameras := 0, map[string]bool{}
 	for _, file := range files {
@@ -100,7 +100,7 @@ func images(t *testing.T, module string) (files []string) {
 
 // mended replaces JPEG that somebody cut off behind what describes the picture, and of
 // which exiftool reads nothing, with one that ends there.
-func mended(t *testing.T, files []string) []string {
+func fixed(t *testing.T, files []string) []string {
 	t.Helper()
 	dir, all := t.TempDir(), []string{}
 	for _, file := range files {

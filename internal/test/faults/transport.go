@@ -185,12 +185,12 @@ func (l *late) Read(p []byte) (int, error) {
 // answer gives a status and a body that tells an error.
 func answer(status int) func(*http.Response, []byte) (*http.Response, error) {
 	return func(resp *http.Response, _ []byte) (*http.Response, error) {
-		told := max(status, http.StatusInternalServerError)
+		reported := max(status, http.StatusInternalServerError)
 		if status == http.StatusTooManyRequests {
-			told = status
+			reported = status
 		}
 		resp.StatusCode, resp.Status = status, strconv.Itoa(status)+" "+http.StatusText(status)
-		setBody(resp, fmt.Appendf(nil, `{"statusCode":%d,"message":%q,"traceId":"injected"}`, told, Err))
+		setBody(resp, fmt.Appendf(nil, `{"statusCode":%d,"message":%q,"traceId":"injected"}`, reported, Err))
 		resp.Header.Set("Content-Type", "application/json; charset=utf-8")
 		return resp, nil
 	}

@@ -108,11 +108,11 @@ func (s *site) follow(t *testing.T, base, name string, want int) {
 }
 
 // ask gives the status of an answer, and where it redirects to.
-func ask(t *testing.T, address string) (status int, location string) {
+func ask(t *testing.T, rawURL string) (status int, location string) {
 	t.Helper()
 	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer c.CloseIdleConnections()
-	resp, err := c.Get(address)
+	resp, err := c.Get(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func serveNginx(t *testing.T, path, lines string) string {
 	if include != "include /etc/nginx/assetferry.conf;" {
 		t.Fatalf("the first line is %s", include)
 	}
-	address, dir := freePort(t), publicDir(t)
+	rawURL, dir := freePort(t), publicDir(t)
 	conf := filepath.Join(dir, "nginx.conf")
 	writeConf(t, conf, fmt.Sprintf(`
 daemon off;
@@ -73,9 +73,9 @@ http {
 		location / { return 404; }
 	}
 }
-`, path, address, redirects))
+`, path, rawURL, redirects))
 	serve(t, "start worker process", exec.Command("nginx", "-p", dir, "-c", conf, "-e", "stderr"))
-	return "http://" + address
+	return "http://" + rawURL
 }
 
 func startApache(t *testing.T, s *site) string {
@@ -102,7 +102,7 @@ func serveApache(t *testing.T, lines string) string {
 	if os.Getuid() == 0 {
 		user = "User www-data\nGroup www-data"
 	}
-	address, dir := freePort(t), publicDir(t)
+	rawURL, dir := freePort(t), publicDir(t)
 	conf := filepath.Join(dir, "apache2.conf")
 	writeConf(t, conf, fmt.Sprintf(`
 ServerRoot %[1]q
@@ -120,7 +120,7 @@ DocumentRoot %[1]q
 <VirtualHost %[2]s>
 %[4]s
 </VirtualHost>
-`, dir, address, user, lines))
+`, dir, rawURL, user, lines))
 	serve(t, "resuming normal operations", exec.Command("apache2", "-D", "FOREGROUND", "-f", conf))
-	return "http://" + address
+	return "http://" + rawURL
 }

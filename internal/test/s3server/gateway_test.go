@@ -59,16 +59,16 @@ func runWithGateway(run func() int) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	address, err := freeAddress()
+	rawURL, err := freeHostPort()
 	if err != nil {
 		return 0, err
 	}
-	gateway.url = "http://" + address
+	gateway.url = "http://" + rawURL
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- embedgw.RunVersityGW(ctx, backend, &embedgw.Config{
-			RootUserAccess: accessKey, RootUserSecret: secretKey, Ports: []string{address}, HealthPath: "/healthz",
+			RootUserAccess: accessKey, RootUserSecret: secretKey, Ports: []string{rawURL}, HealthPath: "/healthz",
 			Quiet: true, KeepAlive: true, MaxConnections: 1000, MaxRequests: 1000, MultipartMaxParts: 10000,
 		})
 	}()
@@ -102,7 +102,7 @@ func newBackend(root, beside, versions string) (*posix.Posix, error) {
 	return posix.New(root, sidecar, o)
 }
 
-func freeAddress() (string, error) {
+func freeHostPort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

@@ -24,7 +24,7 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, complaints.String())
 	}
-	told := 0
+	reported := 0
 	for line := range bytes.Lines(out) {
 		var item struct {
 			Type      string
@@ -37,14 +37,14 @@ func TestKept(t *testing.T) {
 		if item.Type != "item" {
 			continue
 		}
-		told++
+		reported++
 		d := item.Described
 		if d.ContentType != "text/x-poem" || !maps.Equal(d.Metadata, map[string]string{"author": "Ann", "title": "Æbo"}) ||
 			!maps.Equal(d.Tags, map[string]string{"place": "Oslo", "year": "2026"}) {
 			t.Errorf("told %s", line)
 		}
 	}
-	if told != 1 {
-		t.Errorf("%d items are told", told)
+	if reported != 1 {
+		t.Errorf("%d items are told", reported)
 	}
 }

@@ -124,7 +124,7 @@ func (b *bench) read() reading {
 	name := filepath.Base(b.units()[0])
 	c := exec.Command(manager, "--system", "--test", "--unit="+name)
 	c.Env = []string{"HOME=/", "XDG_RUNTIME_DIR=" + filepath.Join(b.dir, "run"), "SYSTEMD_UNIT_PATH=" + filepath.Join(b.dir, "units") + ":"}
-	b.asNobody(c)
+	b.asUnprivileged(c)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -143,15 +143,15 @@ func (b *bench) read() reading {
 	return r
 }
 
-// asNobody has a command run as an account that is not root, which the manager asks for.
-func (b *bench) asNobody(c *exec.Cmd) {
+// asUnprivileged has a command run as an account that is not root, which the manager asks for.
+func (b *bench) asUnprivileged(c *exec.Cmd) {
 	b.Helper()
 	if os.Getuid() != 0 {
 		return
 	}
-	const nobody = 65534
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	b.must(os.Chown(filepath.Join(b.dir, "run"), nobody, nobody))
+	const unprivileged = 65534
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
+	b.must(os.Chown(filepath.Join(b.dir, "run"), unprivileged, unprivileged))
 	for dir := b.dir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 		b.must(os.Chmod(dir, 0o755))
 	}
@@ -261,8 +261,8 @@ func TestBucketToSandbox(t *testing.T) {
 		t.Errorf("it would start %q, want %q", got, want)
 	}
 	b.expect(r, "Environment", "AWS_PROFILE=library")
-	if told := fmt.Sprint(r); strings.Contains(told, "geheim") {
-		t.Errorf("a secret is told:\n%s", told)
+	if reported := fmt.Sprint(r); strings.Contains(reported, "geheim") {
+		t.Errorf("a secret is told:\n%s", reported)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-const nobody = 65534
+const unprivileged = 65534
 
 // Run runs a test in a new directory, and never as root: then it runs in a process of its
 // own, as another user. The test must be one that the test binary knows by its name alone.
@@ -31,12 +31,12 @@ func Run(t *testing.T, test func(t *testing.T, dir string)) {
 	must(t, os.Chmod(dir, 0o755))
 	work := filepath.Join(dir, "work")
 	must(t, os.Mkdir(work, 0o700))
-	must(t, os.Chown(work, nobody, nobody))
+	must(t, os.Chown(work, unprivileged, unprivileged))
 
 	cmd := exec.CommandContext(t.Context(), copyOfThisBinary(t, dir), "-test.v", "-test.run=^"+t.Name()+"$")
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), childVariable+"="+work)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	output, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "--- PASS: "+t.Name()) {
 		t.Fatalf("as another user: %v\n%s", err, output)

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// A speech tells what a text is written in, as far as it can be told: a wrong guess would
-// have a good description replaced, so a short text often has no language here.
-type speech struct {
-	language string // of two letters; empty: unknown
-	script   string // as in BCP 47; empty: several, or none
+// A writing is the language and script of a text, if they can be recognized. A wrong guess
+// would replace a good description, so short texts often have no language.
+type writing struct {
+	language string // two letters; "": unknown
+	script   string // as in BCP 47; "": several, or none
 }
 
-// scripts are the ones that are told apart, with the language where a script has only one.
+// scripts are the recognized scripts, with the language if a script has only one.
 var scripts = []struct {
 	name, language string
 	table          *unicode.RangeTable
@@ -25,7 +25,7 @@ var scripts = []struct {
 	{"Grek", "el", unicode.Greek}, {"Hebr", "he", unicode.Hebrew}, {"Thai", "th", unicode.Thai},
 }
 
-// stopWords are frequent words of languages, which pictures are not described without.
+// stopWords are frequent words of each language that descriptions usually contain.
 var stopWords = map[string]string{
 	"en": "the a an of and with in on at is are to from for by near under over behind his her its their this that",
 	"de": "der die das ein eine einen einem einer eines und mit auf von im am ist sind zu zum zur für bei vor hinter über unter neben den dem des",
@@ -48,9 +48,9 @@ var stopWords = map[string]string{
 	"bg": "и в във с със на по от за под над е са пред до който която",
 }
 
-// speechOf tells what a text is written in.
-func speechOf(text string) speech {
-	s := speech{script: scriptOf(text)}
+// writingOf recognizes the language and script of a text.
+func writingOf(text string) writing {
+	s := writing{script: scriptOf(text)}
 	for _, known := range scripts {
 		if known.name == s.script && known.language != "" {
 			s.language = known.language
@@ -61,7 +61,7 @@ func speechOf(text string) speech {
 	return s
 }
 
-// scriptOf gives the script of nearly all letters of a text.
+// scriptOf returns the script of nearly all letters of a text.
 func scriptOf(text string) string {
 	counts, letters := map[string]int{}, 0
 	for _, r := range text {
@@ -77,7 +77,7 @@ func scriptOf(text string) string {
 		}
 	}
 	if counts["Kana"] > 0 && counts["Kana"]+counts["Hani"] == letters {
-		return "Kana" // Japanese has Chinese characters, too
+		return "Kana" // Japanese also uses Chinese characters
 	}
 	for name, n := range counts {
 		if n*10 >= letters*9 {
@@ -87,8 +87,8 @@ func scriptOf(text string) string {
 	return ""
 }
 
-// byStopWords gives the language most of whose frequent words are in a text, if they are at
-// least two different ones and no other language comes near.
+// byStopWords returns the language with the most stop words in a text. There must be at least
+// two different ones, and no other language may come close.
 func byStopWords(text string) string {
 	words := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
@@ -115,22 +115,22 @@ func byStopWords(text string) string {
 	return best
 }
 
-// isForeign reports whether a text is certainly not in the language that is wanted.
+// isForeign reports whether a text is certainly not in the wanted language.
 func isForeign(text, wanted string) bool {
 	tag, err := language.Parse(wanted)
 	if err != nil {
 		return false
 	}
 	base, _ := tag.Base()
-	s := speechOf(text)
+	s := writingOf(text)
 	if s.language != "" {
 		return !sameLanguage(s.language, base.String())
 	}
 	return s.script != "" && !writes(tag, s.script)
 }
 
-// sameLanguage takes the forms of Norwegian for one, and its neighbours for what short texts
-// cannot be told apart from.
+// sameLanguage treats the forms of Norwegian as one language, and also languages that cannot be
+// distinguished in short texts.
 func sameLanguage(a, b string) bool {
 	return a == b || isScandinavian(a) && isScandinavian(b)
 }
@@ -143,7 +143,7 @@ func isScandinavian(base string) bool {
 	return false
 }
 
-// writes reports whether a language may be written in a script.
+// writes reports whether a language can use a script.
 func writes(tag language.Tag, script string) bool {
 	own, confidence := tag.Script()
 	if confidence == language.No {
