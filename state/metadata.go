@@ -223,7 +223,7 @@ func (s *Store) Fields(ctx context.Context, run int64) ([]FieldCount, error) {
 
 // countFields adds the fields of updated objects.
 func (r *recorder) countFields(ctx context.Context, outcomes []Outcome) error {
-	type field struct{ origin, name string }
+	type field struct{ source, name string }
 	counts := map[field]FieldCount{}
 	for _, o := range outcomes {
 		if o.State != ItemDone {
@@ -241,7 +241,7 @@ func (r *recorder) countFields(ctx context.Context, outcomes []Outcome) error {
 	for f, c := range counts {
 		if _, err := r.tx.ExecContext(ctx, `INSERT INTO fields (run, metadata_source, field, objects, unmapped) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (run, metadata_source, field) DO UPDATE SET objects = objects + excluded.objects, unmapped = unmapped + excluded.unmapped`,
-			r.run, f.origin, f.name, c.Objects, c.Unmapped); err != nil {
+			r.run, f.source, f.name, c.Objects, c.Unmapped); err != nil {
 			return fmt.Errorf("count fields: %w", err)
 		}
 	}

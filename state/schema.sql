@@ -572,7 +572,7 @@ CREATE TABLE enrichment_changes (
 CREATE INDEX enrichment_changes_open ON enrichment_changes (run, enrichment) WHERE state IN ('applying', 'undoing');
 
 -- Conversations that may be at the AI content service: one is stored before it is made, and
--- deleted when it is gone. One that is spent is only there to be deleted.
+-- deleted when the object is deleted. One that is spent is only there to be deleted.
 CREATE TABLE conversations (
   service    TEXT NOT NULL,
   id         TEXT NOT NULL CHECK (id <> ''),
