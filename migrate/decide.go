@@ -7,50 +7,48 @@ import (
 // Memory is what the state database knows of an object.
 type Memory int
 
-// What the state database may know: nothing, an object with the same fingerprint, one with
-// another, one of which only the content can tell, or one whose content told that it is
-// the same.
+// The states of knowledge: no receipt, the same fingerprint, another fingerprint, a fingerprint
+// that requires a comparison of contents, and another fingerprint with identical content.
 const (
 	MemoryNone Memory = iota
 	MemorySame
 	MemoryChanged
-	MemoryMaybe
-	MemorySeeming
+	MemoryPossiblyChanged
+	MemoryTouched
 )
 
 // isSame reports whether the asset has the content of the object.
-func (m Memory) isSame() bool { return m == MemorySame || m == MemorySeeming }
+func (m Memory) isSame() bool { return m == MemorySame || m == MemoryTouched }
 
-// Standing is what became at the destination of an asset that is ours.
-type Standing int
+// Condition is the condition of an asset of ours at the destination.
+type Condition int
 
-// What may have become of it: nobody has looked, it is as we left it, somebody deleted it,
-// moved or renamed it, changed its content, or described it otherwise than the source does
-// now.
+// The conditions of an asset: not checked, unchanged, deleted by a user, moved or renamed, edited,
+// and with other metadata than the source has now.
 const (
-	StandingUnknown Standing = iota
-	StandingAsLeft
-	StandingDeleted
-	StandingMoved
-	StandingEdited
-	StandingDescribed
+	ConditionUnknown Condition = iota
+	ConditionUnchanged
+	ConditionDeleted
+	ConditionMoved
+	ConditionEdited
+	ConditionMetadataEdited
 )
 
-// Existing is what the destination holds at the place an object would take,
-// beside the assets that the state database knows.
+// Existing is what the destination has in the place of an object, without assets that the state
+// database knows.
 type Existing int
 
-// What may be there: nothing, an asset with the object's content (with its size,
-// where the user wants no more to be asked), or another one.
+// The results: no asset, an asset with identical content (or the same size, if the rules accept
+// that), or another asset.
 const (
 	ExistingNothing Existing = iota
 	ExistingEqual
 	ExistingOther
 )
 
-// A Situation is everything that a decision depends on.
+// A Situation holds all facts that a decision depends on.
 type Situation struct {
-	LeftOut          Reason   // a rule of the user or the object's nature leaves it out
+	Skipped          Reason   // a rule, or the kind of object, skips it
 	Failed           Reason   // it cannot be read
 	Problem          Reason   // it cannot go where it should
 	Memory           Memory   // of the state database
@@ -58,25 +56,25 @@ type Situation struct {
 	Taken            bool     // another object takes the same place
 	Looked           bool     // it was looked for at the destination
 	RetriesExhausted Reason   // it is not tried any more until it changes
-	// MetadataPending says that the asset lacks a description that it should have.
+	// MetadataPending says that metadata of the asset is not written yet.
 	MetadataPending bool
-	// MetadataRefreshed says that the source describes the object otherwise than when its asset
-	// was described last.
+	// MetadataRefreshed says that the source has other metadata than at the last update of the
+	// asset.
 	MetadataRefreshed bool
-	Standing          Standing // of its asset
-	Shared            bool     // another source has its asset, too
-	Deleted           bool     // it has arrived, and is not at the source any more
-	Expired           bool     // and has been gone for long enough
-	Elsewhere         bool     // unless it is what cannot be taken for now, under another key
-	Excess            bool     // as more are than may be trashed
+	Condition         Condition // of its asset
+	Shared            bool      // another source has its asset, too
+	Deleted           bool      // was uploaded, and is not at the source any more
+	Expired           bool      // and has been deleted for long enough
+	PossiblyMoved     bool      // may be at the source under another key, as an object that this run cannot process
+	TooMany           bool      // as more are than may be trashed
 }
 
-// Decide says what has to happen to an object, and why. It is a pure function:
-// the same situation under the same rules always gives the same action.
+// Decide returns the action for an object, and the reason. It is a pure function: the same
+// situation and rules always lead to the same action.
 func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.LeftOut != "": // first, so that leaving out is the remedy for what cannot be read
-		return state.Skip, s.LeftOut
+	case s.Skipped != "": // first, so that a rule can exclude objects that cannot be read
+		return state.Skip, s.Skipped
 	case s.Failed != "":
 		return state.Skip, s.Failed
 	case s.Deleted:
@@ -105,24 +103,24 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	return state.Create, ReasonNew
 }
 
-// decideKnown settles what happens to an object that has arrived before.
+// decideKnown decides about an object that was uploaded before.
 func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.Standing == StandingDeleted:
+	case s.Condition == ConditionDeleted:
 		return decideDeleted(s, r)
-	case s.Standing == StandingMoved && s.Memory.isSame() && r.Overwrites():
+	case s.Condition == ConditionMoved && s.Memory.isSame() && r.Overwrites():
 		return state.Move, ReasonAssetMovedReverted
-	case s.Standing == StandingEdited && s.Memory.isSame() && r.Overwrites():
+	case s.Condition == ConditionEdited && s.Memory.isSame() && r.Overwrites():
 		return state.Replace, ReasonAssetEditedReverted
-	case s.Standing == StandingMoved && !r.Overwrites():
+	case s.Condition == ConditionMoved && !r.Overwrites():
 		return state.Conflict, ReasonAssetMoved
-	case s.Standing == StandingEdited && !r.Overwrites():
+	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Standing == StandingDescribed && s.Memory.isSame() && r.ReportsEdits():
+	case s.Condition == ConditionMetadataEdited && s.Memory.isSame() && r.ReportsEdits():
 		return state.Conflict, ReasonAssetMetadataEdited
 	case s.Memory.isSame() && (s.MetadataPending || s.MetadataRefreshed):
 		return state.UpdateMetadata, whyUpdateMetadata(s, r)
-	case s.Memory == MemorySeeming:
+	case s.Memory == MemoryTouched:
 		return state.Unchanged, ReasonOnlyVersionChanged
 	case s.Memory == MemorySame:
 		return state.Unchanged, ReasonUnchanged
@@ -130,7 +128,7 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, s.Problem
 	case s.RetriesExhausted != "":
 		return state.Replace, s.RetriesExhausted
-	case s.Memory == MemoryMaybe:
+	case s.Memory == MemoryPossiblyChanged:
 		return state.Replace, ReasonContentMaybeChanged
 	}
 	return state.Replace, ReasonContentChanged
@@ -160,32 +158,32 @@ func whyUpdateMetadata(s Situation, r Rules) Reason {
 	return ReasonMetadataChanged
 }
 
-// decideDeletedAtSource settles what happens to the asset of an object that is not at the source any
-// more. People may have come to rely on it, so the more there is to lose, the less is done.
+// decideDeletedAtSource decides about the asset of an object that was deleted at the source. Users
+// may rely on the asset, so any uncertainty keeps it.
 func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.Trashes():
 		return state.Skip, ReasonDeletedAtSource
 	case !s.Expired:
 		return state.Skip, ReasonGracePeriod
-	case s.Elsewhere:
+	case s.PossiblyMoved:
 		return state.Skip, ReasonPossiblyMoved
 	case s.Shared:
 		return state.Conflict, ReasonAssetShared
-	case s.Standing == StandingMoved && !r.Overwrites():
+	case s.Condition == ConditionMoved && !r.Overwrites():
 		return state.Conflict, ReasonAssetMoved
-	case s.Standing == StandingEdited && !r.Overwrites():
+	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Standing == StandingDeleted: // to trash it again does nothing, and ends with its receipt
+	case s.Condition == ConditionDeleted: // trashing it again changes nothing, and ends with its receipt
 		return state.Trash, ReasonDeletedAtBoth
-	case s.Excess:
+	case s.TooMany:
 		return state.Skip, ReasonTooManyDeletes
 	}
 	return state.Trash, ReasonGracePeriodOver
 }
 
-// decideExisting settles what happens beside an asset of the same name that is
-// not equal. None of the policies overwrites it.
+// decideExisting decides about an object next to another asset of the same name. No policy
+// overwrites that asset.
 func decideExisting(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case !r.KeepsDuplicates():
@@ -206,7 +204,7 @@ func decideTaken(r Rules) (state.Action, Reason) {
 	return state.Create, ReasonRenamed
 }
 
-// FirstState is the state in which a decided item starts.
+// FirstState returns the state in which a decided item starts.
 func FirstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():

@@ -18,12 +18,12 @@ func because(r Reason) func(Situation) Reason { return func(Situation) Reason { 
 
 func laws() []law {
 	return []law{
-		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
+		{func(s Situation, _ Rules) bool { return s.Skipped != "" }, state.Skip, func(s Situation) Reason { return s.Skipped }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending && s.RetriesExhausted != "" }, state.UpdateMetadata, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending }, state.UpdateMetadata, because(ReasonMetadataMissing)},
 		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonUnchanged)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemoryChanged || s.Memory == MemoryMaybe }, state.Skip, because(ReasonNeedsSync)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryChanged || s.Memory == MemoryPossiblyChanged }, state.Skip, because(ReasonNeedsSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnsupportedType }, state.Skip, because(ReasonUnsupportedType)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool {
@@ -43,50 +43,50 @@ func laws() []law {
 	}
 }
 
-func isSame(s Situation) bool { return s.Memory == MemorySame || s.Memory == MemorySeeming }
+func isSame(s Situation) bool { return s.Memory == MemorySame || s.Memory == MemoryTouched }
 
 // syncLaws are what a person would say about objects that have arrived before, in a sync.
 func syncLaws() []law {
-	deleted := func(s Situation, _ Rules) bool { return !s.Deleted && s.Standing == StandingDeleted }
+	deleted := func(s Situation, _ Rules) bool { return !s.Deleted && s.Condition == ConditionDeleted }
 	keeps := func(r Rules) bool { return r.Sync.OnDestinationChange != "overwrite" }
-	known := func(s Situation) bool { return !s.Deleted && s.Standing != StandingDeleted }
+	known := func(s Situation) bool { return !s.Deleted && s.Condition != ConditionDeleted }
 	wins := func(s Situation, r Rules) bool { return !keeps(r) && isSame(s) && !s.Deleted }
 	due := func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "trash" && s.Expired }
 	return []law{
-		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
+		{func(s Situation, _ Rules) bool { return s.Skipped != "" }, state.Skip, func(s Situation) Reason { return s.Skipped }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 
 		{func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "never" }, state.Skip, because(ReasonDeletedAtSource)},
 		{func(s Situation, r Rules) bool { return s.Deleted && !s.Expired }, state.Skip, because(ReasonGracePeriod)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Elsewhere }, state.Skip, because(ReasonPossiblyMoved)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.PossiblyMoved }, state.Skip, because(ReasonPossiblyMoved)},
 		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonAssetShared)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == StandingDeleted }, state.Trash, because(ReasonDeletedAtBoth)},
-		{func(s Situation, r Rules) bool { return due(s, r) && s.Excess }, state.Skip, because(ReasonTooManyDeletes)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Condition == ConditionMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Condition == ConditionEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Condition == ConditionDeleted }, state.Trash, because(ReasonDeletedAtBoth)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.TooMany }, state.Skip, because(ReasonTooManyDeletes)},
 		{due, state.Trash, because(ReasonGracePeriodOver)},
 
 		{func(s Situation, r Rules) bool { return deleted(s, r) && !r.Sync.Repair }, state.Skip, because(ReasonAssetDeleted)},
 		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem == ReasonUnsupportedType }, state.Skip, because(ReasonUnsupportedType)},
 		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{deleted, state.Create, because(ReasonAssetDeletedCreated)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingMoved }, state.Move, because(ReasonAssetMovedReverted)},
-		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == StandingEdited }, state.Replace, because(ReasonAssetEditedReverted)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
-		{func(s Situation, r Rules) bool { return known(s) && s.Standing == StandingEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Condition == ConditionMoved }, state.Move, because(ReasonAssetMovedReverted)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Condition == ConditionEdited }, state.Replace, because(ReasonAssetEditedReverted)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Condition == ConditionMoved && keeps(r) }, state.Conflict, because(ReasonAssetMoved)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Condition == ConditionEdited && keeps(r) }, state.Conflict, because(ReasonAssetEdited)},
 		{func(s Situation, r Rules) bool {
-			return isSame(s) && s.Standing == StandingDescribed && r.Sync.OnDestinationChange == "report"
+			return isSame(s) && s.Condition == ConditionMetadataEdited && r.Sync.OnDestinationChange == "report"
 		}, state.Conflict, because(ReasonAssetMetadataEdited)},
 		{func(s Situation, _ Rules) bool {
 			return isSame(s) && (s.MetadataPending || s.MetadataRefreshed) && s.RetriesExhausted != ""
 		}, state.UpdateMetadata, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending }, state.UpdateMetadata, because(ReasonMetadataMissing)},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataRefreshed }, state.UpdateMetadata, because(ReasonMetadataChanged)},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemorySeeming }, state.Unchanged, because(ReasonOnlyVersionChanged)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryTouched }, state.Unchanged, because(ReasonOnlyVersionChanged)},
 		{func(s Situation, _ Rules) bool { return s.Memory == MemorySame }, state.Unchanged, because(ReasonUnchanged)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, _ Rules) bool { return s.RetriesExhausted != "" }, state.Replace, func(s Situation) Reason { return s.RetriesExhausted }},
-		{func(s Situation, _ Rules) bool { return s.Memory == MemoryMaybe }, state.Replace, because(ReasonContentMaybeChanged)},
+		{func(s Situation, _ Rules) bool { return s.Memory == MemoryPossiblyChanged }, state.Replace, because(ReasonContentMaybeChanged)},
 		{func(s Situation, _ Rules) bool { return true }, state.Replace, because(ReasonContentChanged)},
 	}
 }
@@ -94,16 +94,16 @@ func syncLaws() []law {
 func TestDecideSyncCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
-	for _, leftOut := range []Reason{"", ReasonExcluded} {
+	for _, skipped := range []Reason{"", ReasonExcluded} {
 		for _, failed := range []Reason{"", ReasonUnreadable} {
 			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonTooLarge} {
-				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryMaybe, MemorySeeming} {
-					for _, standing := range []Standing{StandingUnknown, StandingAsLeft, StandingDeleted, StandingMoved, StandingEdited, StandingDescribed} {
-						for _, parked := range []Reason{"", ReasonRetriesExhausted} {
+				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryPossiblyChanged, MemoryTouched} {
+					for _, standing := range []Condition{ConditionUnknown, ConditionUnchanged, ConditionDeleted, ConditionMoved, ConditionEdited, ConditionMetadataEdited} {
+						for _, exhausted := range []Reason{"", ReasonRetriesExhausted} {
 							for flags := range 128 {
-								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, RetriesExhausted: parked,
+								s := Situation{Skipped: skipped, Failed: failed, Problem: problem, Memory: memory, Condition: standing, RetriesExhausted: exhausted,
 									MetadataPending: flags&1 != 0, MetadataRefreshed: flags&2 != 0, Shared: flags&4 != 0,
-									Deleted: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0, Elsewhere: flags&64 != 0}
+									Deleted: flags&8 != 0, Expired: flags&16 != 0, TooMany: flags&32 != 0, PossiblyMoved: flags&64 != 0}
 								cases += checkDecideSync(t, s)
 							}
 						}
@@ -142,16 +142,16 @@ func checkDecideSync(t *testing.T, s Situation) (cases int) {
 func TestDecideCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
-	for _, leftOut := range []Reason{"", ReasonSystemFile, ReasonExcluded, ReasonSymlink} {
+	for _, skipped := range []Reason{"", ReasonSystemFile, ReasonExcluded, ReasonSymlink} {
 		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissingAtSource} {
 			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonNoCategoryPossible, ReasonInvalidKey, ReasonTooLarge, ReasonNameTooLong} {
-				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryMaybe} {
+				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryPossiblyChanged} {
 					for _, existing := range []Existing{ExistingNothing, ExistingEqual, ExistingOther} {
-						for _, parked := range []Reason{"", ReasonRetriesExhausted, ReasonUnconfirmed} {
+						for _, exhausted := range []Reason{"", ReasonRetriesExhausted, ReasonUnconfirmed} {
 							for flags := range 8 {
 								taken, looked, metadataPending := flags&1 != 0, flags&2 != 0, flags&4 != 0
-								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Existing: existing,
-									Taken: taken, Looked: looked, RetriesExhausted: parked, MetadataPending: metadataPending}
+								s := Situation{Skipped: skipped, Failed: failed, Problem: problem, Memory: memory, Existing: existing,
+									Taken: taken, Looked: looked, RetriesExhausted: exhausted, MetadataPending: metadataPending}
 								cases += checkDecide(t, s)
 							}
 						}
@@ -225,9 +225,9 @@ func TestFirstState(t *testing.T) {
 func FuzzDecide(f *testing.F) {
 	f.Add("", "", "", 0, 0, false, false, "", false, "conflict", "rename", false)
 	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "duplicate", "keep", true)
-	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked bool, parked string, metadataPending bool, onExisting, onCollision string, adoptOnly bool) {
-		s := Situation{LeftOut: Reason(leftOut), Failed: Reason(failed), Problem: Reason(problem), Memory: Memory(memory), Existing: Existing(existing),
-			Taken: taken, Looked: looked, RetriesExhausted: Reason(parked), MetadataPending: metadataPending}
+	f.Fuzz(func(t *testing.T, skipped, failed, problem string, memory, existing int, taken, looked bool, exhausted string, metadataPending bool, onExisting, onCollision string, adoptOnly bool) {
+		s := Situation{Skipped: Reason(skipped), Failed: Reason(failed), Problem: Reason(problem), Memory: Memory(memory), Existing: Existing(existing),
+			Taken: taken, Looked: looked, RetriesExhausted: Reason(exhausted), MetadataPending: metadataPending}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {
@@ -241,7 +241,7 @@ func FuzzDecide(f *testing.F) {
 		if a, why := Decide(s, r); a != action || why != reason {
 			t.Errorf("Decide(%+v, %+v) is not always the same", s, r)
 		}
-		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == MemorySame) {
+		if action == state.Create && (s.Skipped != "" || s.Failed != "" || s.Problem != "" || s.Memory == MemorySame) {
 			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
 		}
 		if adoptOnly && looked && FirstState(action, reason) == state.ItemPlanned && action == state.Create {

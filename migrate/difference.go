@@ -1,16 +1,16 @@
 package migrate
 
-// FieldFurther is the field of a Difference that tells of further assets of the name and
-// size of one of ours, in the same place. They are what another state database leaves behind that
-// is used for the same destination: no run can see that while both are at work.
+// FieldFurther is the field of a Difference about extra assets with the name and size of one of
+// ours, in the same place. Another state database with the same destination causes them: no run can
+// notice that while both are in use.
 const FieldFurther = "further"
 
-// A Difference is one thing that is not as the state database says. A Note is no fault
-// of the transfer, such as an image that the service cannot process.
+// A Difference is one difference between the destination and the state database. A Note is no
+// failure of the upload, such as an image that the service cannot process.
 type Difference struct {
 	Key, Asset string
 	Field      string // "presence", "place", "size", "name", "content", "processing" or FieldFurther
 	Want, Got  string // where they can be said in a word
-	What       string // for people: what the asset is or does
+	What       string // for people: what is wrong with the asset
 	Note       bool
 }

@@ -7,24 +7,24 @@ import (
 	"assetferry/internal/retry"
 )
 
-// HasClass reports whether err is not nil and of that class.
+// HasClass reports whether err is not nil and of the given class.
 func HasClass(err error, class retry.Class) bool {
 	got, _ := retry.Classify(err)
 	return err != nil && got == class
 }
 
-// listsNothing begins what an EmptySourceError says.
-const listsNothing = "the source lists nothing"
+// listsNothing begins the message of an EmptySourceError.
+const listsNothing = "the source is empty"
 
-// An EmptySourceError says that a source from which objects have arrived lists
-// none: it is rather not there than empty.
+// An EmptySourceError says that a source lists no objects, although some were uploaded before: it
+// is probably not mounted.
 type EmptySourceError struct{ Known int64 }
 
 func (e *EmptySourceError) Error() string {
-	return fmt.Sprintf("%s, but objects of it have arrived before (%s)", listsNothing, Grouped(e.Known))
+	return fmt.Sprintf("%s, but %s of its objects were uploaded before", listsNothing, Grouped(e.Known))
 }
 
-// A stateError is no item's fault: a run without its state database must stop.
+// A stateError concerns no item: a run without its state database must stop.
 type stateError struct{ err error }
 
 // NewStateError marks an error of the state database, which ends the run: its class is fatal.

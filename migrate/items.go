@@ -16,15 +16,14 @@ func SetDecision(i *state.Item, a state.Action, why Reason) {
 	}
 }
 
-// TakesOver reports whether an item is decided to replace the content of an asset that had
-// the object of another key, or was until people turned out to have changed that asset.
-func TakesOver(i state.Item) bool {
+// ReusesAsset reports whether an item replaces the content of an asset that belonged to another
+// key, or would if users had not changed that asset.
+func ReusesAsset(i state.Item) bool {
 	return (i.Action == state.Replace || i.Action == state.Conflict) && i.PreviousKey != "" && i.PreviousKey != i.Key
 }
 
-// InsteadOf is the key of the receipt whose place that of an item takes, "" if there is
-// none.
-func InsteadOf(i state.Item) sources.Key {
+// ReplacedKey returns the key of the receipt that an item's receipt replaces, "" if there is none.
+func ReplacedKey(i state.Item) sources.Key {
 	if i.Action == state.Replace {
 		return cmp.Or(i.PreviousKey, i.Key)
 	}

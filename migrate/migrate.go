@@ -1,11 +1,11 @@
-// Package migrate is the contract of the engine, which lists a source, decides for every object what
-// has to happen and why, writes that plan down, carries it out, and proves the result. It knows no
-// SQL, no HTTP and no terminal.
+// Package migrate is the core of the engine. It lists a source, decides for every object which
+// action is necessary and why, stores the plan, applies it, and verifies the result. It contains no
+// SQL, no HTTP and no terminal output.
 //
 // Eight types and six files lead from a listed object to its receipt:
 //
 //  1. A Planner of package plan lists the source and gets each [sources.Object] (migrate/plan/scan.go).
-//  2. What is known of it is a [Situation], of which [Decide] makes an action and a [Reason]
+//  2. The facts about an object are a [Situation]; [Decide] returns an action and a [Reason] for it
 //     (migrate/decide.go, migrate/reasons.go).
 //  3. Object and decision are a [state.Item] of the plan in the state database (state/items.go).
 //  4. An Applier of package apply takes the item, whose intent is stored by then, uploads the content
@@ -13,9 +13,9 @@
 //  5. The result is a [state.Outcome] with the [state.Receipt] of the asset; both are stored in one
 //     transaction (state/receipts.go).
 //
-// The packages below split the work by what a step may touch: packages plan and verify only read
-// the destination, packages apply and undo write there. Package inventory reads the destination for
-// all of them; package collect reads what describes an object, for all but verify.
+// The packages below are split by access: packages plan and verify only read the destination;
+// packages apply and undo write to it. Package inventory reads the destination for all of them.
+// Package collect reads the metadata of objects for all but verify.
 package migrate
 
 import (
@@ -34,16 +34,16 @@ import (
 	"assetferry/state"
 )
 
-// A Describer says what the user wrote down of objects, and reads no content for that. It
-// may be asked from several goroutines.
+// A Describer returns the metadata that the user wrote in a table, without reading contents. It is
+// safe for concurrent use.
 type Describer interface {
-	// Describe gives what describes an object; ok is false if there is nothing.
+	// Describe returns the metadata of an object; ok is false if there is none.
 	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
-	// AsksForChecksums reports whether it knows objects by the checksums of their contents.
+	// AsksForChecksums reports whether it identifies objects by checksum.
 	AsksForChecksums() bool
 }
 
-// A Reader is the part of the destination that planning and verifying need.
+// A Reader is the part of the destination that planning and verification need.
 type Reader interface {
 	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
 	Folders(ctx context.Context) ([]assets.Folder, error)
@@ -57,7 +57,7 @@ type Reader interface {
 	DownloadRevision(ctx context.Context, a assets.Asset, revisionID string, offset int64) (io.ReadCloser, int64, error)
 }
 
-// A Writer is the part of the destination that only applying needs.
+// A Writer is the part of the destination that only package apply needs.
 type Writer interface {
 	CreateCategory(ctx context.Context, c assets.NewCategory) (string, error)
 	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
@@ -80,42 +80,41 @@ type Phase string
 // The phases.
 const (
 	PhaseScan      Phase = "list the source"
-	PhaseInventory Phase = "look at the destination"
-	PhaseCompare   Phase = "compare with it"
+	PhaseInventory Phase = "list the destination"
+	PhaseCompare   Phase = "compare"
 	PhasePlan      Phase = "plan"
-	PhaseApply     Phase = "send"
+	PhaseApply     Phase = "upload"
 	PhaseTrash     Phase = "trash"
-	PhaseUndo      Phase = "take back"
+	PhaseUndo      Phase = "undo"
 	PhaseVerify    Phase = "verify"
 )
 
-// An Observer watches a run. Its methods must not block and may be called from
-// several goroutines. The engine has no other way to talk to people.
+// An Observer is informed about the progress of a run. Its methods must not block and may be called
+// from several goroutines. The engine has no other output for people.
 type Observer interface {
-	// Phase begins a phase; totals are -1 where they are unknown.
+	// Phase begins a phase; totals are -1 if unknown.
 	Phase(p Phase, items, bytes int64)
-	// Progress says that so much more is done in the phase.
+	// Progress adds completed items and bytes to the phase.
 	Progress(items, bytes int64)
-	// Item tells the outcome of an item, after the state database has it.
+	// Item reports the outcome of an item after it was stored.
 	Item(i state.Item, o state.Outcome)
-	// Found tells a difference that verifying found.
+	// Found reports a difference that verification found.
 	Found(d Difference)
-	// Waits tells that nothing is left to do but to try items again, the first of
-	// them at a time, and whether the run stays for it.
-	Waits(until time.Time, stays bool)
-	// Tries tells that so many items in a row failed, for reasons that may
-	// pass, and that only one at a time is tried from now on; should it not pass
-	// until a time, the run ends.
-	Tries(items int, why string, until time.Time)
-	// Halts tells that no asset can be moved or trashed for a reason that may pass; should
-	// it not pass until a time, the run ends.
-	Halts(why string, until time.Time)
-	// Unconfirmed tells that nothing moves until it is known what became of so many items
-	// unconfirmed, why the last of them is, and when that is known.
-	Unconfirmed(items int, why string, until time.Time)
-	// Others tells that a plan waits until a time by which so many assets that another
-	// source sent or moved, and whose answers nobody got, must have shown up.
-	Others(others int64, until time.Time)
+	// WaitingForRetries reports that only items scheduled for retry are left, the time of the first
+	// retry, and whether the run waits for it.
+	WaitingForRetries(until time.Time, stays bool)
+	// Probing reports that items in a row failed, why the last one did, and that only one item at a
+	// time is tried from now on. The run ends at until if all fail.
+	Probing(items int, why string, until time.Time)
+	// Paused reports that no asset can be moved or trashed, and why. The request is repeated until
+	// until; then the run ends.
+	Paused(why string, until time.Time)
+	// AwaitingConfirmation reports that the run waits for unconfirmed items, why the last one is
+	// unconfirmed, and when the next check is.
+	AwaitingConfirmation(items int, why string, until time.Time)
+	// AwaitingOtherSources reports that a plan waits until a time for unconfirmed assets of another
+	// source of the destination.
+	AwaitingOtherSources(others int64, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -133,22 +132,22 @@ func (Silent) Item(state.Item, state.Outcome) {}
 // Found does nothing.
 func (Silent) Found(Difference) {}
 
-// Waits does nothing.
-func (Silent) Waits(time.Time, bool) {}
+// WaitingForRetries does nothing.
+func (Silent) WaitingForRetries(time.Time, bool) {}
 
-// Tries does nothing.
-func (Silent) Tries(int, string, time.Time) {}
+// Probing does nothing.
+func (Silent) Probing(int, string, time.Time) {}
 
-// Halts does nothing.
-func (Silent) Halts(string, time.Time) {}
+// Paused does nothing.
+func (Silent) Paused(string, time.Time) {}
 
-// Unconfirmed does nothing.
-func (Silent) Unconfirmed(int, string, time.Time) {}
+// AwaitingConfirmation does nothing.
+func (Silent) AwaitingConfirmation(int, string, time.Time) {}
 
-// Others does nothing.
-func (Silent) Others(int64, time.Time) {}
+// AwaitingOtherSources does nothing.
+func (Silent) AwaitingOtherSources(int64, time.Time) {}
 
-// Deps are what every part of the engine works with.
+// Deps are the dependencies of every part of the engine.
 type Deps struct {
 	Source sources.Source
 	Dest   Reader
@@ -156,14 +155,14 @@ type Deps struct {
 	Watch  Observer
 	Log    *slog.Logger
 	Now    func() time.Time // the server's clock, as well as it is known
-	// Describer says what the user wrote down of objects; nil if that is nothing.
+	// Describer returns metadata of the user's table; nil if there is none.
 	Describer Describer
-	// Mapping makes of what was found of an object what its asset is described with.
+	// Mapping maps the found metadata of objects to metadata of assets.
 	Mapping *mapping.Mapping
 }
 
-// WithDefaults returns d with an observer, a log and a clock where it has none: the first two
-// discard what they get, the clock is the one of this machine.
+// WithDefaults returns d with defaults for a missing observer, log and clock: the first two discard
+// everything, the clock is that of this machine.
 func (d Deps) WithDefaults() Deps {
 	if d.Watch == nil {
 		d.Watch = Silent{}
@@ -177,12 +176,10 @@ func (d Deps) WithDefaults() Deps {
 	return d
 }
 
-// ErrStopped says that the run was told to stop and did so in good order: what
-// had begun was finished and recorded.
+// ErrStopped says that the run was asked to stop: work in progress was finished and recorded.
 var ErrStopped = errors.New("stopped on request")
 
-// Categories collects the categories in the service's order, which is the order
-// in which they are chosen.
+// Categories returns the categories in the order of the service, in which they are chosen.
 func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	var all []assets.Category
 	for c, err := range r.Categories(ctx) {
@@ -194,7 +191,8 @@ func Categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 	return all, nil
 }
 
-// SaveCategories stores the names of categories, and which are private, in the state database.
+// SaveCategories stores the names of categories, and whether they are private, in the state
+// database.
 func SaveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
 	seen := make([]state.Category, len(all))
 	for n, c := range all {

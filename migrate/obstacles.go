@@ -5,13 +5,13 @@ import (
 )
 
 // ObstacleVanished marks an item of an approved plan whose object is not listed any more.
-const ObstacleVanished sources.Obstacle = "gone since the plan was approved"
+const ObstacleVanished sources.Obstacle = "deleted at the source after the plan was approved"
 
-// ObstacleAbsent marks an item of an object that has arrived and that a whole listing did not find.
+// ObstacleAbsent marks an item of an uploaded object that a complete listing did not find.
 const ObstacleAbsent sources.Obstacle = "not at the source any more"
 
-// ObstacleUnseen marks that of one which has arrived and is where the listing could not look.
-const ObstacleUnseen sources.Obstacle = "where the listing could not look"
+// ObstacleUnseen marks an item of an uploaded object in a folder that could not be listed.
+const ObstacleUnseen sources.Obstacle = "in a folder that could not be listed"
 
-// ObstacleUnsettled marks what was sent and may have arrived, and is not at the source any more.
-const ObstacleUnsettled sources.Obstacle = "sent before and not at the source any more"
+// ObstacleUnconfirmed marks an item that may have been uploaded and is not at the source any more.
+const ObstacleUnconfirmed sources.Obstacle = "uploaded before and not at the source any more"

@@ -4,9 +4,9 @@ import (
 	"iter"
 )
 
-// Pages makes pages of up to so many of a sequence. Each is there until the next one. An
-// error of the sequence comes instead of the page that it cuts short: if that page failed as
-// well, the error would be lost.
+// Pages splits a sequence into pages of at most size values. A page is valid until the next one. An
+// error of the sequence replaces the page that it interrupts: an error in processing that page
+// would hide it.
 func Pages[T any](all iter.Seq2[T, error], size int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
@@ -28,4 +28,4 @@ func Pages[T any](all iter.Seq2[T, error], size int) iter.Seq2[[]T, error] {
 	}
 }
 
-const PageSize = 1000 // items that go into the state database in one transaction
+const PageSize = 1000 // items per transaction of the state database

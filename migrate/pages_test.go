@@ -19,7 +19,7 @@ func failsAfter(n int, err error) iter.Seq2[int, error] {
 	}
 }
 
-// What is asked about a page may fail as well, and then nobody would hear of the error that
+// What is asked about a page may fail as well, and then no user would hear of the error that
 // the sequence ended with. So a page that such an error cuts short is not given at all.
 func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
 	store := errors.New("the disk is full")

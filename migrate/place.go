@@ -20,8 +20,8 @@ import (
 	"assetferry/state"
 )
 
-// DistinctName tells apart an object whose name is taken. The suffix is made from the
-// key alone, so it is the same every night, whatever else is in the folder.
+// DistinctName returns a distinct name for an object whose name is taken. The suffix depends only
+// on the key, so it is the same in every run.
 func DistinctName(name string, key sources.Key) string {
 	sum := sha256.Sum256([]byte(key))
 	base, extension := SplitName(name)
@@ -35,14 +35,14 @@ func DistinctName(name string, key sources.Key) string {
 	return base + suffix + "." + extension
 }
 
-// RenamedAssets lists the receipts of a pair whose assets are called otherwise than their objects, in
-// key order: since the name was taken, since a rule of the mapping says so, or since the
-// service or people call them so. Unicode forms are no difference.
+// RenamedAssets lists the receipts of a pair whose assets have other names than their objects, in
+// key order: the name was taken, a mapping rule changed it, or the service or users did.
+// Differences in Unicode form do not count.
 func RenamedAssets(ctx context.Context, store interface {
-	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
+	DifferentlyNamed(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
 }, pair int64) iter.Seq2[state.Receipt, error] {
 	return func(yield func(state.Receipt, error) bool) {
-		for r, err := range store.CalledOtherwise(ctx, pair) {
+		for r, err := range store.DifferentlyNamed(ctx, pair) {
 			if err == nil && NormalName(r.Filename()) == NameOf(r.Key) {
 				continue
 			}
@@ -53,40 +53,40 @@ func RenamedAssets(ctx context.Context, store interface {
 	}
 }
 
-// NameOf is the name of an object, in the Unicode form that assets have.
+// NameOf returns the name of an object, in the Unicode form of assets.
 func NameOf(key sources.Key) string { return NormalName(path.Base(string(key))) }
 
-// MaxName is how many characters the service allows in the name of a category, a folder or an asset.
+// MaxName is the longest name of a category, folder or asset that the service allows, in
+// characters.
 const MaxName = 256
 
 const maxExtension = 9
 
-// IsCategoryName reports whether a category can have a name.
+// IsCategoryName reports whether a name is valid for a category.
 func IsCategoryName(name string) bool {
 	return strings.TrimSpace(name) != "" && utf8.RuneCountInString(NormalName(name)) <= MaxName
 }
 
-// NewPrefix marks a category that does not exist yet and is known by name.
+// NewPrefix marks a category that will be created, followed by its name.
 const NewPrefix = "new:"
 
-// WantedCategory is the name in the category of an item where that one is still to be
-// made; ok is false if it is the id of one that is there.
+// WantedCategory returns the name of a category that will be created; ok is false if category is
+// the ID of an existing one.
 func WantedCategory(category string) (name string, ok bool) {
 	return strings.CutPrefix(category, NewPrefix)
 }
 
-// A Place is where an object goes: a folder path within a category, and a name.
-// Names are in Unicode normal form C, which is what people type when they search.
+// A Place is where an object goes: a category, a folder path within it, and a name. Names are in
+// Unicode normal form C, which users type in searches.
 type Place struct {
 	Category string // id, or newPrefix and a name
 	Folder   string
 	Name     string // with extension
 }
 
-// Slot hashes a place so that names which people would take for the same one,
-// because they differ only in case or Unicode form, fall together. Two places
-// that differ share a slot once in 2^64; the worst that follows is a needless
-// rename.
+// Slot returns a hash of a place. Names that differ only in case or Unicode form have the same
+// slot, because users would mix them up. Different places share a slot once in 2^64, which causes
+// at most a needless rename.
 func (p Place) Slot() int64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Category))
@@ -123,14 +123,14 @@ func SplitName(name string) (base, extension string) {
 	return name, ""
 }
 
-// A NewCategory is a category that a plan wants to be made.
+// A NewCategory is a category that a plan will create.
 type NewCategory struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"`
 	Private    bool     `json:"private,omitempty"` // as it is at the source
 }
 
-// Category is how it is named in the category of an item; see WantedCategory.
+// Category returns its name in the category of an item; see WantedCategory.
 func (c NewCategory) Category() string { return NewPrefix + c.Name }
 
 // NormalName returns a name in Unicode form C, as it is stored and searched for.
@@ -141,8 +141,8 @@ func NormalName(s string) string {
 	return norm.NFC.String(s)
 }
 
-// ValidExtension reports whether a category can be made for an extension. One
-// that the service refuses would keep the whole run from beginning.
+// ValidExtension reports whether a category can be created for an extension. A refused extension
+// would keep the whole run from starting.
 func ValidExtension(e string) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`./\`, r) }
 	return e != "" && utf8.RuneCountInString(e) <= maxExtension && !strings.ContainsFunc(e, odd)
@@ -153,12 +153,12 @@ func Allows(extensions []string, extension string) bool {
 	return extension != "" && slices.ContainsFunc(extensions, func(e string) bool { return strings.EqualFold(e, extension) })
 }
 
-// SameName compares as the service may have stored it: names in Unicode form C,
+// SameName compares a name with that of an asset as services store it: in Unicode form C, with
 // extensions regardless of case.
 func SameName(a assets.Asset, name string) bool {
 	base, extension := SplitName(name)
 	return norm.NFC.String(a.Name) == norm.NFC.String(base) && strings.EqualFold(a.Extension, extension)
 }
 
-// A Container is where an asset goes; folder is empty directly in the category.
+// A Container is a category and a folder in it; Folder is empty for the category itself.
 type Container struct{ Category, Folder string }

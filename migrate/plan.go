@@ -6,29 +6,28 @@ import (
 	"assetferry/state"
 )
 
-// An Overtaken is a sync that was to be continued and is not, because an object has changed
-// since the run was done with it. A run has one item for each key, so it cannot do anything
-// else with that object, and what is new cannot be told from what was renamed either: that
-// takes a run of its own, to which the former one gives way. Nothing that it did is lost.
-type Overtaken struct {
+// A Superseded is a sync that was not resumed, because an object changed after the run processed
+// it. A run has one item for each key, so it cannot process that object again. A new run replaces
+// it; its outcomes are kept.
+type Superseded struct {
 	Run string
 	Key sources.Key // of the first such object
 }
 
-// A Plan sums up what was planned. The plan itself is in the state database.
+// A Plan sums up a plan. The plan itself is in the state database.
 type Plan struct {
-	Run         state.Run
-	Tallies     []state.Tally
-	Categories  []NewCategory       // to be made
-	Unsupported []ExtensionTally    // extensions that no category allows
-	Doubled     int64               // names that are more than once at the places looked at, with one size
-	Hidden      int64               // directories that could not be read: there may be more objects
-	Renamed     int64               // objects that get another name, because theirs is taken
-	Deleted     int64               // objects that arrived before and are not listed any more; their assets stay
-	Limits      assets.Limits       // of the destination; zero where the plan had nothing to place
-	Guarded     []*SafetyCheckError // why a sync must not be carried out
-	Drift       string              // the key up to which assets were compared with what was left
-	Overtaken   *Overtaken          // the continued run whose place this one takes; nil if it does not
+	Run            state.Run
+	Tallies        []state.Tally
+	Categories     []NewCategory       // to be made
+	Unsupported    []ExtensionTally    // extensions that no category allows
+	DuplicateNames int64               // names that occur more than once with one size, in the places that were listed
+	Hidden         int64               // folders that could not be read and may contain more objects
+	Renamed        int64               // objects that get another name, because their name is taken
+	Deleted        int64               // uploaded objects that are not listed any more; their assets stay
+	Limits         assets.Limits       // of the destination; zero if the plan had nothing to place
+	FailedChecks   []*SafetyCheckError // why a sync must not be carried out
+	Drift          string              // the key up to which assets were checked for drift
+	Superseded     *Superseded         // the run that this one replaces; nil if there is none
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -38,8 +37,8 @@ type ExtensionTally struct {
 	Bytes     int64  `json:"bytes"`
 }
 
-// Blocked reports whether the rules forbid to carry out the plan, because there
-// are objects that no category takes and the user has not said what to do.
+// Blocked reports whether the rules forbid to apply the plan, because objects have unsupported file
+// types and the user has not chosen what to do.
 func (p Plan) Blocked(r Rules) bool {
 	return r.StopsAtUnsupported() && len(p.Unsupported) > 0
 }

@@ -14,46 +14,46 @@ import (
 	"assetferry/state"
 )
 
-// A PlanHead is what a plan says besides its items.
+// A PlanHead holds the parts of a plan besides its items.
 type PlanHead struct {
-	Source        string // its name in the state database
-	SourceAddress string // where it is read, which is another text if the user gave it a name
-	Destination   string
-	Rules         Rules
-	Categories    []NewCategory // to be made
-	// Metadata is the checksum of the table that describes objects; empty: there is none.
+	Source         string // its name in the state database
+	SourceLocation string // its path or URL; differs from Source if the user named the source
+	Destination    string
+	Rules          Rules
+	Categories     []NewCategory // to be made
+	// Metadata is the checksum of the metadata table; empty if there is none.
 	Metadata string
 	// Unchanged objects are no items of a plan.
 	Unchanged, UnchangedBytes int64
 }
 
-// A PlanHash sums up what a person approves: the head of a plan and every item of it,
-// in key order. It depends on nothing else, so a plan has the same hash wherever it is
-// written down, and on every day on which it says the same.
+// A PlanHash is the hash that a person approves: of the head of a plan and every item, in key
+// order. It depends on nothing else, so the same plan has the same hash in every state database and
+// on every day.
 type PlanHash struct{ sum hash.Hash }
 
 // NewPlanHash begins with the head of a plan.
 func NewPlanHash(head PlanHead) (*PlanHash, error) {
-	rules, err := asReadBack(head.Rules)
+	rules, err := roundTrip(head.Rules)
 	if err != nil {
 		return nil, err
 	}
-	categories, err := asReadBack(head.Categories)
+	categories, err := roundTrip(head.Categories)
 	if err != nil {
 		return nil, err
 	}
 	h := &PlanHash{sha256.New()}
-	h.texts(head.Source, head.SourceAddress, head.Destination, rules, categories)
+	h.texts(head.Source, head.SourceLocation, head.Destination, rules, categories)
 	h.numbers(head.Unchanged, head.UnchangedBytes)
-	if head.Metadata != "" { // else the hash is that of plans before there was one in it
+	if head.Metadata != "" { // without a table, the hash is that of older versions
 		h.texts("metadata", head.Metadata)
 	}
 	return h, nil
 }
 
-// asReadBack gives the JSON of a value that was written as JSON before: globs that are
-// not valid UTF-8 are not the same after that.
-func asReadBack[T any](v T) (string, error) {
+// roundTrip returns the JSON of a value after it was decoded from JSON: globs that are not valid
+// UTF-8 change by that.
+func roundTrip[T any](v T) (string, error) {
 	var once T
 	text, err := json.Marshal(v)
 	if err == nil {
@@ -68,7 +68,7 @@ func asReadBack[T any](v T) (string, error) {
 	return string(text), nil
 }
 
-// Add adds an item: what happens to which version of an object, and where it goes.
+// Add adds an item: its action, the version of its object, and its place.
 func (h *PlanHash) Add(i state.Item) {
 	h.texts(string(i.Key), i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
 	h.numbers(i.Size, unixNano(i.Time))
@@ -77,7 +77,7 @@ func (h *PlanHash) Add(i state.Item) {
 // Sum gives the hash in hexadecimal digits.
 func (h *PlanHash) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
 
-// texts adds texts, each with its length, which keeps them apart.
+// texts adds texts, each with its length, so that they cannot run together.
 func (h *PlanHash) texts(all ...string) {
 	for _, t := range all {
 		h.sum.Write(binary.AppendUvarint(nil, uint64(len(t))))
@@ -91,7 +91,7 @@ func (h *PlanHash) numbers(all ...int64) {
 	}
 }
 
-// unixNano is a number for every time, also for one that is not known.
+// unixNano returns a number for every time, also for an unknown one.
 func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return math.MinInt64

@@ -10,18 +10,18 @@ import (
 	"assetferry/sources"
 )
 
-// ProvenanceAttribute is the custom attribute that says where an asset comes from.
+// ProvenanceAttribute is the custom attribute that identifies the source of an asset.
 const ProvenanceAttribute = metadata.Provenance
 
-// Provenance is the value of that attribute: it recognises an asset of ours after
-// the state database was lost, and tells nobody the names of files. A copy of the asset
-// has another id, and other content another checksum, so neither passes for it.
+// Provenance returns the value of that attribute. It identifies an asset of ours after the state
+// database was lost, and reveals no file names. A copy of the asset has another ID, and other
+// content another checksum, so neither matches.
 func Provenance(source string, key sources.Key, checksum []byte, asset string) string {
-	origin := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
-	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(checksum[:8]) + "." + asset
+	identity := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
+	return "1." + hex.EncodeToString(identity[:16]) + "." + hex.EncodeToString(checksum[:8]) + "." + asset
 }
 
-// ProvenanceOf gives the provenance that an asset carries, or nothing.
+// ProvenanceOf returns the provenance of an asset, "" if it has none.
 func ProvenanceOf(a assets.Asset) string {
 	mark, _ := a.Metadata.CustomAttributes[ProvenanceAttribute].(string)
 	return mark

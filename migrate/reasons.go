@@ -182,8 +182,8 @@ var (
 // Reasons returns every reason, in the order of their codes.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(definitions)) }
 
-// Text returns the reason as a phrase for people, with the flags that it names; the code itself
-// where that is not of this version.
+// Text returns the sentence for people, with flags; the code itself if this version does not know
+// it.
 func (r Reason) Text() string {
 	d, known := definitions[r]
 	if !known {
@@ -201,14 +201,14 @@ func (r Reason) IsFailure() bool { return definitions[r].fails }
 func (r Reason) StopsRetries() bool { return definitions[r].stopsRetries }
 
 // IsOwnRule reports whether a rule of the user skips an object for the reason, until the user
-// changes the rule. Excluded are limits and lists, which leave the rest to another run, and
-// decisions of the source or the destination, such as an archive.
+// changes the rule. Limits and lists do not count, because they leave the rest to another run. Nor
+// do decisions of the source or the destination, such as an archive.
 func (r Reason) IsOwnRule() bool { return definitions[r].ownRule }
 
-// IsMissed reports whether users may expect the object at the destination, so that a run without
-// it is not complete.
+// IsMissed reports whether users may expect the object at the destination, so that a run without it
+// is incomplete.
 func (r Reason) IsMissed() bool { return definitions[r].missed }
 
-// Remedy returns what to do about an object that was not uploaded for this reason, with settings
-// in braces; empty for reasons of objects that are uploaded.
+// Remedy returns the next step for an object that was not uploaded for this reason, with settings
+// in braces; empty for reasons of uploaded objects.
 func (r Reason) Remedy() string { return definitions[r].remedy }

@@ -47,7 +47,7 @@ func (e engine) Import(path string) (*types.Package, error) {
 	return nil, errors.New("not read")
 }
 
-// check finds out the types of the engine's code, as far as its packages alone tell them.
+// check finds out the types of the engine's code, as far as its packages alone report them.
 func (e engine) check(t *testing.T, set *token.FileSet, files []*ast.File) *types.Info {
 	t.Helper()
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
@@ -131,7 +131,7 @@ func TestEngineNamesNoFlag(t *testing.T) {
 	}
 }
 
-// Whoever reads why an object did not arrive is told what decides about it. What arrives
+// Whoever reads why an object did not arrive is reported what decides about it. What arrives
 // needs no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := []Reason{

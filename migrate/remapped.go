@@ -6,9 +6,9 @@ import (
 	"assetferry/state"
 )
 
-// IsRemapped reports whether there may be assets that were not described by these rules last:
-// a run had others since the last sync that looked at all objects with them and was not taken
-// back. What that sync did not describe lacks its description; see state.Ending.
+// IsRemapped reports whether assets may have metadata by other rules: a run since the last complete
+// sync had other rules and was not undone. Objects that such a sync did not update lack metadata;
+// see state.Ending.
 func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
 	if rules.Sync == nil {
 		return false, nil

@@ -8,19 +8,19 @@ import (
 	"assetferry/state"
 )
 
-// RemarkEditsKept begins the remark on an item that is done, but where what people wrote at the
-// destination stays although the source says something new.
-const RemarkEditsKept = "what people wrote at the destination stays"
+// RemarkEditsKept begins the remark on a finished item whose asset keeps edits of users, although
+// the source has new metadata.
+const RemarkEditsKept = "edits at the destination are kept"
 
-// RemarkEmbedded begins the remark on metadata in the content of an object that could not be read.
+// RemarkEmbedded begins the remark on embedded metadata that could not be read.
 const RemarkEmbedded = "embedded: "
 
-// tooLong is in the error of an item of which a text is longer than the service takes it and
-// must not be cut.
+// tooLong is in the error of an item with a text that is longer than the service allows and must
+// not be cut.
 const tooLong = "characters, and the service takes"
 
 // IsTooLong reports whether an item failed because a text of its metadata is longer than the
-// service takes. No other try changes that.
+// service allows. A retry fails in the same way.
 func IsTooLong(i state.Item) bool {
 	return i.State == state.ItemFailed && strings.Contains(i.Error, tooLong)
 }
@@ -29,21 +29,20 @@ func IsTooLong(i state.Item) bool {
 func TooLongRemedy() string { return (&mapping.LimitError{}).Remedy() }
 
 // RemarkCopyMetadata begins the remark on a duplicate that shares the asset of another object,
-// where a table or a sidecar describes the duplicate.
-const RemarkCopyMetadata = "what describes it in a table or a sidecar went nowhere"
+// although a table or a sidecar has metadata of the duplicate.
+const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"
 
-// RemarkNotKept begins the remark on an item that is done, but of which the state database lacks
-// what the source has with its object.
-const RemarkNotKept = "what the source has with it was not kept"
+// RemarkNotKept begins the remark on a finished item whose source metadata was not stored.
+const RemarkNotKept = "its metadata from the source was not kept"
 
-// JoinTexts joins texts for people with semicolons, without those that are empty.
+// JoinTexts joins the non-empty texts with semicolons.
 func JoinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
-// RemarkSentAsNew begins the remark on an object whose new content is in another asset.
-const RemarkSentAsNew = "sent as a new asset"
+// RemarkSentAsNew begins the remark on an object whose new content is in a new asset.
+const RemarkSentAsNew = "uploaded as a new asset"
 
-// RemarkBadSidecar is in the remark on an object that has a sidecar which cannot be read, after the
-// key of that.
-const RemarkBadSidecar = "says was not taken"
+// RemarkBadSidecar is in the remark on an object with an unreadable sidecar, after the key of the
+// sidecar.
+const RemarkBadSidecar = "was not read"

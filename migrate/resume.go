@@ -6,65 +6,65 @@ import (
 	"assetferry/state"
 )
 
-// SyncCommand is the command of runs that keep a destination in step.
+// SyncCommand is the command of runs that keep a destination up to date.
 const SyncCommand = "sync"
 
-// maxListingAge is the age up to which a run is resumed with the listing that it has.
+// maxListingAge is the age up to which a run is resumed with its listing.
 const maxListingAge = 12 * time.Hour
 
-// planCommand is the command that only shows what another one would do.
+// planCommand is the command that shows what another one would do.
 const planCommand = "plan"
 
-// A RunStep is what a command does with the unfinished run of its source and destination.
+// A RunStep is the decision about the unfinished run of a source and destination.
 type RunStep string
 
 // The steps.
 const (
-	StepBegin     RunStep = "begin"     // a new run, in the place of what sent nothing so far
+	StepBegin     RunStep = "begin"     // a new run; the unfinished one uploaded nothing
 	StepResume    RunStep = "resume"    // the unfinished run as it is
-	StepReplan    RunStep = "replan"    // the unfinished run with its listing and a new plan: it sent nothing so far
+	StepReplan    RunStep = "replan"    // the unfinished run with its listing and a new plan: it uploaded nothing
 	StepRelist    RunStep = "relist"    // the unfinished run with a new listing and a new plan
-	StepSupersede RunStep = "supersede" // a new run; the unfinished one ends, and what it did is kept
-	StepRefuse    RunStep = "refuse"    // nothing: a person has to finish that run, or to give it up
+	StepSupersede RunStep = "supersede" // a new run; the unfinished one ends, its outcomes are kept
+	StepRefuse    RunStep = "refuse"    // error: a person has to finish or give up that run
 	StepNothing   RunStep = "nothing"   // nothing: there is nothing to undo
 )
 
-// A RunReason says why a step is taken; it is empty where there is no more to say of it.
+// A RunReason is the reason for a step; it is empty if none is needed.
 type RunReason string
 
 // The reasons.
 const (
 	WhyRestart     RunReason = "restart"     // it was asked for
-	WhyOtherRun    RunReason = "other_run"   // the unfinished run is of another command, or an undo
+	WhyOtherRun    RunReason = "other_run"   // the unfinished run has another command, or is an undo
 	WhyOtherPlan   RunReason = "other_plan"  // it carries out another approved plan
 	WhyOtherRules  RunReason = "other_rules" // its rules differ
-	WhyNews        RunReason = "news"        // a sync follows what changed since
-	WhyStale       RunReason = "stale"       // what it planned must not be relied on; see state.Run
+	WhyNews        RunReason = "news"        // a sync follows the changes since
+	WhyStale       RunReason = "stale"       // its plan must not be relied on; see state.Run
 	WhyOldListing  RunReason = "old_listing" // its listing is older than maxListingAge
-	WhyUnconfirmed RunReason = "unconfirmed" // it is not known of some objects what became of them
+	WhyUnconfirmed RunReason = "unconfirmed" // the outcome of some objects is unknown
 )
 
-// A RunSituation is everything that it depends on with which run a command works. Runs of
-// other sources are not among it: what they sent makes a run stale.
+// A RunSituation holds all facts about which run a command uses. Runs of other sources are not
+// among them: their uploads make a run stale.
 type RunSituation struct {
-	Unfinished state.Run // the newest of the source and destination that is no mere plan; zero if there is none
+	Unfinished state.Run // the newest of the source and destination that is more than a plan; zero if there is none
 	Command    string    // plan, migrate, adopt, sync or apply
 	Rules      Rules
-	PlanHash   string // of the approved plan that is to be carried out; empty if it is none
+	PlanHash   string // of the approved plan to apply; empty without one
 	Restart    bool   // the user gives the unfinished run up
 	Now        time.Time
 }
 
-// A RunDecision says with which run a command works, and why.
+// A RunDecision is the run that a command uses, and why.
 type RunDecision struct {
 	Step        RunStep
 	Why         RunReason
 	Differences []string // of the rules, if they are why
 }
 
-// DecideRun says with which run a command works. It is a pure function. A plan always begins
-// a run of its own; its reason is what has to be finished before that is carried out. The
-// error says that the rules of the unfinished run cannot be read.
+// DecideRun decides which run a command uses. It is a pure function. A plan always begins a run of
+// its own; its reason names what has to be finished before it is applied. The error says that the
+// rules of the unfinished run cannot be read.
 func DecideRun(s RunSituation) (RunDecision, error) {
 	run := s.Unfinished
 	sent, isSync := run.State == state.Applying, s.Command == SyncCommand
@@ -76,7 +76,7 @@ func DecideRun(s RunSituation) (RunDecision, error) {
 		return RunDecision{Step: StepBegin}, nil
 	case !sent && run.Undoes != 0: // it undid nothing
 		return RunDecision{Step: StepBegin}, nil
-	case !sent && isSync && !otherRun: // what the source is like now counts
+	case !sent && isSync && !otherRun: // only the current source counts
 		return RunDecision{Step: StepBegin}, nil
 	case s.Restart:
 		return RunDecision{Step: StepSupersede, Why: WhyRestart}, nil
@@ -89,7 +89,7 @@ func DecideRun(s RunSituation) (RunDecision, error) {
 	switch {
 	case err != nil:
 		return RunDecision{}, err
-	case len(differences) > 0: // a plan made anew loses nothing, and a scheduled sync must not wait for a person
+	case len(differences) > 0: // a new plan loses nothing, and a scheduled sync must not wait for a person
 		return RunDecision{Step: refuseIf(sent && !isSync), Why: WhyOtherRules, Differences: differences}, nil
 	case isSync:
 		return RunDecision{Step: StepRelist, Why: WhyNews}, nil
@@ -97,7 +97,7 @@ func DecideRun(s RunSituation) (RunDecision, error) {
 		return RunDecision{Step: StepRelist, Why: WhyStale}, nil
 	case s.Now.Sub(run.ListedAt) > maxListingAge:
 		return RunDecision{Step: StepRelist, Why: WhyOldListing}, nil
-	case run.State == state.Planned: // what kept it from being carried out may have been set right
+	case run.State == state.Planned: // the problem that kept it from being applied may be fixed
 		return RunDecision{Step: StepReplan}, nil
 	}
 	return RunDecision{Step: StepResume}, nil
@@ -111,17 +111,17 @@ func refuseIf(personal bool) RunStep {
 	return StepSupersede
 }
 
-// An UndoRunSituation is everything that it depends on how an undo begins.
+// An UndoRunSituation holds all facts about how an undo begins.
 type UndoRunSituation struct {
-	Undone      state.Run // the run that is to be undone
+	Undone      state.Run // the run that will be undone
 	Unfinished  state.Run // as in RunSituation
-	Unconfirmed bool      // it is not known of some objects of Undone what became of them
+	Unconfirmed bool      // the outcome of some objects of Undone is unknown
 	Undoable    int64     // objects that an undo would have to look at
 	Apply       bool      // false: it is only shown
 }
 
-// DecideUndoRun says how an undo begins. It is a pure function. One that is only shown always
-// begins a run of its own; its reason is what has to be finished before it is carried out.
+// DecideUndoRun decides how an undo begins. It is a pure function. A preview always begins a run of
+// its own; its reason names what has to be finished before it is applied.
 func DecideUndoRun(s UndoRunSituation) RunDecision {
 	blocked := StepBegin
 	if s.Apply {

@@ -57,7 +57,7 @@ func runLaws() []runLaw {
 		{func(c runCase) bool { return c.differs && c.sent }, StepRefuse, WhyOtherRules},
 		{func(c runCase) bool { return c.differs }, StepSupersede, WhyOtherRules},
 
-		// It is the same run, and only what it relies on may have to be made anew.
+		// It is the same run, and only what it relies on may have to be made again.
 		{func(c runCase) bool { return c.Unfinished.Stale }, StepRelist, WhyStale},
 		{func(c runCase) bool { return c.old }, StepRelist, WhyOldListing},
 		{func(c runCase) bool { return c.Unfinished.State == state.Planned }, StepReplan, ""},
@@ -142,7 +142,7 @@ func checkDecideRun(t *testing.T, c runCase, differences []string) {
 	}
 }
 
-// Rules that cannot be read are those of a run that nobody resumes; a person may give it up.
+// Rules that cannot be read are those of a run that no user resumes; a person may give it up.
 func TestDecideRunWithUnreadableRules(t *testing.T) {
 	t.Parallel()
 	s := RunSituation{Unfinished: state.Run{Num: 7, Command: "migrate", State: state.Applying, Rules: json.RawMessage("no JSON")}, Command: "migrate", Rules: DefaultRules()}
@@ -180,7 +180,7 @@ func TestDecideUndoRunCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
 	for _, undone := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying, state.Finished, state.Superseded} {
-		for _, unfinished := range []state.Run{{}, {Num: 3}, {Num: 5}, {Num: 6, Undoes: 3}, {Num: 6, Undoes: 5}} { // of which 3 is to be undone
+		for _, unfinished := range []state.Run{{}, {Num: 3}, {Num: 5}, {Num: 6, Undoes: 3}, {Num: 6, Undoes: 5}} { // of which 3 will be undone
 			for _, at := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying} {
 				for flags := range 8 {
 					cases++

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources"
 )
 
-// Policy is what the rules say about assets that people described as well.
+// Policy returns the rule about assets whose metadata users edited.
 func (r Rules) Policy() metadata.Policy {
 	if r.Sync == nil {
 		return metadata.Keep
@@ -24,84 +24,84 @@ func (r Rules) Policy() metadata.Policy {
 	return metadata.Policy(r.Sync.OnDestinationChange)
 }
 
-// SendsInstead reports whether a new asset is sent where the service refuses to replace
-// the content of one.
+// SendsInstead reports whether a new asset is created if the service refuses to replace the content
+// of one.
 func (r Rules) SendsInstead() bool { return r.Sync != nil && r.Sync.OnReplaceRefused == "new-asset" }
 
-// Rules are the user's decisions that shape a plan. They are stored with a run,
-// so that it is only continued under the rules it was planned with.
+// Rules are the user's decisions that shape a plan. They are stored with a run, so that it is only
+// resumed under the rules of its plan.
 type Rules struct {
 	Include   []string      `json:"include,omitempty"`    // globs; an object must match one, if there are any
 	Exclude   []string      `json:"exclude,omitempty"`    // globs; beat Include
 	FilesFrom *KeyList      `json:"files_from,omitempty"` // only these keys
 	MinAge    time.Duration `json:"min_age,omitempty"`    // objects changed more recently wait for a later run
 	Limit     int           `json:"limit,omitempty"`      // the most objects to create; 0 is no limit
-	Symlinks  string        `json:"symlinks,omitempty"`   // decided in the adapter; here for the comparison
+	Symlinks  string        `json:"symlinks,omitempty"`   // applied by the source; here for the comparison
 
 	CategoryBy  string `json:"category_by"`        // "extension" or "folder"
 	Category    string `json:"category,omitempty"` // everything into this one, by name
 	Unsupported string `json:"unsupported"`        // "stop", "skip" or "create"
-	// FallbackCategory is the name of the category for what no category allows, if Unsupported
-	// is "create"; then also for what has no extension that a category can hold.
+	// FallbackCategory is the name of the category for unsupported file types, if Unsupported is
+	// "create"; then also for names without a valid extension.
 	FallbackCategory string `json:"fallback_category,omitempty"`
 	OnCollision      string `json:"on_collision"` // "rename", "keep" or "conflict"
 	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "duplicate"
 
-	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has an asset of its own
+	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has its own asset
 
-	Mapping string `json:"mapping,omitempty"` // what identifies that which decides how assets are described
-	Places  string `json:"places,omitempty"`  // the same, of where objects go
+	Mapping string `json:"mapping,omitempty"` // a hash of the rules for metadata
+	Places  string `json:"places,omitempty"`  // a hash of the rules for places
 
-	AdoptOnly bool `json:"adopt_only,omitempty"` // take over what is there, send nothing
+	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 
-	Sync *SyncRules `json:"sync,omitempty"` // nil: only what is new is brought
+	Sync *SyncRules `json:"sync,omitempty"` // nil: only new objects are uploaded
 }
 
-// SyncRules are the user's decisions about what has arrived before and is not as it was
-// then, at the source or at the destination.
+// SyncRules are the user's decisions about uploaded objects that changed at the source or at the
+// destination.
 type SyncRules struct {
-	Checksum            bool          `json:"checksum,omitempty"`         // read everything and compare, whatever its fingerprint
+	Checksum            bool          `json:"checksum,omitempty"`         // read and compare all contents, whatever the fingerprints
 	Delete              string        `json:"delete"`                     // "never" or "trash"
-	GracePeriod         time.Duration `json:"grace_period"`               // how long an object must have been gone before its asset is trashed
+	GracePeriod         time.Duration `json:"grace_period"`               // time from the deletion of an object until its asset is trashed
 	OnReplaceRefused    string        `json:"on_replace_refused"`         // "fail" or "new-asset"
 	OnDestinationChange string        `json:"on_destination_change"`      // "keep", "overwrite" or "report"
 	Repair              bool          `json:"repair,omitempty"`           // create again what was deleted at the destination
-	RefreshMetadata     bool          `json:"refresh_metadata,omitempty"` // look for what describes objects once more, in their content, too
-	Failed              *KeyList      `json:"failed,omitempty"`           // only what did not arrive before
+	RefreshMetadata     bool          `json:"refresh_metadata,omitempty"` // read all metadata again, also from contents
+	Failed              *KeyList      `json:"failed,omitempty"`           // only objects that failed before
 }
 
-// DefaultSyncRules are the rules of a sync where the user says nothing.
+// DefaultSyncRules returns the default rules of a sync.
 func DefaultSyncRules() *SyncRules {
 	return &SyncRules{Delete: "never", GracePeriod: DefaultGracePeriod, OnReplaceRefused: "fail", OnDestinationChange: "keep"}
 }
 
-// DefaultGracePeriod is how long an object must have been gone before its asset is trashed:
-// less than a day, so that a sync at about the same time each night waits for the second.
+// DefaultGracePeriod is the default time between the deletion of an object and the trashing of its
+// asset. It is less than a day, so that the second daily sync after a deletion trashes the asset.
 const DefaultGracePeriod = 20 * time.Hour
 
-// Trashes reports whether assets are trashed whose objects are gone.
+// Trashes reports whether assets of deleted objects are trashed.
 func (r Rules) Trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
 
-// FollowsDeletions reports whether something follows from an object that is not listed any more:
-// who asks for some objects only says nothing of the others.
+// FollowsDeletions reports whether unlisted objects count as deleted: a run that selects some
+// objects says nothing about the others.
 func (r Rules) FollowsDeletions() bool {
 	return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil
 }
 
-// shaping are the rules that decide which objects are taken, and where they go.
+// shaping returns the rules that select objects and places.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
 		Unsupported: r.Unsupported, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
 }
 
-// Overwrites reports whether the source wins against what people did at the destination.
+// Overwrites reports whether the source overwrites edits at the destination.
 func (r Rules) Overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
-// ReportsEdits reports whether somebody has to decide about every edit of people that stands
-// against news of the source.
+// ReportsEdits reports whether edits at the destination that conflict with the source need a
+// decision.
 func (r Rules) ReportsEdits() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
 
-// DefaultRules are the rules where the user says nothing.
+// DefaultRules returns the default rules.
 func DefaultRules() Rules {
 	return Rules{
 		Symlinks: "skip", CategoryBy: "extension", Unsupported: "stop",
@@ -109,11 +109,10 @@ func DefaultRules() Rules {
 	}
 }
 
-// KeepsDuplicates reports whether an object is sent beside an asset of its name.
+// KeepsDuplicates reports whether an object is created next to an asset of its name.
 func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
-// StopsAtUnsupported reports whether a plan must not be carried out as long as there are
-// objects that no category allows.
+// StopsAtUnsupported reports whether unsupported file types keep a plan from being applied.
 func (r Rules) StopsAtUnsupported() bool { return r.Unsupported == "stop" && !r.AdoptOnly }
 
 // A KeyList is a set of keys given by the user. Only its checksum is stored.
@@ -122,8 +121,8 @@ type KeyList struct {
 	Keys     []sources.Key `json:"-"` // in order, each once
 }
 
-// NewKeyList makes a set of the keys, order and repetition aside. It takes over the slice: there
-// may be millions.
+// NewKeyList returns the set of the keys. It keeps and sorts the slice, because there may be
+// millions.
 func NewKeyList(keys []sources.Key) *KeyList {
 	slices.Sort(keys)
 	l := &KeyList{Keys: slices.Compact(keys)}
@@ -135,13 +134,13 @@ func NewKeyList(keys []sources.Key) *KeyList {
 	return l
 }
 
-// Covers reports whether an object is in the set, or hides one that is.
+// Covers reports whether an object is in the set, or is a folder that hides one that is.
 func (l *KeyList) Covers(o sources.Object) bool {
 	n, found := slices.BinarySearch(l.Keys, o.Key)
 	return found || o.Obstacle.HidesObjects() && n < len(l.Keys) && strings.HasPrefix(string(l.Keys[n]), string(o.Key))
 }
 
-// HasParentOf reports whether a directory that an object is in is in the set.
+// HasParentOf reports whether a parent folder of a key is in the set.
 func (l *KeyList) HasParentOf(key sources.Key) bool {
 	for n := range key {
 		if key[n] != '/' {
@@ -154,7 +153,7 @@ func (l *KeyList) HasParentOf(key sources.Key) bool {
 	return false
 }
 
-// Differences names the rules that differ, with both values, or nothing.
+// Differences returns the rules that differ from stored ones, with both values.
 func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	var was Rules
 	if err := json.Unmarshal(stored, &was); err != nil {
@@ -163,11 +162,11 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	return r.differences(was), nil
 }
 
-// Changes names the rules that are not what they were, with both values, or nothing.
+// Changes returns the rules that differ, with both values.
 func (r Rules) Changes(was Rules) []string { return r.differences(was) }
 
-// ScopeChanges names those rules that decide which objects are taken and where they go, and that
-// differ: a sync has to be told that they are meant.
+// ScopeChanges returns the differing rules that select objects and places: a sync needs an override
+// for them.
 func (r Rules) ScopeChanges(was Rules) []string { return r.shaping().differences(was.shaping()) }
 
 func (r Rules) differences(was Rules) []string {
@@ -185,9 +184,9 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		switch {
 		case string(x) == string(y):
 		case name == "mapping":
-			out = append(out, flagname.InText("what is said of objects is made by other rules (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
+			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
 		case name == "places":
-			out = append(out, "the mapping puts objects elsewhere")
+			out = append(out, "the mapping puts objects in other places")
 		case nested && old != nil && now != nil:
 			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
 		default:
@@ -197,7 +196,7 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 	return out
 }
 
-// inWords gives a value, or its JSON, as people write it.
+// inWords returns a value, or its JSON, for people.
 func inWords(value reflect.Value, text []byte) string {
 	if d, ok := value.Interface().(time.Duration); ok {
 		return d.String()
@@ -208,8 +207,7 @@ func inWords(value reflect.Value, text []byte) string {
 	return string(text)
 }
 
-// IsJunk reports whether operating systems or tools left an object behind; no
-// library misses it. A folder that is junk makes everything in it junk.
+// IsJunk reports whether an object is a system file, or in a system folder.
 func IsJunk(key sources.Key) bool {
 	for segment := range strings.SplitSeq(string(key), "/") {
 		switch {
@@ -222,7 +220,7 @@ func IsJunk(key sources.Key) bool {
 	return strings.HasSuffix(strings.ToLower(string(key)), ".part")
 }
 
-// SkipReason gives the rule that leaves an object out, or no reason.
+// SkipReason returns the reason of the rule that skips an object, or "".
 func (r Rules) SkipReason(o sources.Object, now time.Time) Reason {
 	switch {
 	case o.Obstacle == ObstacleUnseen:
@@ -242,7 +240,7 @@ func (r Rules) SkipReason(o sources.Object, now time.Time) Reason {
 	case r.FilesFrom != nil && !r.FilesFrom.Covers(o):
 		return ReasonNotInList
 	case o.Obstacle.HidesObjects():
-		return "" // whether the objects in it are wanted cannot be known
+		return "" // it is unknown whether the hidden objects are selected
 	case len(r.Include) > 0 && !MatchAny(r.Include, o.Key):
 		return ReasonExcluded
 	case r.MinAge > 0 && now.Sub(o.Time) < r.MinAge:
@@ -256,11 +254,10 @@ func MatchAny(globs []string, key sources.Key) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return Match(g, key) })
 }
 
-// Match reports whether a key, or a folder it is in, matches a glob. Within a
-// segment the syntax is that of path.Match, and ** stands for any number of
-// segments. A glob with a slash, except at its end, is anchored at the top of
-// the source; one without may match any segment, so "*.psd" and "drafts" work
-// at any depth.
+// Match reports whether a key, or a parent folder of it, matches a glob. Within a segment the
+// syntax is that of path.Match, and ** matches any number of segments. A glob with a slash, except
+// at its end, is anchored at the top of the source. Other globs may match any segment, so "*.psd"
+// and "drafts" work at any depth.
 func Match(glob string, key sources.Key) bool {
 	glob = strings.TrimSuffix(glob, "/")
 	segments := strings.Split(strings.TrimSuffix(string(key), "/"), "/")
@@ -287,10 +284,10 @@ func matchSegments(globs, segments []string) bool {
 		}
 		reach = next
 	}
-	return slices.Contains(reach[1:], true) // a match of a folder holds for all that is in it
+	return slices.Contains(reach[1:], true) // a match of a folder covers everything in it
 }
 
-// CheckGlob reports what is wrong with a glob, or nil.
+// CheckGlob returns an error if a glob is invalid.
 func CheckGlob(glob string) error {
 	if strings.Trim(glob, "/") == "" {
 		return fmt.Errorf("glob %q matches nothing", glob)

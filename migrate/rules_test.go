@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 		{"**/x", "x", true},
 		{"**/x", "a/b/x/y", true},
 		{"**", "anything/at/all", true},
-		{"a/**", "a", true}, // so that a directory that cannot be read is left out with its content
+		{"a/**", "a", true}, // so that a directory that cannot be read is skipped with its content
 		{"a/**", "a/b", true},
 		{"a/**", "ab", false},
 		{"?.jpg", "ä.jpg", true},
@@ -102,7 +102,7 @@ func TestJunk(t *testing.T) {
 	}
 }
 
-func TestLeaveOut(t *testing.T) {
+func TestSkipReason(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
 		name string

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Stable are the rules without what differs from run to run although the rules are the
-// same: which objects failed before.
+// Stable returns the rules without the list of failed objects, which differs from run to run.
 func (r Rules) Stable() Rules {
 	if r.Sync != nil {
 		sync := *r.Sync
@@ -18,9 +17,9 @@ func (r Rules) Stable() Rules {
 	return r
 }
 
-// Hash identifies rules: those of the same hash decide the same.
+// Hash returns a hash of the rules.
 func (r Rules) Hash() (string, error) {
-	text, err := asReadBack(r)
+	text, err := roundTrip(r)
 	if err != nil {
 		return "", err
 	}
@@ -28,8 +27,7 @@ func (r Rules) Hash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Lines are the rules for people, one a line, as "name: value". Rules that are not set have
-// no line.
+// Lines returns the rules for people, one a line, as "name: value". Unset rules have no line.
 func (r Rules) Lines() []string { return fieldLines(reflect.ValueOf(r)) }
 
 func fieldLines(rules reflect.Value) (lines []string) {

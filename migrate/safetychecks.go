@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// A SafetyCheckError says that a safety check keeps a run from being carried out. Nothing was sent.
+// A SafetyCheckError says that a safety check stops a run before it uploads anything.
 type SafetyCheckError struct {
 	What     string // happened
 	NextStep string // see Remedy
@@ -17,28 +17,28 @@ type SafetyCheckError struct {
 
 func (e *SafetyCheckError) Error() string { return e.What }
 
-// Remedy is the next step, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *SafetyCheckError) Remedy() string { return e.NextStep }
 
-// CheckSentinelMissing is in the text of the safety check that fails where the sentinel is missing.
-var CheckSentinelMissing = flagname.InText("and {sentinel} says that it is always there")
+// CheckSentinelMissing is in the message of the check for the sentinel.
+var CheckSentinelMissing = flagname.InText("but {sentinel} requires it")
 
-// IsAcceptable reports whether users may override the safety check that has this text: they may
-// accept changes, and not that a broken source is whole.
-func IsAcceptable(guard string) bool {
-	return !strings.Contains(guard, CheckSentinelMissing) && !strings.Contains(guard, listsNothing)
+// IsAcceptable reports whether users may override the safety check with this message: they can
+// accept changes, but not a missing source.
+func IsAcceptable(check string) bool {
+	return !strings.Contains(check, CheckSentinelMissing) && !strings.Contains(check, listsNothing)
 }
 
-// An Acceptance is a setting of one run by which a user accepts what a safety check said.
+// An Acceptance is a setting by which a user overrides a safety check for one run.
 type Acceptance struct {
 	Setting string // its key
 	Value   string // empty: the setting has none
 }
 
-// AcceptancesFor returns the settings by which users override safety checks for one run, with the
+// AcceptancesFor returns the settings that override the failed safety checks of one run, with the
 // numbers of its tallies; none if the checks are not [IsAcceptable].
-func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
-	if !IsAcceptable(guard) {
+func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
+	if !IsAcceptable(check) {
 		return nil
 	}
 	var changes, deletes int64
@@ -50,24 +50,24 @@ func AcceptancesFor(guard string, tallies []state.Tally) (all []Acceptance) {
 			changes += t.Objects
 		}
 	}
-	if strings.Contains(guard, CheckRulesChanged) {
+	if strings.Contains(check, CheckRulesChanged) {
 		all = append(all, Acceptance{"accept_rules", ""})
 	}
-	if strings.Contains(guard, CheckManyChanges) || strings.Contains(guard, CheckLooksEncrypted) {
+	if strings.Contains(check, CheckManyChanges) || strings.Contains(check, CheckLooksEncrypted) {
 		all = append(all, Acceptance{"accept_changes", strconv.FormatInt(changes, 10)})
 	}
-	if strings.Contains(guard, CheckManyDeletes) {
+	if strings.Contains(check, CheckManyDeletes) {
 		all = append(all, Acceptance{"accept_deletes", strconv.FormatInt(deletes, 10)})
 	}
 	return all
 }
 
-// What the texts of the other safety checks contain, which tells them apart.
+// Fragments of the other safety check messages, which identify them.
 const (
-	CheckRulesChanged   = "the rules are not those of the last sync"
-	CheckManyChanges    = "would be replaced, described or moved"
-	CheckLooksEncrypted = "as if somebody had encrypted the source"
-	CheckManyDeletes    = "would be trashed because their objects are gone"
+	CheckRulesChanged   = "the rules differ from those of the last sync"
+	CheckManyChanges    = "would be replaced, moved or get new metadata"
+	CheckLooksEncrypted = "as after encryption of the source"
+	CheckManyDeletes    = "would be trashed because their objects were deleted at the source"
 )
 
 // Grouped returns a number with commas between its thousands: 12,345.

@@ -7,8 +7,8 @@ import (
 	"assetferry/state"
 )
 
-// NewSkips lists what a run skipped by rules of the user's own, and no earlier run of its
-// pair for the same reason.
+// NewSkips lists the objects that a run skipped by the user's own rules, and that no earlier run of
+// its pair skipped for the same reason.
 func NewSkips(ctx context.Context, store *state.Store, run state.Run) iter.Seq2[state.SkippedObject, error] {
 	var reasons []string
 	for r, d := range definitions {

@@ -9,17 +9,16 @@ import (
 	"assetferry/sources"
 )
 
-// An Alias is an object whose content is that of another one, the owner, and which has no
-// asset but the one of that: as it was when that was found. It counts as long as the receipt
-// of the owner says that its asset has that content, so nothing that becomes of the asset
-// can make an alias lead to another content.
+// An Alias is an object without an asset of its own: its content is identical to that of another
+// object, the owner, and both share one asset. It is valid as long as the receipt of the owner has
+// that content, so a change of the asset never gives an alias other content.
 type Alias struct {
 	sources.Object
 	Owner sources.Key
 	Run   int64 // that found it
 }
 
-// ofLiving joins the aliases that count with the receipts of their owners.
+// ofLiving joins the valid aliases with the receipts of their owners.
 const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.checksum = a.checksum `
 
 // An aliasRow is an alias as its columns are.
@@ -28,7 +27,8 @@ type aliasRow struct {
 	changed int64
 }
 
-// aliasTable is what is read of an alias a. It is written from the item of its object, see aliasFromItem.
+// aliasTable has the columns of an alias a. They are written from the item of its object, see
+// aliasFromItem.
 var aliasTable = Columns[aliasRow]{
 	{Name: "key", Read: "a.key", Into: func(r *aliasRow) any { return &r.Key }},
 	{Name: "size", Read: "a.size", Into: func(r *aliasRow) any { return &r.Size }},
@@ -39,9 +39,10 @@ var aliasTable = Columns[aliasRow]{
 	{Name: "run", Read: "a.run", Into: func(r *aliasRow) any { return &r.Run }},
 }
 
-// What statements write and read of aliases.
+// The columns and statements of aliases.
 var (
-	// aliasFromItem is what an alias has of the item i of its object, and of the receipt r of its owner.
+	// aliasFromItem has the columns of an alias that come from the item i of its object and the
+	// receipt r of its owner.
 	aliasFromItem = aliasTable.From(map[string]string{
 		"key": "i.key", "size": "i.size", "time": "i.time", "version_tag": "i.version_tag", "content_type": "i.content_type", "owner": "r.key", "run": "i.run",
 	}, "")
@@ -72,24 +73,24 @@ func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) it
 	})
 }
 
-// AliasOwner finds the object whose asset another one shares; ErrNotFound if it shares none.
+// AliasOwner returns the object whose asset another one shares; ErrNotFound if it shares none.
 func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error) {
 	all, err := query(ctx, s.r, "find alias", scanKey, `SELECT a.owner`+ofLiving+`WHERE a.pair = ? AND a.key = ?`, pair, key)
 	return First(all, err, "alias "+string(key))
 }
 
-// JoinedReceipts lists the receipts of the objects whose assets a run plans to have others
-// share, in key order; but for those that it creates again.
+// JoinedReceipts lists the receipts of the objects whose assets other objects will share by a run's
+// plan, in key order. Assets that the run creates again are not listed.
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
-		return queryBased(ctx, s, "list shared receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
+		return queryBased(ctx, s, "list shared upload records", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT previous_key FROM items WHERE run = ?3 AND action = 'adopt' AND previous_key <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
 			ORDER BY key LIMIT ?4`, pair, after, run, PageSize)
 	})
 }
 
-// ForgetAliasesOf forgets who shared the asset of an object.
+// ForgetAliasesOf deletes the aliases of an owner.
 func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error {
 	return s.Write(ctx, "forget aliases", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM aliases WHERE pair = ? AND owner = ?`, pair, owner)
@@ -100,22 +101,22 @@ func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.K
 // A Sharer is an object that a run would create, or one whose asset it could share.
 type Sharer struct {
 	Item
-	// Owns says that it has an asset of its own whatever happens: by a receipt, or since it is
-	// moved, taken over or created again.
+	// Owns says that it has an asset of its own in any case: it has a receipt, or is moved, adopted
+	// or created again.
 	Owns bool
 }
 
-// Sharers lists the objects that a run would create, and those with assets that they could
-// share, as far as there are several of a size, ordered by size and key. Of those with a
-// receipt there is only what tells their content. Who is gone, or is to get another content,
-// is not among them; who got it before the run was listed anew is. All are as they are when the list begins.
+// Sharers lists the objects that a run would create, and the objects whose assets they could share.
+// It lists only sizes that occur more than once, ordered by size and key. Of objects with a receipt
+// it reads only what identifies the content. Deleted objects and objects that get other content are
+// not listed, unless they got it before the run was listed again. The list is a snapshot.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND previous_key = '' AND state = 'planned' AND size > 0`
 	scan := func(rows *sql.Rows) (c Sharer, err error) {
 		c.Item, err = scanItemAnd(rows, &c.Owns)
 		return c, err
 	}
-	return spooled(ctx, s.r, "look for equal objects", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
+	return spooled(ctx, s.r, "list objects that may share assets", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
 		SELECT `+itemColumns+`, action <> 'create' OR previous_key <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
 			AND (action = 'create' OR action = 'move' AND checksum IS NOT NULL OR action = 'adopt' AND previous_key = '' AND checksum IS NOT NULL)
 		UNION ALL SELECT `+receiptAsItem+`, 1
@@ -125,19 +126,18 @@ func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, 
 		ORDER BY size, key`, run, pair)
 }
 
-// receiptAsItem is what a receipt says of the content of its object, as an item has it.
+// receiptAsItem has the content of a receipt in the columns of an item.
 var receiptAsItem = itemTable.From(map[string]string{
 	"key": "r.key", "size": "r.size", "time": "r.time", "version_tag": "r.version_tag", "content_type": "r.content_type",
 	"checksum": "r.checksum", "asset": "r.asset", "base": "0", "slot": "0", "attempts": "0", "intent_at": "0", "retry_at": "0",
 }, "''")
 
-// Joins reports whether an item is of an object that shares the asset of another one.
+// Joins reports whether an item shares the asset of another object.
 func (i Item) Joins() bool { return i.Action == Adopt && i.PreviousKey != "" }
 
-// join notes that an object shares the asset of another one, if that has arrived with the
-// content that the plan found. Else its item has failed, and no blame stays: the next run
-// looks again.
-func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
+// joinAlias records that an object shares the asset of another one, if that has the planned
+// content. Otherwise the item fails without a count of failures: the next run tries again.
+func (r *recorder) joinAlias(ctx context.Context, o *Outcome) (asset string, err error) {
 	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, checksum, `+aliasTable.Names()+`)
 		SELECT ?1, r.checksum, `+aliasFromItem+` FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.previous_key
 		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
@@ -153,17 +153,17 @@ func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err erro
 	}
 	if len(found) == 0 {
 		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "transient", Joins: o.Joins,
-			Error: fmt.Sprintf("its content is that of %s, which has not arrived as it was planned; the next run looks again", o.Joins)}
+			Error: fmt.Sprintf("its content is identical to %s, which was not uploaded as planned; the next run tries again", o.Joins)}
 		return "", nil
 	}
-	// What led elsewhere from here leads to this asset now.
+	// Former keys of other objects end here: this key has its own asset now.
 	_, err = r.tx.ExecContext(ctx, `DELETE FROM former_keys WHERE pair = ? AND key = ?`, r.pair, o.Key)
 	return found[0], err
 }
 
-// loseAliases forgets aliases whose objects are not there any more. Their keys stay known as
-// former ones of the object whose asset they shared.
-func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
+// forgetAliases deletes aliases whose objects do not exist any more. Their keys stay known as
+// former keys of their owner.
+func forgetAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
 	for _, key := range keys {
 		for _, statement := range []string{
 			`INSERT OR REPLACE INTO former_keys (pair, key, owner) SELECT a.pair, a.key, a.owner` + ofLiving +
@@ -171,7 +171,7 @@ func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key)
 			`DELETE FROM aliases WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND key = ?2`,
 		} {
 			if _, err := tx.ExecContext(ctx, statement, run, key); err != nil {
-				return fmt.Errorf("forget alias %s: %w", key, err)
+				return fmt.Errorf("delete alias %s: %w", key, err)
 			}
 		}
 	}

@@ -12,11 +12,10 @@ import (
 	"assetferry/state/ownership"
 )
 
-// Backup writes a copy of the state database beside it, which takes the place of a former
-// one at once or not at all. A copy that is as new as the state database stays.
+// Backup writes a copy of the state database next to it and replaces a former copy atomically. A
+// copy that is up to date stays.
 //
-// The copy does not say what the destinations hold: by the time it is needed, more
-// may be there.
+// The copy has no inventory of the destinations: by the time it is needed, that may be out of date.
 func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	path = disk.BackupPath(s.path)
 	if s.isBackedUp(ctx, path) {
@@ -47,7 +46,7 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	return path, nil
 }
 
-// isBackedUp reports whether nothing was written since a backup.
+// isBackedUp reports whether nothing was written since the backup at path.
 func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -62,8 +61,7 @@ func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	return err1 == nil && err2 == nil && theirs.StateID == ours.StateID && theirs.Seq == ours.Seq
 }
 
-// prepareBackup makes a copy of a state database one that nobody owns and that does not
-// rely on what it knows of the destinations.
+// prepareBackup removes the owner and the records about destinations from a copy.
 func prepareBackup(ctx context.Context, draft string) (err error) {
 	db, err := connect(draft, drafting, 1)
 	if err != nil {
@@ -82,8 +80,8 @@ func removeDraft(draft string) error {
 	return nil
 }
 
-// Compact rewrites the state database so that it takes no more space than it needs, and
-// gives its size before and after.
+// Compact rewrites the state database without unused space, and returns its size in bytes before
+// and after.
 func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	if before, err = s.size(ctx); err != nil {
 		return 0, 0, err
@@ -98,7 +96,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	return before, after, err
 }
 
-// size is what the state database takes on the disk, its latest writes included.
+// size returns the bytes that the state database uses on the disk, with its latest writes.
 func (s *Store) size(ctx context.Context) (n int64, err error) {
 	var pages, pageSize sql.NullInt64
 	err = s.w.QueryRowContext(ctx, `SELECT c.page_count, s.page_size FROM pragma_page_count c, pragma_page_size s`).Scan(&pages, &pageSize)

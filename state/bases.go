@@ -10,26 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// A base is what many assets of a destination have in common. An item or a receipt names
-// one if nothing else has to be known to tell its category, its name, which is then that
-// of the object, its address, and what is kept with the object, which is no more than the
-// type of its content: half of what is kept of a usual object would be copies
-// of what its key or the row before it says. All others keep these in full, as do rows
-// that versions before this one wrote.
+// A base holds the values that many assets of a destination share: category, URL parts and content
+// type. An item or a receipt names a base if the base and its key determine its category, name, URL
+// and source metadata. This saves half of the space of a usual object. All other rows hold these
+// values in full.
 type base struct{ category, before, after, contentType string }
 
-// categoryColumn is how the category of a row is read, whether or not it names a base, where
-// SQL has to know it or the rows are few. Long readings use queryBased.
+// categoryColumn reads the category of a row with or without a base, for use in SQL or for few
+// rows. Long listings use queryBased.
 const categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
 
-// maxBases is how many bases there are at most. A service whose addresses are all
-// different has nothing in common.
+// maxBases is the maximum number of bases. Services with unrelated URLs have no common values.
 const maxBases = 1000
 
 func (b base) url(asset string) string { return b.before + asset + b.after }
 
-// queryBased is query for rows that may name a base: scan gives its number, too, and
-// complete writes it out. To look it up in SQL takes as long as all the rest of a reading.
+// queryBased is query for rows that may name a base: scan returns its number, too, and complete
+// fills in its values. A join in SQL would double the time.
 func queryBased[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows) (T, sql.NullInt64, error), complete func(*T, base),
 	stmt string, args ...any) ([]T, error) {
 	var numbers []sql.NullInt64
@@ -53,14 +50,14 @@ func queryBased[T any](ctx context.Context, s *Store, op string, scan func(*sql.
 	return all, nil
 }
 
-// A baseIndex has the bases by number. They never change, and are at most maxBases.
+// A baseIndex has the bases by number. They never change; there are at most maxBases.
 type baseIndex struct {
 	mu    sync.Mutex
 	known map[int64]base // replaced as a whole
 }
 
-// withAll gives bases by number, among them all that rows name which were read before. It
-// reads them all again if there is a new one.
+// withAll returns bases by number, at least those that the rows name. It reads them all again if
+// there is a new one.
 func (x *baseIndex) withAll(ctx context.Context, r reader, numbers []sql.NullInt64) (map[int64]base, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,13 +85,13 @@ func (x *baseIndex) read(ctx context.Context, r reader) error {
 	return err
 }
 
-// bases finds the numbers of bases within a transaction, and makes them.
+// bases finds and creates bases within a transaction.
 type bases struct {
 	tx    *sql.Tx
 	known map[base]sql.NullInt64
 }
 
-// number gives the number of a base; none if there are too many already.
+// number returns the number of a base; none if there are too many.
 func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err error) {
 	if number, known := b.known[of]; known {
 		return number, nil
@@ -115,7 +112,7 @@ func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err 
 	return number, nil
 }
 
-// ofItem gives the base that tells where an item goes, if one does.
+// ofItem returns the base of an item's place, if there is one.
 func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err error) {
 	if i.Category == "" || i.Name == "" || i.Name != baseName(string(i.Key)) {
 		return number, nil
@@ -123,7 +120,7 @@ func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err e
 	return b.number(ctx, base{category: i.Category})
 }
 
-// ofReceipt gives the base that tells where an asset is, if one does.
+// ofReceipt returns the base of a receipt, if there is one.
 func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64, err error) {
 	before, after, found := strings.Cut(r.URL, r.Asset)
 	filename := baseName(string(r.Key))
@@ -138,7 +135,7 @@ func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64,
 	return b.number(ctx, of)
 }
 
-// baseName is the name that a key gives an object, "" if SQL might see another one.
+// baseName returns the name that a key gives an object, "" if SQL might see another one.
 func baseName(key string) string {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return ""

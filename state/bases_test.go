@@ -74,7 +74,7 @@ func (j *journey) wantWritten(receipts []Receipt) {
 		j.Errorf("receipts (-written +read):\n%s", diff)
 	}
 	sightings := collect(j, j.Sightings(j.Context(), j.pair.ID))
-	addresses := collect(j, j.Addresses(j.Context(), j.pair.ID, 0))
+	urls := collect(j, j.AssetURLs(j.Context(), j.pair.ID, 0))
 	must(j, j.FinishRun(j.Context(), j.run.Num))
 	undo, err := j.PlanUndo(j.Context(), j.run)
 	must(j, err)
@@ -84,8 +84,8 @@ func (j *journey) wantWritten(receipts []Receipt) {
 		if s := sightings[n].Receipt; s.Filename() != r.Filename() || s.Name != r.Name || s.URL != r.URL || s.Category != r.Category {
 			j.Errorf("%q: got %+v in a sighting, want %+v", r.Key, s, r)
 		}
-		if a := addresses[n]; a.URL != r.URL || a.Category != r.Category {
-			j.Errorf("%q: got address %+v, want %+v", r.Key, a, r)
+		if a := urls[n]; a.URL != r.URL || a.Category != r.Category {
+			j.Errorf("%q: got URL %+v, want %+v", r.Key, a, r)
 		}
 		if i := undone[n]; i.Name != r.Filename() || i.Category != r.Category {
 			j.Errorf("%q: got %+v to undo, want %+v", r.Key, i, r)
@@ -125,7 +125,7 @@ func (j *journey) wantKept(receipts []Receipt) {
 	}
 }
 
-// A service whose addresses have nothing in common makes no base for each.
+// A service whose URLs have nothing in common makes no base for each.
 func TestBasesAreFew(t *testing.T) {
 	j := begin(t)
 	keys := numbered(maxBases + 10)

@@ -15,13 +15,13 @@ import (
 	"assetferry/state/pagesums"
 )
 
-// shownRows is how many keys a check names of those that are wrong alike.
+// shownRows is the number of keys that a check names for each problem.
 const shownRows = 5
 
-// laws are what holds in every state database beyond what the schema enforces, each as a
-// query for the keys that break it.
-var laws = []struct{ broken, query string }{
-	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+// invariants hold in every state database beyond the schema, each as a query for the keys that
+// violate it.
+var invariants = []struct{ broken, query string }{
+	{"is done and has no upload record", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.previous_key = '')
 		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
@@ -30,27 +30,27 @@ var laws = []struct{ broken, query string }{
 		AND i.key NOT IN (SELECT m.previous_key FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
 			AND m.action IN ('move', 'create', 'replace') AND m.previous_key NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM former_keys k WHERE k.pair = r.pair AND k.key = i.key)
-		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
-	{"shares an asset and has one of its own", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
-	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
-	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
+		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // its undo may be among the pruned items
+	{"shares an asset and has its own asset", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
+	{"has an upload record of a run with another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
+	{"is in progress in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
 		WHERE ` + inFlight + ` AND r.state IN ('finished', 'superseded')`},
-	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+	{"is undecided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
-	{"has other items than it counts", `SELECT DISTINCT 'run ' || r.id FROM (
+	{"has a wrong count of items", `SELECT DISTINCT 'run ' || r.id FROM (
 			SELECT run, action, reason, tallies.state, objects, bytes FROM tallies JOIN runs p ON num = run WHERE p.pruned_at IS NULL
 			UNION ALL SELECT run, coalesce(action, ''), reason, items.state, -count(*), -sum(size) FROM runs r JOIN items ON run = r.num
 				WHERE r.tallied = 1 AND r.pruned_at IS NULL AND NOT ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
 		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
-	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
+	{"has a wrong count of upload records", `SELECT 'the pair of ' || source FROM pairs
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
 }
 
-// quickCheckLimit is the size from which a state database is not read as a whole just to
-// open it: that would take more than a second.
+// quickCheckLimit is the size in bytes up to which a state database is checked when it is opened: a
+// larger one would take more than a second.
 const quickCheckLimit = 256 << 20
 
-// quickCheck reads the state database to see whether it is whole, unless it is large.
+// quickCheck checks the state database for damage, unless it is large.
 func (s *Store) quickCheck(ctx context.Context) error {
 	info, err := os.Stat(s.path)
 	if err != nil || info.Size() > quickCheckLimit {
@@ -66,8 +66,8 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	return nil
 }
 
-// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong, in
-// rows of one or several lines.
+// pragmaCheck runs one of SQLite's own checks, which return "ok" or problems, in rows of one or
+// several lines.
 func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []string, err error) {
 	rows, err := query(ctx, r, "check", func(rows *sql.Rows) (row string, err error) {
 		return row, rows.Scan(&row)
@@ -82,8 +82,7 @@ func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []strin
 	return problems, err
 }
 
-// checkMark compares the state database with the mark in its lock file, which is never
-// ahead of it.
+// checkMark compares the state database with the mark in its lock file, which is never ahead of it.
 func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	f, err := os.Open(s.path + disk.LockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +97,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 		return nil, disk.OpenError(s.path, err)
 	}
 	h, err := ownership.Read(ctx, s.r.DB)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) { // nobody had it, as far as it knows
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // it had no owner
 		return nil, wrap("check", err)
 	}
 	if why := h.Wrong(left, m); why != "" {
@@ -107,8 +106,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// checkPages compares the pages with their sums, unless somebody is at work, who has
-// done so.
+// checkPages compares the pages with their sums, unless an owner is active: it has compared them.
 func (s *Store) checkPages() ([]string, error) {
 	if _, err := os.Stat(s.path + disk.LockSuffix); err != nil {
 		return nil, nil // as in checkMark
@@ -129,8 +127,7 @@ func (s *Store) checkPages() ([]string, error) {
 	return nil, err
 }
 
-// Check reads all of the state database and says what is wrong with it, in sentences for
-// people.
+// Check reads the whole state database and returns its problems, as sentences for people.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)
 	if err != nil || len(problems) > 0 {
@@ -148,13 +145,13 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 		var table, parent string
 		var row, fk sql.NullInt64
 		err := rows.Scan(&table, &row, &parent, &fk)
-		return fmt.Sprintf("a row of %s names one of %s that is not there", table, parent), err
+		return fmt.Sprintf("a row of %s refers to a missing row of %s", table, parent), err
 	}, `PRAGMA foreign_key_check`)
 	if err != nil {
 		return nil, err
 	}
 	problems = append(problems, orphans...)
-	for _, l := range laws {
+	for _, l := range invariants {
 		keys, err := query(ctx, s.r, "check", func(rows *sql.Rows) (key string, err error) {
 			return key, rows.Scan(&key)
 		}, l.query+` LIMIT ?`, shownRows)

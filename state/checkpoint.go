@@ -7,27 +7,25 @@ import (
 	"assetferry/state/pagesums"
 )
 
-// checkpointFrames is how many pages the write-ahead log has before they are moved into
-// the database, if no reader is in the way: 16 MB.
+// checkpointFrames is the number of pages in the write-ahead log at which they are moved into the
+// database, if no reader blocks that: 16 MB.
 const checkpointFrames = 4000
 
-// LogRoom is how many bytes the write-ahead log takes beside the state database at most: what a
-// checkpoint moves at once, the pause before the next one if readers use the log, and the
-// transaction that makes it due. It is more only where one reader stays for seconds.
+// LogRoom is the maximum size of the write-ahead log in bytes: one checkpoint, the pause before the
+// next one while readers use the log, and the transaction that makes it due. It is exceeded only if
+// one reader stays for seconds.
 const LogRoom = 20_000_000
 
-// checkpointIfLarge moves the write-ahead log into the database when it is large. What
-// fails is left to the next attempt, and to the next write: this one is done. The log is
-// begun anew if no reader uses it at that instant. Where readers do, the next attempt waits
-// for those that are there, for which there are five seconds: many that overlap would
-// otherwise never let go of it. One that stays longer makes attempts rarer, because each
-// reads all of the log.
+// checkpointIfLarge moves the write-ahead log into the database when it is large. A failure is left
+// to the next write: this one is done. The log restarts if no reader uses it. Otherwise the next
+// attempt waits up to five seconds for the current readers: overlapping readers would never release
+// the log. A reader that stays longer makes attempts rarer, because each reads the whole log.
 func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
 	var busy, frames, moved int
 	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {
 		return
 	}
-	if frames < s.frames { // it was begun anew
+	if frames < s.frames { // it was begun again
 		s.due = 0
 	}
 	s.frames = frames
@@ -42,8 +40,8 @@ func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
 	_ = s.moveLog(ctx, c, mode)
 }
 
-// checkpoint moves all of the write-ahead log into the database, and leaves the log
-// empty unless a reader is in the way.
+// checkpoint moves the whole write-ahead log into the database. The log is empty afterwards unless
+// a reader uses it.
 func (s *Store) checkpoint(ctx context.Context) error {
 	c, err := s.w.Conn(ctx)
 	if err != nil {
@@ -53,7 +51,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	return s.moveLog(ctx, c, "TRUNCATE")
 }
 
-// moveLog moves the write-ahead log into the database, after the sums of its pages.
+// moveLog moves the write-ahead log into the database, after updating the sums of its pages.
 func (s *Store) moveLog(ctx context.Context, c *sql.Conn, mode string) error {
 	if err := pagesums.Record(s.path); err != nil {
 		return err

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A Column is one column of a table whose rows a T stands for. Statements and their arguments are made
-// from the same columns, so that they cannot drift apart.
+// A Column is one column of a table whose rows are values of T. Statements and their arguments are
+// made from the same columns, so they always match.
 type Column[T any] struct {
 	Name string
-	// Value is what is written.
+	// Value returns the value to write.
 	Value func(*T) any
-	// Into is what the column is read into, by Read; by its name where Read is empty.
+	// Into returns the target that the column is read into, by Read; by its name if Read is empty.
 	Into func(*T) any
 	Read string
 }
 
-// Columns are those of a table, or some of them, in the order in which statements name them.
+// Columns are columns of a table in the order of the statements.
 type Columns[T any] []Column[T]
 
-// Only chooses columns by name. It is for tables that a program begins with: a name that is not there
-// is a mistake in it, and panics.
+// Only selects columns by name. It is for package variables: an unknown name is a programming error
+// and panics.
 func (c Columns[T]) Only(names ...string) Columns[T] {
 	chosen := make(Columns[T], 0, len(names))
 	for _, name := range names {
@@ -38,7 +38,7 @@ func (c Columns[T]) Names() string {
 	return c.join(func(c Column[T]) string { return c.Name })
 }
 
-// Marks is the place of a row in the VALUES of an INSERT, without what stands around it.
+// Marks returns the placeholders of a row in the VALUES of an INSERT.
 func (c Columns[T]) Marks() string {
 	return c.join(func(Column[T]) string { return "?" })
 }
@@ -48,7 +48,7 @@ func (c Columns[T]) Sets() string {
 	return c.join(func(c Column[T]) string { return c.Name + " = ?" })
 }
 
-// Excluded is how an UPSERT sets the columns to what it could not insert.
+// Excluded returns the SET list of an UPSERT.
 func (c Columns[T]) Excluded() string {
 	return c.join(func(c Column[T]) string { return c.Name + " = excluded." + c.Name })
 }
@@ -63,8 +63,8 @@ func (c Columns[T]) Reads() string {
 	})
 }
 
-// From is how a SELECT from elsewhere names what stands for the columns: by their names, or else a
-// text that holds for all that are not there.
+// From returns the columns of a SELECT from another table: the given expressions by name, or
+// otherwise for all others.
 func (c Columns[T]) From(elsewhere map[string]string, otherwise string) string {
 	return c.join(func(c Column[T]) string {
 		if e, there := elsewhere[c.Name]; there {
@@ -82,7 +82,7 @@ func (c Columns[T]) join(part func(Column[T]) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Values appends what is written of a row.
+// Values appends the values of a row.
 func (c Columns[T]) Values(args []any, row *T) []any {
 	for n := range c {
 		args = append(args, c[n].Value(row))
@@ -90,7 +90,7 @@ func (c Columns[T]) Values(args []any, row *T) []any {
 	return args
 }
 
-// Targets is what a row is scanned into, followed by what more there is.
+// Targets returns the scan targets of a row, followed by more.
 func (c Columns[T]) Targets(row *T, more ...any) []any {
 	targets := make([]any, 0, len(c)+len(more))
 	for n := range c {
@@ -99,7 +99,7 @@ func (c Columns[T]) Targets(row *T, more ...any) []any {
 	return append(targets, more...)
 }
 
-// scanner gives what scans the rows of one query, into one row that is used again for each of them.
+// scanner returns a function that scans the rows of one query into one reused row.
 func scanner[Row, T any](columns Columns[Row], made func(*Row) T) func(*sql.Rows) (T, error) {
 	var row Row
 	targets := columns.Targets(&row)

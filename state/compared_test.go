@@ -9,12 +9,12 @@ import (
 	"assetferry/sources"
 )
 
-// What syncs did to an object can be told afterwards: where it was moved, what was there
-// before, and since when it is gone.
+// What syncs did to an object is known afterwards: where it was moved, what was there
+// before, and since when it was deleted.
 func TestTracesOfSyncs(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
-	c.night("sync", []string{"old", "gone"}, []string{"failing"})
+	c.runOnce("sync", []string{"old", "gone"}, []string{"failing"})
 	c.begin("sync")
 	missed := staged("gone")
 	missed.Obstacle = "gone"
@@ -36,14 +36,14 @@ func TestTracesOfSyncs(t *testing.T) {
 	if to, run, err := c.MovedTo(ctx, c.pair.ID, "old"); err != nil || to != "new" || run != c.run.ID {
 		t.Errorf("moved to %q by %s (%v)", to, run, err)
 	}
-	earlier, err := c.Earlier(ctx, c.pair.ID, "new")
+	earlier, err := c.PreviousAssets(ctx, c.pair.ID, "new")
 	if err != nil || len(earlier) != 1 || earlier[0].Key != "old" || earlier[0].Asset != "asset of old" || len(earlier[0].Checksum) != 32 || !earlier[0].Done || earlier[0].Run.Num != c.run.Num {
 		t.Errorf("earlier: %+v (%v)", earlier, err)
 	}
 	if o, err := c.Orphan(ctx, c.pair.ID, "gone"); err != nil || o.Runs != 1 || !o.Since.Equal(c.run.ListedAt) {
 		t.Errorf("orphan: %+v (%v)", o, err)
 	}
-	st, err := c.Standing(ctx, c.pair.ID)
+	st, err := c.Backlog(ctx, c.pair.ID)
 	if err != nil || st.Orphans != (ReceiptSum{1, 10}) || !st.OrphansSince.Equal(c.run.ListedAt) || st.Failing != 0 {
 		t.Errorf("standing: %+v (%v)", st, err)
 	}

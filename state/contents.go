@@ -8,40 +8,40 @@ import (
 	"assetferry/sources"
 )
 
-// A Content is the content of an object that may be equal to that of another. Its checksum
-// is of as much of it as was read so far.
+// A Content is the content of an object that may be identical to another one. Its checksum covers
+// the part that was read.
 type Content struct {
 	Key      sources.Key
 	Size     int64
 	Checksum []byte
 }
 
-// An EqualGroup are objects whose content is equal, two of which are named.
-type EqualGroup struct {
+// An IdenticalGroup is a group of objects with identical content, two of which are named.
+type IdenticalGroup struct {
 	First, Last sources.Key
 	Objects     int64
 	Size        int64 // of each
 }
 
-// Equals sums up groups of equal content.
-type Equals struct {
+// IdenticalSum sums up groups of identical content.
+type IdenticalSum struct {
 	Groups int64
 	Spare  int64 // bytes of all but one object of each group
-	Some   []EqualGroup
+	Some   []IdenticalGroup
 }
 
-// wouldBeSent are the items of a run whose content would be sent.
-const wouldBeSent = `run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
+// plannedUploads selects the items of a run whose content would be uploaded.
+const plannedUploads = `run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
 
-// StageContents notes the items of a run that would be sent and that share their size
-// with others, and counts them. What was noted before is forgotten.
+// StageContents stages the planned uploads of a run that share their size with others, and counts
+// them. It replaces earlier contents.
 func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err error) {
 	err = s.Write(ctx, "stage contents", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM contents`); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO contents (run, key, size) SELECT run, key, size FROM items WHERE `+wouldBeSent+`
-			AND size IN (SELECT size FROM items WHERE `+wouldBeSent+` GROUP BY size HAVING count(*) > 1)`, run)
+		res, err := tx.ExecContext(ctx, `INSERT INTO contents (run, key, size) SELECT run, key, size FROM items WHERE `+plannedUploads+`
+			AND size IN (SELECT size FROM items WHERE `+plannedUploads+` GROUP BY size HAVING count(*) > 1)`, run)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err erro
 	return n, err
 }
 
-// Contents lists the contents of a run that are noted, in key order.
+// Contents lists the staged contents of a run, in key order.
 func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, error] {
 	return paged(s.r, "", func(c Content) sources.Key { return c.Key }, func(after sources.Key) ([]Content, error) {
 		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
@@ -60,7 +60,7 @@ func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, erro
 	})
 }
 
-// SaveChecksums notes the checksums of contents; nil for what could not be read.
+// SaveChecksums stores the checksums of contents; nil for unreadable ones.
 func (s *Store) SaveChecksums(ctx context.Context, run int64, all []Content) error {
 	return s.Write(ctx, "save checksums", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
@@ -72,8 +72,8 @@ func (s *Store) SaveChecksums(ctx context.Context, run int64, all []Content) err
 	})
 }
 
-// KeepEqual forgets the contents that no other has the size and the checksum of.
-func (s *Store) KeepEqual(ctx context.Context, run int64) error {
+// KeepIdentical deletes the contents whose size and checksum occur only once.
+func (s *Store) KeepIdentical(ctx context.Context, run int64) error {
 	return s.Write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM contents WHERE run = ?1 AND key NOT IN (SELECT key FROM (
 			SELECT key, count(*) OVER (PARTITION BY size, checksum) AS n FROM contents WHERE run = ?1 AND checksum IS NOT NULL) WHERE n > 1)`, run)
@@ -89,28 +89,28 @@ func (s *Store) DropContents(ctx context.Context) error {
 	})
 }
 
-// EqualContents sums up the contents of a run that are equal, and gives some of the
-// groups that take most space.
-func (s *Store) EqualContents(ctx context.Context, run int64, some int) (Equals, error) {
-	return s.equals(ctx, run, some, `SELECT key, size, checksum AS mark FROM contents WHERE run = ?1 AND checksum IS NOT NULL`, `TRUE`)
+// IdenticalContents sums up the identical contents of a run, and returns the groups that take most
+// space, at most some.
+func (s *Store) IdenticalContents(ctx context.Context, run int64, some int) (IdenticalSum, error) {
+	return s.sumIdentical(ctx, run, some, `SELECT key, size, checksum AS mark FROM contents WHERE run = ?1 AND checksum IS NOT NULL`, `TRUE`)
 }
 
-// EqualTags does the same by version tags that are made from the content: those of 32
+// IdenticalTags does the same by version tags that are checksums of the content: those of 32
 // hexadecimal digits.
-func (s *Store) EqualTags(ctx context.Context, run int64, some int) (Equals, error) {
-	return s.equals(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+wouldBeSent+`
+func (s *Store) IdenticalTags(ctx context.Context, run int64, some int) (IdenticalSum, error) {
+	return s.sumIdentical(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+plannedUploads+`
 		AND length(version_tag) = 32`, `mark NOT GLOB '*[^0-9a-fA-F]*'`)
 }
 
-// equals sums up rows of key, size and mark, as far as the mark proves something; that is
-// asked only of marks that come more than once. The rows are sorted once: that takes longer
-// than anything else in looking through a large plan.
-func (s *Store) equals(ctx context.Context, run int64, some int, rows, proves string) (e Equals, err error) {
-	e.Some, err = query(ctx, s.r, "list equal contents", func(rows *sql.Rows) (g EqualGroup, err error) {
+// sumIdentical sums up rows of key, size and mark whose marks are comparable; that condition is
+// evaluated only for repeated marks. The rows are sorted once, which dominates the time for a large
+// plan.
+func (s *Store) sumIdentical(ctx context.Context, run int64, some int, rows, comparable string) (e IdenticalSum, err error) {
+	e.Some, err = query(ctx, s.r, "list identical contents", func(rows *sql.Rows) (g IdenticalGroup, err error) {
 		return g, rows.Scan(&g.First, &g.Last, &g.Objects, &g.Size, &e.Groups, &e.Spare)
 	}, `SELECT first, last, n, size, count(*) OVER (), sum((n - 1) * size) OVER () FROM (
 		SELECT min(key) AS first, max(key) AS last, count(*) AS n, size FROM (`+rows+`)
-			GROUP BY size, mark HAVING count(*) > 1 AND `+proves+`)
+			GROUP BY size, mark HAVING count(*) > 1 AND `+comparable+`)
 		ORDER BY (n - 1) * size DESC, first LIMIT ?2`, run, some)
 	return e, err
 }

@@ -36,26 +36,26 @@ func TestContents(t *testing.T) {
 		}
 	}
 	must(t, j.SaveChecksums(ctx, run, []Content{{"a", 5, []byte("x")}, {"b", 5, []byte("y")}, {"c", 5, []byte("x")}, {"d", 7, []byte("x")}, {"e", 7, nil}}))
-	must(t, j.KeepEqual(ctx, run))
+	must(t, j.KeepIdentical(ctx, run))
 	want := []Content{{"a", 5, []byte("x")}, {"c", 5, []byte("x")}}
 	if diff := cmp.Diff(want, collect(t, j.Contents(ctx, run))); diff != "" {
 		t.Error(diff)
 	}
-	got, err := j.EqualContents(ctx, run, 9)
+	got, err := j.IdenticalContents(ctx, run, 9)
 	must(t, err)
-	if diff := cmp.Diff(Equals{Groups: 1, Spare: 5, Some: []EqualGroup{{"a", "c", 2, 5}}}, got); diff != "" {
+	if diff := cmp.Diff(IdenticalSum{Groups: 1, Spare: 5, Some: []IdenticalGroup{{"a", "c", 2, 5}}}, got); diff != "" {
 		t.Error(diff)
 	}
 	must(t, j.DropContents(ctx))
 	if left := collect(t, j.Contents(ctx, run)); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if got, err := j.EqualContents(ctx, run, 9); err != nil || got.Groups != 0 || got.Spare != 0 {
+	if got, err := j.IdenticalContents(ctx, run, 9); err != nil || got.Groups != 0 || got.Spare != 0 {
 		t.Errorf("nothing: %+v (%v)", got, err)
 	}
 }
 
-// Tags prove something only in the form that is made from the content, and for equal
+// Tags confirm something only in the form that is made from the content, and for equal
 // sizes. The groups that take most space come first.
 func TestEqualTags(t *testing.T) {
 	j := begin(t)
@@ -76,9 +76,9 @@ func TestEqualTags(t *testing.T) {
 	}
 	must(t, j.Stage(ctx, run, Page{Items: items, Done: true}))
 	must(t, j.Decided(ctx, run, items))
-	got, err := j.EqualTags(ctx, run, 1)
+	got, err := j.IdenticalTags(ctx, run, 1)
 	must(t, err)
-	if diff := cmp.Diff(Equals{Groups: 2, Spare: 50, Some: []EqualGroup{{"05", "06", 2, 30}}}, got); diff != "" {
+	if diff := cmp.Diff(IdenticalSum{Groups: 2, Spare: 50, Some: []IdenticalGroup{{"05", "06", 2, 30}}}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	err := j.record(outcomes...)
 	full, _ := errors.AsType[*disk.Error](err)
-	if !errors.Is(err, disk.ErrFull) || !strings.Contains(full.Hint(), "make space") {
+	if !errors.Is(err, disk.ErrFull) || !strings.Contains(full.Hint(), "free space") {
 		t.Fatalf("got %v, want ErrFull", err)
 	}
 	if got := j.stateOf(keys[0]); got != ItemSending {
@@ -83,7 +83,7 @@ func frozen(t *testing.T, path string) (there string) {
 }
 
 // outcome opens a state database that something happened to. It works and has everything,
-// or it is refused for a reason that people are told the remedy of.
+// or it is refused for a reason that users are informed the remedy of.
 func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -116,7 +116,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 }
 
-// A write-ahead log that is gone, or cut off anywhere, is the loss of writes that
+// A write-ahead log that was deleted, or cut off anywhere, is the loss of writes that
 // had been confirmed, so that what was sent would be sent again.
 func TestTruncatedLog(t *testing.T) {
 	path, writes := killed(t)
@@ -192,7 +192,7 @@ func pagesInLog(t *testing.T, path string) map[uint32]bool {
 }
 
 // A state database that is refused is left as it is, so that it is refused the next time, too.
-func TestRefusedIsLeftAlone(t *testing.T) {
+func TestRefusedFileIsNotChanged(t *testing.T) {
 	path := killedAlone(t)
 	must(t, os.WriteFile(path+disk.SumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
 	files := []string{"", disk.WALSuffix, disk.SumsSuffix}
@@ -301,12 +301,12 @@ func TestKilledInACheckpoint(t *testing.T) {
 }
 
 // A state database that was cut to nothing is not taken for one that is yet to be made, whichever of
-// the files beside it are left to tell.
+// the files beside it are left to report.
 func TestCutToNothing(t *testing.T) {
 	closed, unclosed := closedState(t), killedAlone(t)
 	for name, tc := range map[string]struct {
-		path string
-		gone []string
+		path    string
+		removed []string
 	}{
 		"closed":              {closed, nil},
 		"killed":              {unclosed, nil},
@@ -316,7 +316,7 @@ func TestCutToNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := frozen(t, tc.path)
-			for _, f := range tc.gone {
+			for _, f := range tc.removed {
 				must(t, os.RemoveAll(path+f))
 			}
 			must(t, os.Truncate(path, 0))
@@ -335,7 +335,7 @@ func TestCutToNothing(t *testing.T) {
 }
 
 // Another program that opens a state database whose owner was killed moves its log, which our
-// sums do not tell of. That cannot be told from damage, but there is a way on.
+// sums do not report. That is unknown from damage, but there is a way on.
 func TestOtherProgramAfterAKill(t *testing.T) {
 	path := halfMoved(t)
 	other, err := sql.Open("sqlite", path)
@@ -371,7 +371,7 @@ func wantTakeover(t *testing.T, path string, writes int) {
 	}
 }
 
-// A header that does not tell of a state database any more is damage where there was one.
+// A header that does not report a state database any more is damage where there was one.
 func TestDamagedHeader(t *testing.T) {
 	path := closedState(t)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -415,7 +415,7 @@ func (j *journey) fillLog(writes int) (pages int64) {
 	return pages
 }
 
-// Readers of which there is always one do not keep the log from being begun anew.
+// Readers of which there is always one do not keep the log from being begun again.
 func TestRoomOfTheLogUnderReaders(t *testing.T) {
 	j := begin(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -465,7 +465,7 @@ func TestCheckOfPages(t *testing.T) {
 	s, err := OpenReadOnly(t.Context(), path)
 	must(t, err)
 	defer s.Close()
-	want := fmt.Sprintf("page %d is not as it was written: ", at/4096+1)
+	want := fmt.Sprintf("page %d was changed: ", at/4096+1)
 	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
 		t.Errorf("got %q (%v)", problems, err)
 	}
@@ -501,7 +501,7 @@ func TestCheckOfAnOlderStateDatabase(t *testing.T) {
 	written(t, path, 3)
 	copyFile(t, path, path+".old")
 	written(t, path, 4)
-	for _, tc := range []struct{ store, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was put back, or its write-ahead log got lost]"}} {
+	for _, tc := range []struct{ store, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was restored, or its write-ahead log was lost]"}} {
 		copyFile(t, tc.store, path+".copy")
 		must(t, os.Rename(path+".copy", path))
 		s, err := OpenReadOnly(t.Context(), path)
@@ -541,9 +541,9 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a good state database has %v", problems)
 	}
 	for _, tc := range []struct{ do, undo, want string }{
-		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no receipt"},
-		{`UPDATE runs SET state = 'finished', finished_at = 1`, `UPDATE runs SET state = 'applying', finished_at = NULL`, "b is being sent in a run that has ended"},
-		{`INSERT INTO attempts VALUES (99, 'k', 1, 1, '', '')`, `DELETE FROM attempts WHERE run = 99`, "names one of runs that is not there"},
+		{`UPDATE receipts SET key = 'x' WHERE key = 'a'`, `UPDATE receipts SET key = 'a'`, "a is done and has no upload record"},
+		{`UPDATE runs SET state = 'finished', finished_at = 1`, `UPDATE runs SET state = 'applying', finished_at = NULL`, "b is in progress in a run that has ended"},
+		{`INSERT INTO attempts VALUES (99, 'k', 1, 1, '', '')`, `DELETE FROM attempts WHERE run = 99`, "refers to a missing row of runs"},
 	} {
 		execute(t, j.Path(), tc.do)
 		if problems := check(); len(problems) != 1 || !strings.Contains(problems[0], tc.want) {

@@ -9,14 +9,14 @@ import (
 	"assetferry/sources"
 )
 
-// A Stage is what one run wanted with an object, and what became of that.
+// A Stage is the action of one run for an object, and its outcome.
 type Stage struct {
 	Run  Run
 	Item Item
 }
 
-// Stages lists the runs of a pair that had something to do with an object, in order.
-// Runs to which it was unchanged keep no item of it.
+// Stages lists the runs of a pair that have an item of an object, in order. Runs in which the
+// object was unchanged have none.
 func (s *Store) Stages(ctx context.Context, pair int64, key sources.Key) ([]Stage, error) {
 	items, err := query(ctx, s.r, "list runs of an object", func(rows *sql.Rows) (st Stage, err error) {
 		return st, rows.Scan(&st.Run.ID)
@@ -40,7 +40,7 @@ type Attempt struct {
 	Error  string
 }
 
-// Attempts lists the tries at an item of a run that came to nothing, in order.
+// Attempts lists the failed attempts at an item of a run, in order.
 func (s *Store) Attempts(ctx context.Context, run int64, key sources.Key) ([]Attempt, error) {
 	return query(ctx, s.r, "list attempts", func(rows *sql.Rows) (a Attempt, err error) {
 		var at int64
@@ -50,30 +50,29 @@ func (s *Store) Attempts(ctx context.Context, run int64, key sources.Key) ([]Att
 	}, `SELECT attempt, at, class, error FROM attempts WHERE run = ? AND key = ? ORDER BY rowid`, run, key)
 }
 
-// DifferencesOf lists what a verification found about an asset.
+// DifferencesOf lists the differences that a verification found for an asset.
 func (s *Store) DifferencesOf(ctx context.Context, verification int64, asset string) ([]Difference, error) {
 	return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences
 		WHERE verification = ? AND asset = ? ORDER BY field`, verification, asset)
 }
 
-// KeyOfAsset finds the object of a pair that an asset stands for; ErrNotFound if there is
-// none.
+// KeyOfAsset returns the object of a pair whose asset it is; ErrNotFound if there is none.
 func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (sources.Key, error) {
 	all, err := query(ctx, s.r, "find object of asset", scanKey, `SELECT key FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
 	return First(all, err, "object of asset "+asset)
 }
 
-// KeysEnding lists a few keys of a pair that end in a slash and a name, or are the name,
-// case aside. It reads all keys.
+// KeysEnding lists a few keys of a pair that are a name, or end in a slash and the name, regardless
+// of case. It reads all keys.
 func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit int) ([]sources.Key, error) {
-	return query(ctx, s.r, "look for keys", scanKey, `SELECT DISTINCT key FROM (
+	return query(ctx, s.r, "find keys", scanKey, `SELECT DISTINCT key FROM (
 			SELECT key FROM receipts WHERE pair = ?1
 			UNION ALL SELECT key FROM items WHERE run = (SELECT max(num) FROM runs WHERE pair = ?1))
 		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
 }
 
-// An Earlier is an asset as it was before a run changed it.
-type Earlier struct {
+// A PreviousAsset is an asset as it was before a run changed it.
+type PreviousAsset struct {
 	Run      Run
 	Key      sources.Key // that its object went by
 	Size     int64
@@ -82,10 +81,10 @@ type Earlier struct {
 	Done     bool // the run did change it
 }
 
-// Earlier lists what runs were to change of an object's asset, as it was before, in their
-// order. It is kept as long as their items.
-func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Earlier, error) {
-	all, err := query(ctx, s.r, "list what was before", func(rows *sql.Rows) (e Earlier, err error) {
+// PreviousAssets lists the stored previous states of an object's asset, by run. They are kept as
+// long as the items of the runs.
+func (s *Store) PreviousAssets(ctx context.Context, pair int64, key sources.Key) ([]PreviousAsset, error) {
+	all, err := query(ctx, s.r, "list previous states of assets", func(rows *sql.Rows) (e PreviousAsset, err error) {
 		var checksum string
 		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &checksum, &e.Asset, &e.Done); err != nil {
 			return e, err
@@ -103,8 +102,8 @@ func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Ear
 	return all, err
 }
 
-// MovedTo finds the key under which an object that went by another one was last brought to
-// go, and the run that did it; ErrNotFound if none did, or if that is too long ago.
+// MovedTo returns the latest key of an object with a former key, and the run that moved it;
+// ErrNotFound if no run did, or if the run was pruned.
 func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to sources.Key, run string, err error) {
 	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
 		return m, rows.Scan(&m[0], &m[1])

@@ -9,33 +9,31 @@ import (
 	"assetferry/sources"
 )
 
-// A Failure is an object that could not be brought to the destination, as it was
-// then.
+// A Failure is an object that could not be uploaded, with its fingerprint at that time.
 type Failure struct {
 	sources.Object           // as it was when it failed
 	Runs           int       // in which it failed, one after the other
-	Since          time.Time // when the first of them began; zero where an earlier version did not note it
+	Since          time.Time // start of the first of them; zero if unknown
 	Unclear        bool      // it was sent, and may have arrived all the same
 	Error          string
 }
 
-// blameFailed counts that an object failed in a run, once for each run. unclear says
-// that it may have arrived all the same.
-func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
-	return blame(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
+// countFailure counts the failure of an object in a run, once for each run. unclear says that it
+// may have been uploaded.
+func countFailure(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
+	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
 }
 
-// blameScheduled counts the items of a run that wait as failed, each time: the run does
-// not wait for them any longer, and what fails run after run must be out of retries some
-// day.
-func blameScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
-	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
+// countScheduledFailures counts the items of a run that are scheduled for retry as failed: the run
+// does not wait for them any longer, and repeated failures must exhaust the retries.
+func countScheduledFailures(ctx context.Context, tx *sql.Tx, run int64) error {
+	return countFailures(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
 }
 
-// blame counts the chosen items as failed, unless they were counted; for their own
-// reasons where why is nil. An object that has changed begins anew. One whose asset could
-// not be trashed is not to blame.
-func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
+// countFailures counts the chosen items as failed, once for each run; why is the error, nil for the
+// items' own errors. An object that has changed starts again. Failures to trash an asset do not
+// count.
+func countFailures(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
 	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, since, last_run, unclear, error)
 		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, r.started_at, i.run, ?, coalesce(?, i.error)
@@ -70,34 +68,33 @@ func scanFailure(rows *sql.Rows) (f Failure, err error) {
 	return f, err
 }
 
-// notBrought are the items of a pair in the runs from one on that no run since has brought.
-// Later runs may not have looked at them. A run that was undone counts as if it had not been.
-const notBrought = ` FROM runs r JOIN items i ON i.run = r.num
+// incompleteItems selects the items of a pair, in the runs since one, that no later run has
+// uploaded. Later runs may not have included them. Undone runs do not count.
+const incompleteItems = ` FROM runs r JOIN items i ON i.run = r.num
 	WHERE r.pair = ?1 AND r.num >= ?2 AND r.command NOT IN ('plan', 'undo')
 	AND r.num NOT IN (SELECT undoes FROM runs WHERE pair = ?1 AND command = 'undo' AND state = 'finished')
 	AND NOT EXISTS (SELECT 1 FROM receipts t WHERE t.pair = ?1 AND t.key = i.key AND t.run >= i.run)
 	AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.pair = ?1 AND a.key = i.key AND a.run >= i.run)`
 
-// LeftBehind counts the objects that did not come through in the runs of a pair from one
-// on, or that those given up had not come to, and that no run since has brought. The run
-// retried tried again what had failed: of runs before it only what needs a decision counts.
-func (s *Store) LeftBehind(ctx context.Context, pair, from, retried int64) (n int64, err error) {
-	err = s.r.row(ctx, "count what was left behind", `SELECT count(DISTINCT i.key)`+notBrought+`
+// CountIncomplete counts the objects that failed in the runs of a pair since one, or were not
+// reached by superseded runs, and were not uploaded since. The run retried tried all failures
+// again: of earlier runs only items that need a decision count.
+func (s *Store) CountIncomplete(ctx context.Context, pair, from, retried int64) (n int64, err error) {
+	err = s.r.row(ctx, "count incomplete objects", `SELECT count(DISTINCT i.key)`+incompleteItems+`
 		AND (i.state IN ('retries_exhausted', 'conflict') OR r.num >= ?3 AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed')
 			OR i.state = 'planned' AND r.state = 'superseded'))`, pair, from, retried).Scan(&n)
 	return n, err
 }
 
-// Unarrived gives the keys of what LeftBehind counts but for what needs a decision, and of
-// what a run that has been applied in part has not come to.
-func (s *Store) Unarrived(ctx context.Context, pair, from int64) ([]sources.Key, error) {
-	return query(ctx, s.r, "list what was left behind", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
-		`SELECT DISTINCT i.key`+notBrought+`
+// IncompleteKeys returns the keys of the objects of CountIncomplete without those that need a
+// decision, and those that an unfinished run has not reached.
+func (s *Store) IncompleteKeys(ctx context.Context, pair, from int64) ([]sources.Key, error) {
+	return query(ctx, s.r, "list incomplete objects", func(rows *sql.Rows) (key sources.Key, err error) { return key, rows.Scan(&key) },
+		`SELECT DISTINCT i.key`+incompleteItems+`
 		AND (i.state IN ('failed', 'changed', 'retry_scheduled', 'unconfirmed', 'sending', 'sent') OR i.state = 'planned' AND (r.state IN ('applying', 'superseded') OR `+hasBegun+`))`, pair, from)
 }
 
-// Failure finds what is known of an object that failed in the last runs; ErrNotFound if
-// it did not.
+// Failure returns the failure of an object; ErrNotFound if there is none.
 func (s *Store) Failure(ctx context.Context, pair int64, key sources.Key) (Failure, error) {
 	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
 	return First(all, err, "failure of "+string(key))

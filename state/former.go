@@ -11,16 +11,16 @@ import (
 	"assetferry/sources"
 )
 
-// A Former is an asset as it was before a run that is about to change it: what a later
-// undo goes back to. Its receipt the state database keeps by itself.
+// A Former is the state of an asset before a run changes it, for an undo. The state database adds
+// its receipt.
 type Former struct {
 	Key   sources.Key     // of the item
-	Of    sources.Key     // key of the receipt: the same, but for what is moved
-	Asset json.RawMessage // an object: what people can change of the asset
+	Of    sources.Key     // key of the receipt: the same, except for moves
+	Asset json.RawMessage // a JSON object: the parts that users can change
 }
 
-// formerReceipt writes a receipt, and what is kept with it, as one object of JSON. It names
-// its base, if it has one, as the row does.
+// formerReceipt writes a receipt, and its source metadata, as one JSON object. It names its base,
+// if it has one, as the row does.
 const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'checksum', hex(r.checksum),
 	'asset', r.asset, 'name', r.name, 'extension', r.extension, 'category', r.category, 'folder', r.folder, 'url', r.url, 'slot', r.slot,
 	'adopted', r.adopted, 'metadata_pending', r.metadata_pending, 'modified', r.modified, 'run', r.run, 'done_at', r.done_at, 'images', r.images,
@@ -32,11 +32,11 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'found', (SELECT m.found FROM described m WHERE m.pair = r.pair AND m.key = r.key),
 	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
-// SaveFormer keeps what items of a plan are about to change. What is kept of an item
-// already stays: the run may have changed the asset before it was planned again. Relist forgets
-// what is kept of items that the run never began.
+// SaveFormer stores the previous state of assets that a plan will change. A stored state stays: the
+// run may have changed the asset before it was planned again. Relist deletes the states of items
+// that the run never began.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
-	return s.Write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save previous state of assets", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
 		if err != nil {
 			return err
@@ -58,10 +58,9 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 	})
 }
 
-// FormerAsset gives what a run keeps of the asset of an item as it was before; nothing if it
-// keeps none.
+// FormerAsset returns the stored previous state of an item's asset; nothing if there is none.
 func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (asset json.RawMessage, err error) {
-	const op = "find what an asset was before"
+	const op = "find previous state of asset"
 	err = s.r.row(ctx, op, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -74,15 +73,15 @@ func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, 
 		SELECT ?, ?, `+receipt+`, ? FROM receipts r WHERE r.pair = ? AND r.key = ? ON CONFLICT DO NOTHING`)
 }
 
-// holdFormer marks what is kept of chosen items, so that Relist does not forget it: the run may
-// have begun to change their assets.
+// holdFormer marks the stored states of chosen items, so that Relist keeps them: the run may have
+// begun to change their assets.
 func holdFormer(ctx context.Context, tx *sql.Tx, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `UPDATE former SET receipt = json_set(receipt, '$.begun', 1) WHERE `+chosen, args...)
 	return err
 }
 
-// forgetFormer deletes what is kept of items that a run planned and never began: users may change
-// those assets before its next plan. An item that was begun has an attempt, or is marked.
+// forgetFormer deletes the stored states of items that a run planned and never began: users may
+// change those assets before its next plan. An item that was begun has an attempt, or is marked.
 func forgetFormer(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM former WHERE run = ?1 AND receipt ->> '$.begun' IS NULL
 		AND EXISTS (SELECT 1 FROM items WHERE items.run = ?1 AND items.key = former.key AND `+onRelist.condition()+`)
@@ -90,7 +89,7 @@ func forgetFormer(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.
+// formerColumns reads a receipt that is stored as JSON, as receiptColumns reads a row.
 var formerColumns = receiptRead.join(func(c Column[receiptRow]) string {
 	value := `receipt ->> '$.` + c.Name + `'`
 	if c.Name == "checksum" {
@@ -99,7 +98,7 @@ var formerColumns = receiptRead.join(func(c Column[receiptRow]) string {
 	return value
 })
 
-// A before is what is kept of an item: its former receipt and asset.
+// A before is the stored state of an item: its previous receipt and asset.
 type before struct {
 	Receipt
 	of    sources.Key // key of the item
@@ -111,27 +110,26 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 	return b, base, err
 }
 
-// ofUndone chooses what the run found that an undo takes back, which is the parameter ?3.
+// ofUndone selects the stored states of the run that an undo, the parameter ?3, undoes.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
-// stillDeleted holds for what is kept of an object that the run did not find under its key. One
-// that it found was never gone, although the run before may have missed it.
+// stillDeleted holds for a stored state whose object the run did not find under its key. An object
+// that it found was not deleted, although the run before may have missed it.
 const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
-// contentBack is when the content of what comes back came to be there: with ?4, now, if the
-// run that is undone had replaced or trashed it, so that no verification before counts.
-const contentBack = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
+// restoredContentAt is the time of restored content: ?4, the present, if the undone run had
+// replaced or trashed it, so that no earlier verification counts.
+const restoredContentAt = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
 	THEN ?4 ELSE receipt ->> '$.content_at' END`
 
-// goBack brings back the receipts that the run which an undo takes back found for some items,
-// with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
-// the keys of the items.
-func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
+// restoreFormer restores the stored receipts of some items, with their source metadata, and sums
+// them up. A query with one parameter, ?2, gives the keys of the items.
+func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
 	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, `+receiptRead.Names()+`, done_at, images, content_run, content_at) SELECT ?1, `+formerColumns+`,
-		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+contentBack+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
+		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+restoredContentAt+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
 	if err != nil {
-		return back, fmt.Errorf("bring back receipts: %w", err)
+		return back, fmt.Errorf("restore upload records: %w", err)
 	}
 	sizes, err := scanAll(rows, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) })
 	if err != nil || len(sizes) == 0 {
@@ -140,7 +138,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, ke
 	for _, size := range sizes {
 		back = back.plus(ReceiptSum{1, size})
 	}
-	if err := renameBack(ctx, tx, pair, undo, keys, parameter); err != nil {
+	if err := undoRename(ctx, tx, pair, undo, keys, parameter); err != nil {
 		return back, err
 	}
 	for _, insert := range []string{
@@ -152,7 +150,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, ke
 			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillDeleted,
 	} {
 		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
-			return back, fmt.Errorf("bring back what was kept: %w", err)
+			return back, fmt.Errorf("restore source metadata: %w", err)
 		}
 	}
 	return back, nil

@@ -86,7 +86,7 @@ func TestFormerKeys(t *testing.T) {
 }
 
 // Former keys stay when the asset is trashed, which undo brings back, and when runs are
-// pruned. Until then they lead nowhere.
+// pruned. Until then they lead not used.
 func TestFormerKeysStay(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -97,12 +97,12 @@ func TestFormerKeysStay(t *testing.T) {
 	i, o := changed("b", Trash, "")
 	i.Asset = "asset of a"
 	trash := j.sync([]Item{i}, []Outcome{o})
-	if _, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err == nil {
+	if _, err := j.AssetURLByKey(t.Context(), j.pair.ID, "a"); err == nil {
 		t.Error("a former key leads to what is trashed")
 	}
 	j.undone(trash)
 	for range 2 { // the second time without the items of runs
-		if at, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err != nil || at.Key != "b" || at.As != "a" || at.Known != ByFormerKey {
+		if at, err := j.AssetURLByKey(t.Context(), j.pair.ID, "a"); err != nil || at.Key != "b" || at.As != "a" || at.Known != ByFormerKey {
 			t.Errorf("a leads to %+v (%v)", at, err)
 		}
 		_, err := j.Prune(t.Context(), modified.AddDate(100, 0, 0))
@@ -150,14 +150,14 @@ func (r registry) leadsTo(key string) *thing {
 	return nil
 }
 
-// night has one object change in some way, and gives what is to be done; false if it cannot.
-func (r registry) night(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, ok bool) {
+// run has one object change in some way, and gives what will be done; false if it cannot.
+func (r registry) run(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, ok bool) {
 	key, to := keys[rng.IntN(len(keys))], keys[rng.IntN(len(keys))]
 	t, there := r.at[key]
 	there = there && !t.trashed
 	fresh := fmt.Sprintf("asset %d", n)
 	switch what := rng.IntN(4); {
-	case !there: // it is new, or comes back
+	case !there: // it is new, or is restored
 		if t == nil {
 			t = &thing{key: key}
 			r.at[key] = t
@@ -190,7 +190,7 @@ func (r registry) night(rng *rand.Rand, keys []string, n int) (i Item, o Outcome
 	return i, o, true
 }
 
-// Sixty nights of renames, trash, replacements and returns, some of them undone: each key
+// Sixty run of renames, trash, replacements and returns, some of them undone: each key
 // that there ever was leads to the object that it should.
 func TestFormerKeysForSixtyRuns(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e", "f"}
@@ -202,7 +202,7 @@ func TestFormerKeysForSixtyRuns(t *testing.T) {
 		r := registry{map[string]*thing{}, map[string]*thing{}}
 		for n := range 60 {
 			before := r.clone()
-			i, o, ok := r.night(rng, keys, n)
+			i, o, ok := r.run(rng, keys, n)
 			if !ok {
 				continue
 			}
@@ -216,7 +216,7 @@ func TestFormerKeysForSixtyRuns(t *testing.T) {
 				}
 			}
 			for _, key := range keys {
-				at, err := j.AddressByKey(t.Context(), j.pair.ID, sources.Key(key))
+				at, err := j.AssetURLByKey(t.Context(), j.pair.ID, sources.Key(key))
 				if want := r.leadsTo(key); want == nil && !errors.Is(err, ErrNotFound) ||
 					want != nil && (err != nil || string(at.Key) != want.key || at.Asset != want.asset) {
 					t.Fatalf("seed %d, night %d, %s of %s: %s leads to %+v (%v), want %+v", seed, n, i.Action, i.Key, key, at, err, want)

@@ -90,7 +90,7 @@ func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 	j.wantFormer(begun, all...)
 }
 
-// A state database that another process takes over may be older than what was done: an item that
+// A state database that another process adopts may be older than what was done: an item that
 // it has as planned may have been begun.
 func TestRelistAfterTakeoverKeepsFormer(t *testing.T) {
 	j := begin(t)

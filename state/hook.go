@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// A Hook is asked before and after each reading and writing of a store, with what the store does:
-// the words that errors name it by, or "next row" for a row of a listing, which is read by the page
-// and comes one at a time. An error before has it not done; one after is given in place of what came
-// of it, which for a writing is durable then. A row whose reader stops there has no after.
+// A Hook is called before and after each read and write of a store. op is the operation as errors
+// name it, or "next row" for each row of a listing. An error before prevents the operation; an
+// error after replaces its result, although a write is durable then. If the caller stops at a row,
+// there is no call after it.
 type Hook func(op string, done bool) error
 
-// nextRow is what a Hook is asked about each row of a listing.
+// nextRow is the op of a Hook for each row of a listing.
 const nextRow = "next row"
 
-// SetHook has the store ask a hook from now on, also while others use it; nil ends that. It is how
-// tests make a store fail: internal/test/layers holds that nothing else calls it.
+// SetHook sets the hook of a store, also while others use it; nil removes it. Tests make a store
+// fail with it: internal/test/layers ensures that nothing else calls it.
 func (s *Store) SetHook(h Hook) {
 	if h == nil {
 		s.hook.Store(nil)
@@ -52,7 +52,7 @@ type reader struct {
 	hook *hook
 }
 
-// row is QueryRowContext with what read is for; no row is an sql.ErrNoRows.
+// row is QueryRowContext with the name of the operation; no row is an sql.ErrNoRows.
 func (r reader) row(ctx context.Context, op, stmt string, args ...any) row {
 	return row{r, ctx, op, stmt, args}
 }

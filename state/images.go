@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// defaultImage is the service's word for an image in its own format and full width.
+// defaultImage is the service's name of the image in its own format and full width.
 const defaultImage = "default"
 
-// imageBase is what the addresses of an asset's images usually have in common, given
-// the address of its file.
+// imageBase returns the usual common part of the URLs of an asset's images, given the URL of its
+// file.
 func imageBase(url string) (string, bool) {
 	base, ok := strings.CutSuffix(url, "/file")
 	return base + "/images/", ok
 }
 
-// packImages makes a JSON array of the addresses of images, so that it takes little
-// room: a number is a width whose address is the usual one, a text the usual part of
-// the default address, and an object has all the rest as it is. Without any it is nil.
+// packImages returns a compact JSON array of the URLs of images: a number is a width with the usual
+// URL, a text the usual part of the default URL, and an object has all other URLs. Without URLs it
+// is nil.
 func packImages(url string, images map[string]string) (any, error) {
 	if len(images) == 0 {
 		return nil, nil
@@ -30,8 +30,8 @@ func packImages(url string, images map[string]string) (any, error) {
 	var widths []int64
 	var others []any
 	rest := map[string]string{}
-	for name, address := range images {
-		last, ok := strings.CutPrefix(address, base)
+	for name, url := range images {
+		last, ok := strings.CutPrefix(url, base)
 		width, err := strconv.ParseInt(name, 10, 64)
 		switch {
 		case usual && ok && name == defaultImage:
@@ -39,7 +39,7 @@ func packImages(url string, images map[string]string) (any, error) {
 		case usual && ok && err == nil && name == strconv.FormatInt(width, 10) && last == webp(width):
 			widths = append(widths, width)
 		default:
-			rest[name] = address
+			rest[name] = url
 		}
 	}
 	if len(rest) > 0 {
@@ -65,7 +65,7 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	widths, others := cutWidths(packed.String)
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(others), &parts); err != nil {
-		return nil, fmt.Errorf("addresses of images: %w", err)
+		return nil, fmt.Errorf("URLs of images: %w", err)
 	}
 	images := make(map[string]string, len(widths)+len(parts))
 	for _, width := range widths {
@@ -73,14 +73,14 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	}
 	for _, part := range parts {
 		if err := unpackPart(base, part, images); err != nil {
-			return nil, fmt.Errorf("addresses of images: %w", err)
+			return nil, fmt.Errorf("URLs of images: %w", err)
 		}
 	}
 	return images, nil
 }
 
-// cutWidths takes the widths off the beginning of a JSON array, and leaves an array of
-// all that follows. Most images have little else, and so need no parser.
+// cutWidths splits the widths off the beginning of a JSON array, and returns an array of the rest.
+// Most images have only widths, so they need no parser.
 func cutWidths(packed string) (widths []string, rest string) {
 	rest = strings.TrimPrefix(packed, "[")
 	for {

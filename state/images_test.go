@@ -17,7 +17,7 @@ import (
 
 const photoURL = "https://ckbox.example/4hXwQzB8TqVnT0dRk2Jm/assets/kq3-Zr8Lw_aT/file"
 
-// imagesOf are the addresses that the service gives an image of a width: ten or fewer
+// imagesOf are the URLs that the service gives an image of a width: ten or fewer
 // steps of at least 80 pixels.
 func imagesOf(url string, width int) map[string]string {
 	base, _ := imageBase(url)
@@ -90,7 +90,7 @@ func TestImagesAreSmall(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
+func TestAssetURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a.jpg", "b.jpg", "c.pdf")
 	j.take(3)
@@ -109,15 +109,15 @@ func TestAddresses(t *testing.T) {
 	j.now = later(time.Hour)
 	must(t, j.record(done("c.pdf")))
 
-	address := func(key string) Address {
-		return Address{As: key, Key: sources.Key(key), Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
+	url := func(key string) AssetURL {
+		return AssetURL{As: key, Key: sources.Key(key), Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
 	}
-	a := address("a.jpg")
+	a := url("a.jpg")
 	a.URL, a.Verified = photoURL, true
-	want := []Address{a, address("b.jpg"), address("c.pdf")}
+	want := []AssetURL{a, url("b.jpg"), url("c.pdf")}
 	for what, run := range map[string]int64{"all": 0, "of the run": j.run.Num} {
-		got := collect(t, j.Addresses(t.Context(), j.pair.ID, run))
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Address{})); diff != "" {
+		got := collect(t, j.AssetURLs(t.Context(), j.pair.ID, run))
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(AssetURL{})); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", what, diff)
 		}
 		for n, wanted := range []map[string]string{imagesOf(photoURL, 1024), nil, nil} {
@@ -128,12 +128,12 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 	}
-	if got := collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num+1)); len(got) > 0 {
+	if got := collect(t, j.AssetURLs(t.Context(), j.pair.ID, j.run.Num+1)); len(got) > 0 {
 		t.Errorf("of another run: %+v", got)
 	}
 }
 
-// BenchmarkImages records items with and without images, and tells how much larger
+// BenchmarkImages records items with and without images, and shows how much larger
 // that makes the state database.
 func BenchmarkImages(b *testing.B) {
 	const batch, batches = 128, 40

@@ -20,22 +20,22 @@ type Entry struct {
 	Size      int64
 	Status    string // of processing; empty if the service says nothing
 	URL       string
-	Mark      string // what the asset says of where it comes from
+	Mark      string // provenance of the asset
 }
 
 // Filename is the asset's name with its extension.
 func (e Entry) Filename() string { return filename(e.Name, e.Extension) }
 
-// A Scope keeps inventories apart that are taken for different purposes.
+// A Scope separates inventories for different purposes.
 type Scope int64
 
-// RunScope is the inventory of a run's first contact with a destination.
+// RunScope is the inventory for the plan of a run.
 func RunScope(run int64) Scope { return Scope(run) }
 
 // PairScope is the inventory that verifies a pair.
 func PairScope(pair int64) Scope { return Scope(-pair) }
 
-// StageInventory adds assets to an inventory; one seen before is seen anew.
+// StageInventory adds assets to an inventory, or replaces them.
 func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry) error {
 	return s.Write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO inventory
@@ -62,8 +62,8 @@ func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
 	})
 }
 
-// EntriesAt lists the assets of an inventory that occupy some places, in the order of
-// these and of their ids.
+// EntriesAt lists the assets of an inventory in some places, in the order of these and of their
+// IDs.
 func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]Entry, error) {
 	these, err := json.Marshal(slots)
 	if err != nil {
@@ -75,8 +75,7 @@ func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]En
 		WHERE scope = ? AND slot IN (SELECT value FROM json_each(?)) ORDER BY slot, asset`, scope, string(these))
 }
 
-// A Container is a place that holds assets directly: a folder, or a category
-// where Folder is empty.
+// A Container directly holds assets: a folder, or a category if Folder is empty.
 type Container struct{ Category, Folder string }
 
 // Containers lists where the assets of a pair are.
@@ -86,8 +85,7 @@ func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error)
 	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
 }
 
-// A Sighting is a receipt next to what an inventory saw of its asset; Seen is
-// false if it did not.
+// A Sighting is a receipt with the entry of its asset in an inventory; Seen is false without one.
 type Sighting struct {
 	Receipt Receipt // as far as it can be compared
 	Entry   Entry
@@ -116,8 +114,8 @@ func scanSighting(rows *sql.Rows) (v Sighting, base sql.NullInt64, err error) {
 
 func (v *Sighting) complete(b base) { v.Receipt.complete(b) }
 
-// Namesakes finds out which of some assets were in the place of an object, with its size,
-// before a plan of the pair put its asset there, or were replaced by one with its name.
+// Namesakes returns which of some assets were in the place of an object, with its size, before a
+// plan of the pair created its asset there, or were replaced by one of its name.
 func (s *Store) Namesakes(ctx context.Context, pair int64, assets []string) (map[string]bool, error) {
 	all, err := query(ctx, s.r, "look up namesakes", scanText,
 		`SELECT asset FROM namesakes WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)
@@ -128,8 +126,8 @@ func (s *Store) Namesakes(ctx context.Context, pair int64, assets []string) (map
 	return set, err
 }
 
-// noteNamesakes keeps what the inventory of a plan has in the places of the objects that it
-// puts there: what is seen beside them later on is known from then on.
+// noteNamesakes stores the assets in the places of planned objects, so that verify knows that they
+// existed before.
 func noteNamesakes(ctx context.Context, tx *sql.Tx, run int64) error {
 	var seen bool
 	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inventory WHERE scope = ?)`, run).Scan(&seen); err != nil || !seen {
@@ -142,7 +140,7 @@ func noteNamesakes(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// noteReplaced keeps the asset of a receipt that one with another asset replaces.
+// noteReplaced stores the asset of a receipt that one with another asset replaces.
 func (r *recorder) noteReplaced(ctx context.Context, key sources.Key) error {
 	_, err := r.tx.ExecContext(ctx, `INSERT OR IGNORE INTO namesakes (pair, asset)
 		SELECT pair, asset FROM receipts WHERE pair = ? AND key = ?`, r.pair, key)

@@ -14,7 +14,7 @@ import (
 	"assetferry/sources"
 )
 
-// An Action is what a plan wants to happen to an object or an asset.
+// An Action is the planned action for an object or an asset.
 type Action string
 
 // The actions.
@@ -30,7 +30,7 @@ const (
 	Conflict       Action = "conflict"
 )
 
-// An ItemState says how far an item has come; transitions.go has the ways between states.
+// An ItemState is the state of an item; transitions.go lists the changes between states.
 type ItemState string
 
 // The states of an item.
@@ -59,36 +59,35 @@ type Item struct {
 	Category string // id, or "new:" and the name of a category to be created
 	Folder   string // path within the category
 	Name     string // with extension
-	Slot     int64  // hash of the place at the destination, for finding collisions
-	Checksum []byte // known before sending only where the plan compared contents
+	Slot     int64  // hash of the place at the destination, to find collisions
+	Checksum []byte // known before the upload only if the plan compared contents
 
-	// PreviousKey is the key under which the object of a move had arrived, or that of the object
-	// whose asset an adopted one shares; empty for all others.
+	// PreviousKey is the previous key of a moved object, or the key of the owner whose asset an
+	// adopted object shares; empty for all others.
 	PreviousKey sources.Key
 
 	Attempts int
 	IntentAt time.Time // by the server's clock
-	RetryAt  time.Time // when a waiting item is to be tried again, by our clock
+	RetryAt  time.Time // of the next retry, by our clock
 	Asset    string
 	Class    string
 	Error    string
 }
 
-// A Page is one step of a listing: objects to stage and how far it came. An item with an
-// action is staged with that decision.
+// A Page is one page of a listing: objects to stage and the position. An item with an action is
+// staged with that decision.
 type Page struct {
-	Items          []Item
-	Cursor         sources.Key // the last key seen
-	Unchanged      int64       // objects that need no staging
-	UnchangedBytes int64
-	Sidecars       []Sidecar     // that are new, not as they were, or not there any more
-	Lost           []sources.Key // keys of sidecars of which nothing has to be known any more
-	LostAliases    []sources.Key // keys of aliases that are not there any more
-	Done           bool          // the listing came to its end
+	Items           []Item
+	Cursor          sources.Key // the last key seen
+	Unchanged       int64       // objects that need no staging
+	UnchangedBytes  int64
+	Sidecars        []Sidecar     // that are new, not as they were, or not there any more
+	DroppedSidecars []sources.Key // keys of sidecars to forget
+	DroppedAliases  []sources.Key // keys of aliases that are not there any more
+	Done            bool          // the listing came to its end
 }
 
-// Stage stores a page of the listing together with its cursor. Objects of which
-// the run has an outcome already keep it.
+// Stage stores a page of the listing with its position. Objects with an outcome in the run keep it.
 func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 	return s.Write(ctx, "stage listing", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET cursor = ?, unchanged = unchanged + ?, unchanged_bytes = unchanged_bytes + ?,
@@ -96,18 +95,18 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 			p.Cursor, p.Unchanged, p.UnchangedBytes, p.Done, p.Done, run); err != nil {
 			return err
 		}
-		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.Lost); err != nil {
+		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.DroppedSidecars); err != nil {
 			return err
 		}
-		if err := loseAliases(ctx, tx, run, p.LostAliases); err != nil {
+		if err := forgetAliases(ctx, tx, run, p.DroppedAliases); err != nil {
 			return err
 		}
 		return insertItems(ctx, tx, onStage, run, p.Items)
 	})
 }
 
-// stagedAtOnce is how many items one statement inserts: one by one they take nearly
-// twice as long.
+// stagedAtOnce is the number of items that one statement inserts: single inserts take nearly twice
+// as long.
 const stagedAtOnce = 50
 
 func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
@@ -141,7 +140,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 	return nil
 }
 
-// unlessEmpty is a text as the state database keeps it, nothing if there is none.
+// unlessEmpty returns a text as it is stored, nil if it is empty.
 func unlessEmpty(text string) any {
 	if text == "" {
 		return nil
@@ -149,7 +148,7 @@ func unlessEmpty(text string) any {
 	return text
 }
 
-// textOrNull reads that again. To have SQL make an empty text of nothing takes longer.
+// textOrNull reads such a text. A coalesce in SQL takes longer.
 type textOrNull string
 
 func (t *textOrNull) Scan(value any) error {
@@ -164,9 +163,9 @@ func (t *textOrNull) Scan(value any) error {
 	return nil
 }
 
-// Decided stores the decisions of a plan on items that nothing has been done
-// about. It may be repeated until the plan is finished. What is moved has one item, under
-// its new key: that of its previous_key goes.
+// Decided stores the decisions of a plan on items that were not begun. It may be repeated until the
+// plan is finished. A moved object has one item, under its new key; the item of its previous key is
+// deleted.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, run); err != nil {
@@ -187,7 +186,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 			if err := changesOne(update.ExecContext(ctx, args...)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
-			if err := dropOrigin(ctx, tx, run, i); err != nil {
+			if err := dropPrevious(ctx, tx, run, i); err != nil {
 				return fmt.Errorf("%s: %w", i.PreviousKey, err)
 			}
 		}
@@ -195,8 +194,8 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-// dropOrigin deletes the item under the key from which an object is moved.
-func dropOrigin(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
+// dropPrevious deletes the item under the previous key of a moved object.
+func dropPrevious(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
 	if i.Joins() || i.PreviousKey == "" || i.PreviousKey == i.Key {
 		return nil
 	}
@@ -214,7 +213,7 @@ type itemRow struct {
 	intentAt, due int64 // 0: none
 }
 
-// itemTable is what an item is written and read by, but for its run.
+// itemTable has the columns of an item, without its run.
 var itemTable = Columns[itemRow]{
 	{Name: "key", Value: func(r *itemRow) any { return r.Key }, Into: func(r *itemRow) any { return &r.Key }},
 	{Name: "size", Value: func(r *itemRow) any { return r.Size }, Into: func(r *itemRow) any { return &r.Size }},
@@ -241,7 +240,7 @@ var itemTable = Columns[itemRow]{
 	{Name: "content_type", Value: func(r *itemRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *itemRow) any { return (*textOrNull)(&r.ContentType) }},
 }
 
-// What statements write and read of items.
+// The columns and statements of items.
 var (
 	stagedColumns = itemTable.Only("key", "size", "time", "version_tag", "obstacle", "action", "reason", "state",
 		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "previous_key")
@@ -310,14 +309,14 @@ func inStates(states []ItemState) (where string, args []any) {
 	return ` AND state IN ` + List(len(states)), args
 }
 
-// Item finds one item of a run; ErrNotFound if there is none.
+// Item returns one item of a run; ErrNotFound if there is none.
 func (s *Store) Item(ctx context.Context, run int64, key sources.Key) (Item, error) {
 	items, err := query(ctx, s.r, "find item", scanItems(),
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
 	return First(items, err, "item "+string(key))
 }
 
-// noTime stands for a time that is not known; 0 is the year 1970.
+// noTime is an unknown time; 0 is the year 1970.
 const noTime = math.MinInt64
 
 func nanos(t time.Time) int64 {

@@ -39,9 +39,9 @@ func TestIntents(t *testing.T) {
 	if i, err := j.Item(t.Context(), j.run.Num, "a"); err != nil || i.Attempts != 0 || !i.IntentAt.IsZero() || i.State != ItemPlanned {
 		t.Errorf("released: %+v (%v)", i, err)
 	}
-	doubts, err := j.Interrupted(t.Context(), j.run.Num)
-	if err != nil || !cmp.Equal(keysOf(doubts), []string{"b", "d", "e"}) || doubts[0].State != ItemUnconfirmed {
-		t.Errorf("interrupted: %q (%v)", keysOf(doubts), err)
+	unconfirmed, err := j.Interrupted(t.Context(), j.run.Num)
+	if err != nil || !cmp.Equal(keysOf(unconfirmed), []string{"b", "d", "e"}) || unconfirmed[0].State != ItemUnconfirmed {
+		t.Errorf("interrupted: %q (%v)", keysOf(unconfirmed), err)
 	}
 	again := when.Add(time.Hour)
 	must(t, j.Resend(t.Context(), j.run.Num, []sources.Key{"b"}, again))
@@ -136,7 +136,7 @@ func TestAssetGivenTwice(t *testing.T) {
 	j.take(3)
 	outcomes := []Outcome{done("a"), {Key: "b", State: ItemDone, Receipt: receipt("b", "asset of a")}, done("c")}
 	must(t, j.Record(t.Context(), j.run.Num, j.pair.ID, outcomes))
-	if got := outcomes[1]; got.State != ItemFailed || got.Receipt != nil || !strings.Contains(got.Error, "asset of a, which stands for another object") {
+	if got := outcomes[1]; got.State != ItemFailed || got.Receipt != nil || !strings.Contains(got.Error, "asset of a, which belongs to another object") {
 		t.Errorf("got %+v", got)
 	}
 	if j.stateOf("a") != ItemDone || j.stateOf("b") != ItemFailed || j.stateOf("c") != ItemDone {
@@ -330,7 +330,7 @@ func TestTallies(t *testing.T) {
 		{"", "", ItemStaged, 1, 10},
 		{Create, "because", ItemPlanned, 2, 20},
 		{Skip, "because", ItemSkipped, 1, 10},
-		{Unchanged, "as the state database remembers it", ItemSkipped, 4, 400},
+		{Unchanged, "unchanged", ItemSkipped, 4, 400},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -419,7 +419,7 @@ func TestStructure(t *testing.T) {
 	if !ours("made") || ours("") {
 		t.Error("a pair does not notice that another puts something beside")
 	}
-	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // somebody has made it anew
+	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // a user has made it again
 	if ours("made") {
 		t.Error("a folder of somebody else is taken for ours")
 	}

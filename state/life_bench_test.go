@@ -21,14 +21,14 @@ const lifeItems = 20_000
 const (
 	lifeSource      = "s3://bucket/prefix"
 	lifeDestination = "0123456789abcdef0123"
-	lifeAddress     = "https://assets.example.com"
+	lifeURL         = "https://assets.example.com"
 )
 
 // lifeBatch is how many items a run takes, and records, at a time when it is fast.
 const lifeBatch = 128
 
 // BenchmarkLife brings items from the listing to their receipts, as a migration from S3
-// does: keys, version tags, IDs and addresses have the lengths that they have there. It
+// does: keys, version tags, IDs and URLs have the lengths that they have there. It
 // reports what of that an asset costs: time, transactions, and room in the finished state database.
 func BenchmarkLife(b *testing.B) {
 	var size, transactions int64
@@ -55,7 +55,7 @@ func BenchmarkLife(b *testing.B) {
 func liveThrough(b *testing.B, path string) (transactions int64) {
 	j, err := Open(b.Context(), path)
 	must(b, err)
-	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeAddress)
+	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeURL)
 	must(b, err)
 	run, err := j.Begin(b.Context(), pair, "migrate", json.RawMessage("{}"))
 	must(b, err)
@@ -134,7 +134,7 @@ func BenchmarkCollisions(b *testing.B) {
 	j, err := Open(b.Context(), path)
 	must(b, err)
 	defer func() { must(b, j.Close()) }()
-	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeAddress)
+	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeURL)
 	must(b, err)
 	run, err := j.Begin(b.Context(), pair, "migrate", json.RawMessage("{}"))
 	must(b, err)

@@ -76,7 +76,7 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 }
 
 // BenchmarkDescriptions records items with and without something kept with them, and
-// tells how much larger that makes the state database.
+// shows how much larger that makes the state database.
 func BenchmarkDescriptions(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, d := range map[string]Description{"none": {}, "type": {ContentType: "image/jpeg"}, "typical": typical} {
@@ -199,7 +199,7 @@ func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j.wantDescribed(map[string]string{})
 }
 
-// A receipt is of the run that described its asset, if that run can be taken back.
+// A receipt is of the run that updated its asset, if that run can be undone.
 func TestDescribedBy(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -218,14 +218,14 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// What is taken back leaves nothing of what was said of it.
+// What is undone leaves nothing of what was said of it.
 func TestDescribedIsForgotten(t *testing.T) {
 	j := begin(t)
-	j.apply("gone", "made")
+	j.apply("deleted", "made")
 	j.take(2)
-	gone, made := done("gone"), done("made")
-	gone.Described, made.Described = aQuay, aQuay
-	must(t, j.record(gone, made))
+	deleted, made := done("deleted"), done("made")
+	deleted.Described, made.Described = aQuay, aQuay
+	must(t, j.record(deleted, made))
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	u, err := j.BeginUndo(t.Context(), j.run)
 	must(t, err)
@@ -238,8 +238,8 @@ func TestDescribedIsForgotten(t *testing.T) {
 	must(t, j.SetRunState(t.Context(), u.Num, Planned, Applying))
 	j.run = u
 	j.take(1)
-	must(t, j.record(Outcome{Key: "made", State: ItemDone, TakenBack: true}))
-	j.wantDescribed(map[string]string{"gone": aQuay})
+	must(t, j.record(Outcome{Key: "made", State: ItemDone, Undone: true}))
+	j.wantDescribed(map[string]string{"deleted": aQuay})
 	must(t, j.FinishUndo(t.Context(), u))
 	j.wantDescribed(map[string]string{})
 	j.wantSound()

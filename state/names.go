@@ -9,32 +9,31 @@ import (
 	"assetferry/sources"
 )
 
-// calledOtherwise holds for receipts of assets whose names are not those of their objects,
+// differentlyNamed holds for receipts of assets whose names differ from those of their objects,
 // byte for byte. A receipt with a base has the name of its object.
-const calledOtherwise = `base IS NULL
+const differentlyNamed = `base IS NULL
 	AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
 		<> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END`
 
-// CalledOtherwise lists the receipts of a pair whose assets are not called as their objects
-// are, byte for byte, in key order. Only these are read, however many others there are.
-func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
+// DifferentlyNamed lists the receipts of a pair whose assets have other names than their objects,
+// byte for byte, in key order. It reads only these rows.
+func (s *Store) DifferentlyNamed(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list names", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
-			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, PageSize)
+			WHERE pair = ? AND key > ? AND `+differentlyNamed+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
-// A Collision is an item that wants a place which another item wants too, or which a
-// receipt of the pair holds.
+// A Collision is an item whose place another item wants too, or a receipt of the pair has.
 type Collision struct {
 	Item
 	Held   bool        // by a receipt
 	Holder sources.Key // the first key of such a receipt
 }
 
-// Collisions lists the collisions of a run, ordered by place and key. Receipts have no
-// index of their places: to read all of them, if a run wants any, takes a twentieth of
-// what a plan reads of them anyway, and each entry of an index would take 60 bytes.
+// Collisions lists the collisions of a run, ordered by place and key. Receipts have no index of
+// their places: reading all of them takes a twentieth of the other reads of a plan, and an index
+// entry would take 60 bytes.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
 	const wanting = `run = ?1 AND (action IN ('create', 'adopt', 'move') OR action = 'replace' AND previous_key NOT IN ('', key))`
 	return query(ctx, s.r, "find collisions", scanCollision, `WITH held (place, holder) AS MATERIALIZED (
@@ -50,8 +49,8 @@ func scanCollision(rows *sql.Rows) (c Collision, err error) {
 	return c, err
 }
 
-// TakenPlaces finds out which of some places receipts of a pair hold, or items of a run want.
-// It reads all receipts once; see Collisions.
+// TakenPlaces returns the places, of some, that receipts of a pair have or items of a run want. It
+// reads all receipts once; see Collisions.
 func (s *Store) TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error) {
 	wanted, err := json.Marshal(slots)
 	if err != nil {

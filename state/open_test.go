@@ -108,8 +108,8 @@ func madeWith(version int) func(t *testing.T, path string) {
 	}
 }
 
-// execute changes a state database as nobody but its owner may, and without the page sums that
-// would tell of it.
+// execute changes a state database as no user but its owner may, and without the page sums that
+// would report it.
 func execute(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	must(t, pagesums.Drop(path))

@@ -15,13 +15,12 @@ import (
 	"assetferry/state/ownership"
 )
 
-// takeOwnership makes us the owner, which the lock has made possible, if the
-// state database is as it was left here, or if it is to be taken over as it is.
+// takeOwnership makes this process the owner, if the state database was not changed outside of
+// assetferry, or in a takeover. The caller has the lock.
 //
-// The mark in the lock file is on the disk before anything is counted in the state database,
-// and after each write it is brought up to date. So whenever we are killed, or the power
-// fails, the state database is as far as the mark says or farther; if it is not as far, it has
-// lost something.
+// The mark in the lock file is on the disk before anything is counted in the state database, and is
+// updated after each write. So after a kill or a power cut the state database is at least as far as
+// the mark; otherwise it has lost writes.
 func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	}
 	h, err := ownership.Read(ctx, s.w)
 	if errors.Is(err, sql.ErrNoRows) {
-		h, err = ownership.Held{StateID: rand.Text()}, nil
+		h, err = ownership.StoredOwner{StateID: rand.Text()}, nil
 	}
 	if err != nil {
 		return wrap("take ownership", err)
@@ -39,7 +38,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	if err != nil {
 		return disk.OpenError(s.path, err)
 	}
-	if !takeover && !fresh { // a state database that was deleted is missed by nobody: a new one relies on nothing
+	if !takeover && !fresh { // a deleted state database may be replaced: a new one relies on nothing
 		if err := h.Trust(s.path, host, left, s.mark); err != nil {
 			return err
 		}
@@ -60,7 +59,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return nil
 	}
 	steps := []func() error{note, own}
-	if takeover { // the mark and the sums tell of what is wrong until that is seen to
+	if takeover { // the mark and the sums stay until the damage is handled
 		steps = []func() error{own, func() error { return pagesums.Drop(s.path) }, note}
 	}
 	for _, step := range steps {
@@ -71,9 +70,9 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	return nil
 }
 
-// refuse is the error of a state database that is damaged: that it is not the one that was
-// here, if it is not, because then its pages are other ones, too. It only reads: the last
-// connection that may write would move the log into what is damaged, and make sums of that.
+// refuse returns the error of a damaged state database. If it is not the one that was here, that is
+// the reason, because its pages differ then, too. It only reads: a writing connection would move
+// the log into the damaged file.
 func (s *Store) refuse(ctx context.Context, damage error) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Store) refuse(ctx context.Context, damage error) error {
 	return disk.OpenError(s.path, damage)
 }
 
-// own writes that we are the owner, and forgets at once what is not to be relied on.
+// own writes this process as the owner, and deletes records that must not be relied on.
 func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) error {
 	tx, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
@@ -114,25 +113,24 @@ func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) er
 	return err
 }
 
-// distrust forgets what the state database knows about the destinations that may not be
-// so any more. Receipts stay: whatever they say, their assets were made.
+// distrust deletes the records about destinations that may be out of date. Receipts stay: their
+// assets were created.
 func distrust(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
 		return err
 	}
 	const open = ` state NOT IN ('finished', 'superseded')`
-	if err := holdFormer(ctx, tx, `run IN (SELECT num FROM runs WHERE`+open+`)`); err != nil { // what was lost may have begun
+	if err := holdFormer(ctx, tx, `run IN (SELECT num FROM runs WHERE`+open+`)`); err != nil { // lost writes may have begun them
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE`+open)
 	return err
 }
 
-// giveUp notes that nobody owns the state database any more, which only we can know. Where
-// the disk does not let us, it is as if we had been killed, which harms nobody. The mark
-// is first, because its time counts once the state database is closed; without it the next owner
-// looks more closely.
-func (s *Store) giveUp() error {
+// releaseOwnership records that the state database has no owner. If that fails, the next owner
+// treats it as after a kill, which is safe. The mark is written first, because its time counts once
+// the state database is closed; without it the next owner checks more.
+func (s *Store) releaseOwnership() error {
 	s.Alive()
 	err := ownership.Leave(context.Background(), s.w, s.epoch)
 	if err == nil {
@@ -144,15 +142,15 @@ func (s *Store) giveUp() error {
 	return err
 }
 
-// Alive notes that the owner lives, for who comes after it, also after a power cut. It
-// costs three small writes that wait for the disk.
+// Alive records a sign of life for the next owner, durably. It costs three small synchronous
+// writes.
 func (s *Store) Alive() { _ = s.mark.Alive(s.now()) }
 
-// FormerAlive is when the former owner last gave a sign of life; zero if it closed
-// the state database, or if that is not known.
+// FormerAlive returns the last sign of life of the former owner; zero if it closed the state
+// database, or if that is unknown.
 func (s *Store) FormerAlive() time.Time { return s.former }
 
-// inUse tells who owns the state database at path, as far as the state database says.
+// inUse returns an InUseError with the owner of the state database at path, as far as it is known.
 func inUse(ctx context.Context, path string) error {
 	e := &ownership.InUseError{Path: path}
 	r, err := connect(path, reading, 1)
@@ -166,15 +164,15 @@ func inUse(ctx context.Context, path string) error {
 	return e
 }
 
-// A Holder is who has a state database, as far as can be told without taking it.
+// A Holder is the owner of a state database, as far as that is known without opening it.
 type Holder struct {
 	ownership.Owner
-	Open  bool // the owner did not close the state database: it is at work, or it was killed
+	Open  bool // the owner did not close the state database: it runs, or it was killed
 	Alive bool // it is at work on this machine
 }
 
-// Holder tells who has the state database, or had it last. Where that one did not close it,
-// the lock is tried for an instant.
+// Holder returns the current or last owner. If that one did not close the state database, the lock
+// is tried for an instant.
 func (s *Store) Holder(ctx context.Context) (Holder, error) {
 	h, err := ownership.Read(ctx, s.r.DB)
 	if errors.Is(err, sql.ErrNoRows) {

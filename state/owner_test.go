@@ -16,7 +16,7 @@ import (
 )
 
 // TestLockRace has eight rivals open, write and close a state database fifty times each:
-// never do two have it at once, nobody loses a write, and nobody is locked out for
+// never do two have it at once, no user loses a write, and no user is locked out for
 // good.
 func TestLockRace(t *testing.T) {
 	const rivals, rounds = 8, 50
@@ -71,7 +71,7 @@ func written(t *testing.T, path string, writes int) {
 }
 
 // TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
-// nothing is begun as long as the mark does not tell of it.
+// nothing is begun as long as the mark does not report it.
 func TestMarkThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -124,13 +124,13 @@ func TestDistrust(t *testing.T) {
 	}{
 		"its lock file is gone": {func(t *testing.T, path string) {
 			must(t, os.Remove(path+disk.LockSuffix))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"its lock file is garbage": {func(t *testing.T, path string) {
 			must(t, os.WriteFile(path+disk.LockSuffix, []byte(strings.Repeat("x", len(ownership.Trace{}.Line()))), 0o600))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"its lock file is torn": {func(t *testing.T, path string) {
 			must(t, os.Truncate(path+disk.LockSuffix, int64(len(ownership.Trace{}.Line())-3)))
-		}, "not made on this machine"},
+		}, "not created on this machine"},
 		"an older copy was put back": {func(t *testing.T, path string) {
 			copyFile(t, path, path+".old")
 			written(t, path, 4)
@@ -142,7 +142,7 @@ func TestDistrust(t *testing.T) {
 				must(t, os.Rename(f+".old", f))
 			}
 		}, "seems to be a copy"},
-		"a copy of all its files was put back in place": {touch, "something else changed its files"},
+		"a copy of all its files was put back in place": {touch, "its files were changed since"},
 		"older copies of all its files were put back at once": {func(t *testing.T, path string) {
 			putBack := copyAll(t, path)
 			written(t, path, 4)
@@ -224,7 +224,7 @@ func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)
 	must(t, err)
 }
 
-// A state database whose files somebody else changed may be a copy, put back in place, or just
+// A state database whose files another user changed may be a copy, put back in place, or just
 // have got another owner.
 func TestTouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -304,7 +304,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 }
 
 // Signs of life may fail, on a disk that is full for a while, and their owner may be killed
-// in one: nobody else changed anything.
+// in one: no other process changed anything.
 func TestSignsOfLifeThatFail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -362,7 +362,7 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 	written(t, path, 1)
 }
 
-// A process may be killed at any instant. What it leaves behind is never taken for
+// A process may be killed at any instant. What it leaves is never taken for
 // a state database that was tampered with.
 func TestDeadOwnersNeverBlock(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, path string){
@@ -427,7 +427,7 @@ func TestFormerAlive(t *testing.T) {
 	}
 }
 
-// TestHolder tells a state database at work from one that was killed and one that was closed.
+// TestHolder shows a state database at work from one that was killed and one that was closed.
 func TestHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := Open(t.Context(), path)

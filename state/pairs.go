@@ -11,17 +11,17 @@ type Pair struct {
 	ID          int64
 	Source      string
 	Destination string
-	Address     string  // where the destination was last reached; only noted
+	URL         string  // where the destination was last reached; only noted
 	Purpose     Purpose // see SavePurpose; only read
 }
 
-// Pair finds or makes the pair and notes the address of its destination.
-func (s *Store) Pair(ctx context.Context, source, destination, address string) (Pair, error) {
-	p := Pair{Source: source, Destination: destination, Address: address}
+// Pair finds or creates the pair and stores the URL of its destination.
+func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair, error) {
+	p := Pair{Source: source, Destination: destination, URL: url}
 	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, address) VALUES (?, ?, ?)
-			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id, `+purposeColumn,
-			source, destination, address).Scan(&p.ID, &p.Purpose)
+		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, url) VALUES (?, ?, ?)
+			ON CONFLICT (source, destination) DO UPDATE SET url = excluded.url RETURNING id, `+purposeColumn,
+			source, destination, url).Scan(&p.ID, &p.Purpose)
 	})
 	return p, err
 }
@@ -29,61 +29,60 @@ func (s *Store) Pair(ctx context.Context, source, destination, address string) (
 // Pairs lists every pair that the state database knows.
 func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
-		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address, &p.Purpose)
-	}, `SELECT id, source, destination, address, `+purposeColumn+` FROM pairs ORDER BY id`)
+		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.URL, &p.Purpose)
+	}, `SELECT id, source, destination, url, `+purposeColumn+` FROM pairs ORDER BY id`)
 }
 
-// A Purpose says what a destination is there for.
+// A Purpose says whether a destination is a sandbox.
 type Purpose string
 
-// The purposes. It is not known of destinations that were last used by a version that did
-// not ask.
+// The purposes. It is unknown until the first run that asks.
 const (
 	PurposeUnknown Purpose = ""
-	Rehearsal      Purpose = "rehearsal" // a sandbox
+	Sandbox        Purpose = "sandbox" // a sandbox
 	Production     Purpose = "production"
 )
 
 // purposeColumn reads a purpose.
-const purposeColumn = `CASE rehearsal WHEN 1 THEN 'rehearsal' WHEN 0 THEN 'production' ELSE '' END`
+const purposeColumn = `CASE sandbox WHEN 1 THEN 'sandbox' WHEN 0 THEN 'production' ELSE '' END`
 
-// SavePurpose notes what the destination of a pair is there for.
+// SavePurpose stores the purpose of the destination of a pair.
 func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) error {
 	return s.Write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
-		known := sql.NullBool{Bool: purpose == Rehearsal, Valid: purpose != PurposeUnknown}
-		return One(ctx, tx, `UPDATE pairs SET rehearsal = ? WHERE id = ?`, known, pair)
+		known := sql.NullBool{Bool: purpose == Sandbox, Valid: purpose != PurposeUnknown}
+		return One(ctx, tx, `UPDATE pairs SET sandbox = ? WHERE id = ?`, known, pair)
 	})
 }
 
-// Known is what the state database knows of a pair, in numbers of objects.
+// Known counts the objects of a pair in the state database.
 type Known struct {
-	Objects int64 // whose assets are at the destination
+	Objects int64 // with assets at the destination
 	Orphans int64 // see Orphan
 	Failing int64 // see Failure
 }
 
-// Known counts what the state database knows of a pair.
+// Known counts the objects of a pair.
 func (s *Store) Known(ctx context.Context, pair int64) (k Known, err error) {
-	err = s.r.row(ctx, "count what is known", `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
+	err = s.r.row(ctx, "count objects", `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
 		(SELECT count(*) FROM failures WHERE pair = ?1) FROM pairs WHERE id = ?1`, pair).Scan(&k.Objects, &k.Orphans, &k.Failing)
 	return k, err
 }
 
-// A Standing says what a pair has to look after from run to run.
-type Standing struct {
+// A Backlog counts the objects of a pair that need attention in later runs.
+type Backlog struct {
 	Orphans      ReceiptSum
 	OrphansSince time.Time // of the first of them
 	Failing      int64
 	FailingSince time.Time // of the first of them; zero where that is not known
 }
 
-// Standing sums up what a pair has to look after.
-func (s *Store) Standing(ctx context.Context, pair int64) (st Standing, err error) {
+// Backlog counts the objects of a pair that need attention.
+func (s *Store) Backlog(ctx context.Context, pair int64) (st Backlog, err error) {
 	var orphans, failing int64
-	err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
+	err = s.r.row(ctx, "count failing and deleted objects", `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
 		FROM orphans o JOIN receipts r ON r.pair = o.pair AND r.key = o.key WHERE o.pair = ?`, pair).Scan(&st.Orphans.Objects, &st.Orphans.Bytes, &orphans)
 	if err == nil {
-		err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
+		err = s.r.row(ctx, "count failing and deleted objects", `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
 	}
 	if orphans != 0 {
 		st.OrphansSince = fromMillis(orphans)

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A Minute is what a run got done in one minute: items that came to an outcome, and
-// the bytes of those that were sent.
+// A Minute is the progress of a run in one minute: items with an outcome, and the bytes of the
+// uploaded ones.
 type Minute struct {
 	At           time.Time // its beginning
 	Items, Bytes int64
 }
 
-// Throughput lists the minutes in which a run got something done, in order.
+// Throughput lists the minutes in which a run made progress, in order.
 func (s *Store) Throughput(ctx context.Context, run int64) ([]Minute, error) {
 	return query(ctx, s.r, "list throughput", func(rows *sql.Rows) (m Minute, err error) {
 		var minute int64
@@ -23,7 +23,7 @@ func (s *Store) Throughput(ctx context.Context, run int64) ([]Minute, error) {
 	}, `SELECT minute, items, bytes FROM throughput WHERE run = ? ORDER BY minute`, run)
 }
 
-// count adds to what the run got done in this minute.
+// count adds to the progress of the run in this minute.
 func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	var items, bytes int64
 	for _, o := range outcomes {
@@ -46,16 +46,16 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	return err
 }
 
-// A Pace is what a run got done within a minute, and how much of the minute that took,
-// from its first outcome to its last.
-type Pace struct {
+// A Rate is the progress of a run within a minute, and the part of the minute from its first
+// outcome to its last.
+type Rate struct {
 	Items, Bytes int64
 	Span         time.Duration
 }
 
-// Paces gives the paces of runs to a destination, the newest first and at most so many.
-func (s *Store) Paces(ctx context.Context, destination string, limit int) ([]Pace, error) {
-	return query(ctx, s.r, "list paces", func(rows *sql.Rows) (p Pace, err error) {
+// Rates returns the rates of runs to a destination, the newest first, at most limit of them.
+func (s *Store) Rates(ctx context.Context, destination string, limit int) ([]Rate, error) {
+	return query(ctx, s.r, "list rates", func(rows *sql.Rows) (p Rate, err error) {
 		var span int64
 		err = rows.Scan(&p.Items, &p.Bytes, &span)
 		p.Span = time.Duration(span) * time.Millisecond
@@ -64,11 +64,10 @@ func (s *Store) Paces(ctx context.Context, destination string, limit int) ([]Pac
 		WHERE p.destination = ? ORDER BY t.minute DESC, t.run DESC LIMIT ?`, destination, limit)
 }
 
-// keepCalls is how many minutes requests are remembered: no budget is for longer.
-const keepCalls = 2 * 24 * 60
+// keptMinutes is how long requests are remembered, in minutes: no request limit is for longer.
+const keptMinutes = 2 * 24 * 60
 
-// AddRequests counts requests to a destination by the minute (since 1970) they were
-// made in.
+// AddRequests adds requests to a destination, by minute since 1970.
 func (s *Store) AddRequests(ctx context.Context, destination string, perMinute map[int64]int64) error {
 	return s.Write(ctx, "count requests", func(ctx context.Context, tx *sql.Tx) error {
 		for minute, n := range perMinute {
@@ -77,13 +76,13 @@ func (s *Store) AddRequests(ctx context.Context, destination string, perMinute m
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE destination = ? AND minute < ?`, destination, s.now().Unix()/60-keepCalls)
+		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE destination = ? AND minute < ?`, destination, s.now().Unix()/60-keptMinutes)
 		return err
 	})
 }
 
-// Calls gives the requests to a destination since a time, by minute.
-func (s *Store) Calls(ctx context.Context, destination string, since time.Time) (map[int64]int64, error) {
+// Requests returns the requests to a destination since a time, by minute.
+func (s *Store) Requests(ctx context.Context, destination string, since time.Time) (map[int64]int64, error) {
 	type count struct{ minute, n int64 }
 	counts, err := query(ctx, s.r, "list requests", func(rows *sql.Rows) (c count, err error) {
 		return c, rows.Scan(&c.minute, &c.n)

@@ -9,7 +9,7 @@ import (
 
 // A pace is of the part of a minute in which something was done; the newest come first,
 // and those of other destinations do not count.
-func TestPaces(t *testing.T) {
+func TestRates(t *testing.T) {
 	j := begin(t)
 	at := func(minute, second int) {
 		j.now = func() time.Time { return time.Date(2026, 5, 1, 10, minute, second, 0, time.UTC) }
@@ -23,16 +23,16 @@ func TestPaces(t *testing.T) {
 	at(25, 0)
 	must(t, j.record(done("d")))
 	size := done("a").Receipt.Size
-	want := []Pace{{1, size, 0}, {2, 2 * size, 30 * time.Second}}
-	got, err := j.Paces(t.Context(), j.pair.Destination, 10)
+	want := []Rate{{1, size, 0}, {2, 2 * size, 30 * time.Second}}
+	got, err := j.Rates(t.Context(), j.pair.Destination, 10)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := j.Paces(t.Context(), j.pair.Destination, 1); err != nil || len(got) != 1 || got[0] != want[0] {
+	if got, err := j.Rates(t.Context(), j.pair.Destination, 1); err != nil || len(got) != 1 || got[0] != want[0] {
 		t.Errorf("at most one: %v (%v)", got, err)
 	}
-	if got, err := j.Paces(t.Context(), "elsewhere", 10); err != nil || len(got) != 0 {
+	if got, err := j.Rates(t.Context(), "elsewhere", 10); err != nil || len(got) != 0 {
 		t.Errorf("elsewhere: %v (%v)", got, err)
 	}
 }

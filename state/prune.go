@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Pruned counts what is too old to be kept.
+// Pruned counts pruned, or prunable, rows.
 type Pruned struct {
-	Runs          int64 // that lose their items; what they sum up to stays
+	Runs          int64 // that lose their items; their totals stay
 	Plans         int64 // that gave way to others, of which nothing stays
 	Items         int64
 	Verifications int64 // but for the last one of each pair
@@ -18,39 +18,39 @@ type Pruned struct {
 // IsEmpty reports whether there is nothing of that.
 func (p Pruned) IsEmpty() bool { return p == Pruned{} }
 
-// tooOld chooses the runs that ended before a time and that nothing depends on: no later
-// plan, no undo, no address. The last finished run of a pair and a command stays whole,
-// because the next one is compared with it.
+// tooOld selects runs that ended before a time and that nothing depends on: no later plan, no undo,
+// no URL. The last finished run of a pair and a command stays, because the next one is compared
+// with it.
 const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 	AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.undoes = r.num)
 	AND (r.state = 'superseded' OR EXISTS (SELECT 1 FROM runs n
 		WHERE n.pair = r.pair AND n.command = r.command AND n.state = 'finished' AND n.num > r.num))`
 
-// mere holds for runs too old that came to nothing. The last number given to a run must not
-// be given again.
-const mere = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
+// emptyPlans holds for superseded plans without items. The highest run number stays, because it
+// must not be given again.
+const emptyPlans = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
 	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
-// replaced holds for what is kept of an asset before it was changed, if the object has
-// another asset by now: then nothing else knows the old address.
-const replaced = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
+// replacedSince holds for a stored state of an asset whose object has another asset now: nothing
+// else has the old URL.
+const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
 	AND c.asset <> json_extract(former.receipt, '$.asset'))`
 
-// left holds for runs of which there is anything to prune.
-const left = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
+// notPruned holds for runs with rows to prune.
+const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
-// oldVerifications chooses the verifications before a time, but for the last of each pair,
-// and the last of all its contents, which addresses and reports rely on.
+// oldVerifications selects the verifications before a time, except the last of each pair and the
+// last of all its contents, which URLs and reports use.
 const oldVerifications = ` FROM verifications WHERE at < ?1
 	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
 	AND (level <> '` + everyContent + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyContent + `'))`
 
 // Prunable counts what Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {
-	const op = "look for what is too old"
+	const op = "count prunable rows"
 	cutoff := before.UnixMilli()
 	err = s.r.row(ctx, op, `SELECT count(*) FILTER (WHERE NOT mere), count(*) FILTER (WHERE mere), coalesce(sum(items), 0)
-		FROM (SELECT`+mere+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+left+`)`, cutoff).
+		FROM (SELECT`+emptyPlans+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+notPruned+`)`, cutoff).
 		Scan(&p.Runs, &p.Plans, &p.Items)
 	if err == nil {
 		err = s.r.row(ctx, op, `SELECT count(*)`+oldVerifications, cutoff).Scan(&p.Verifications)
@@ -58,17 +58,17 @@ func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err e
 	return p, err
 }
 
-// Prune deletes the items of runs that ended before a time, what was attempted and kept for
-// an undo with them, plans that gave way to others, and verifications. What the state database
-// needs for its work stays, such as receipts, and so do the sums of runs. It deletes a few
-// rows at a time, so that it may be interrupted; a run counts as pruned from its first one on.
+// Prune deletes the items of runs that ended before a time, with their attempts and previous
+// states, superseded plans, and old verifications. Receipts and the totals of runs stay. It deletes
+// a few rows at a time, so that it may be interrupted; a run counts as pruned from its first one
+// on.
 func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
 	if p.Verifications, err = s.pruneVerifications(ctx, before); err != nil {
 		return p, err
 	}
-	for _, ofPlans := range []bool{true, false} { // what is gone refers to no other run any more
-		runs, err := query(ctx, s.r, "look for what is too old", scanPrunable, `SELECT r.num, r.pair FROM runs r
-			WHERE`+tooOld+` AND`+left+` AND (`+mere+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
+	for _, ofPlans := range []bool{true, false} { // superseded plans first: they refer to other runs
+		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair FROM runs r
+			WHERE`+tooOld+` AND`+notPruned+` AND (`+emptyPlans+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
 		if err != nil {
 			return p, err
 		}
@@ -108,11 +108,11 @@ func (s *Store) pruneVerifications(ctx context.Context, before time.Time) (n int
 	return n, err
 }
 
-// prunedAtOnce is how many rows of a table one transaction deletes.
+// prunedAtOnce is the number of rows that one transaction deletes from a table.
 const prunedAtOnce = 2000
 
-// pruneRun deletes what there is of a run, and the run itself if it was a mere plan. It
-// gives the number of its items.
+// pruneRun deletes the rows of a run, and the run itself if it was only a plan. It returns the
+// number of its items.
 func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items int64, err error) {
 	err = s.Write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
@@ -121,7 +121,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 		return 0, err
 	}
 	for _, of := range []struct{ table, unless string }{
-		{"former", replaced}, {"contents", "FALSE"}, {"attempts", "FALSE"}, {"items", "FALSE"}, // the items last: see left
+		{"former", replacedSince}, {"contents", "FALSE"}, {"attempts", "FALSE"}, {"items", "FALSE"}, // the items last: see left
 	} {
 		if items, err = s.pruneTable(ctx, run, of.table, of.unless); err != nil {
 			return items, err
@@ -144,7 +144,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 	})
 }
 
-// pruneTable deletes the rows that a run has in a table, but for some.
+// pruneTable deletes the rows of a run in a table, except some.
 func (s *Store) pruneTable(ctx context.Context, run prunable, table, unless string) (n int64, err error) {
 	for {
 		var deleted int64
@@ -168,8 +168,8 @@ func isPruned(ctx context.Context, tx *sql.Tx, run int64) (pruned bool, err erro
 	return pruned, err
 }
 
-// Unused is how many bytes of the state database's file hold nothing. They are used again, and
-// Compact gives them back.
+// Unused returns the number of unused bytes in the file of the state database. SQLite uses them
+// again, and Compact returns them to the file system.
 func (s *Store) Unused(ctx context.Context) (n int64, err error) {
 	err = s.r.row(ctx, "measure", `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)
 	return n, err

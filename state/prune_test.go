@@ -41,8 +41,8 @@ func (c *calendar) begin(command string) {
 	c.runs = append(c.runs, c.run)
 }
 
-// night is a run that brings some objects and fails with others.
-func (c *calendar) night(command string, keys, failing []string) {
+// run is a run that brings some objects and fails with others.
+func (c *calendar) runOnce(command string, keys, failing []string) {
 	c.Helper()
 	c.begin(command)
 	c.apply(slices.Concat(keys, failing)...)
@@ -77,11 +77,11 @@ func (c *calendar) itemsOf() (counts []int) {
 func TestPrune(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
-	c.night("migrate", []string{"a", "b"}, []string{"c"}) // there is a newer one
-	c.begin("plan")                                       // gives way
+	c.runOnce("migrate", []string{"a", "b"}, []string{"c"}) // there is a newer one
+	c.begin("plan")                                         // gives way
 	c.stage("a", "b")
-	c.night("migrate", []string{"d"}, nil) // the newest of its command
-	c.night("sync", []string{"e"}, []string{"f"})
+	c.runOnce("migrate", []string{"d"}, nil) // the newest of its command
+	c.runOnce("sync", []string{"e"}, []string{"f"})
 	undone := c.run
 	undo, err := c.BeginUndo(ctx, undone) // which the undo needs
 	must(t, err)
@@ -95,9 +95,9 @@ func TestPrune(t *testing.T) {
 	must(t, c.Record(ctx, undo.Num, c.pair.ID, []Outcome{{Key: "e", State: ItemFailed}}))
 	must(t, c.Supersede(ctx, undo.Num))
 	c.runs = append(c.runs, undo)
-	c.night("sync", []string{"a"}, []string{"f"}) // nobody needs it
+	c.runOnce("sync", []string{"a"}, []string{"f"}) // no user needs it
 	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "listing"}, nil))
-	c.night("sync", []string{"b"}, nil)
+	c.runOnce("sync", []string{"b"}, nil)
 	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "content", Differences: 1}, []Difference{{"a", "x", "size", "differs"}}))
 	c.begin("sync") // is not finished
 	c.apply("g")
@@ -138,10 +138,10 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Addresses of assets that gave way to others are known as long as anybody may follow them.
-func TestPruneKeepsOldAddresses(t *testing.T) {
+// URLs of assets that gave way to others are known as long as anyone may follow them.
+func TestPruneKeepsOldURLs(t *testing.T) {
 	c := newCalendar(t)
-	c.night("sync", []string{"replaced", "renewed"}, nil)
+	c.runOnce("sync", []string{"replaced", "renewed"}, nil)
 	c.begin("sync")
 	c.apply("replaced", "renewed")
 	must(t, c.SaveFormer(t.Context(), c.run.Num, c.pair.ID, []Former{
@@ -150,7 +150,7 @@ func TestPruneKeepsOldAddresses(t *testing.T) {
 	renewed := Outcome{Key: "renewed", State: ItemDone, Receipt: receipt("renewed", "another asset"), InsteadOf: "renewed"}
 	must(t, c.record(Outcome{Key: "replaced", State: ItemDone, Receipt: receipt("replaced", "asset of replaced"), InsteadOf: "replaced"}, renewed))
 	must(t, c.FinishRun(t.Context(), c.run.Num))
-	c.night("sync", nil, nil)
+	c.runOnce("sync", nil, nil)
 	if _, err := c.Prune(t.Context(), c.today.AddDate(1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (c *calendar) memory() map[string]string {
 	runs, err := c.RunsOf(ctx, c.pair.ID, 100)
 	must(c, err)
 	all := map[string]any{
-		"addresses": collect(c, c.Addresses(ctx, c.pair.ID, 0)), "receipts": collect(c, c.Receipts(ctx, c.pair.ID, "")),
+		"URLs": collect(c, c.AssetURLs(ctx, c.pair.ID, 0)), "receipts": collect(c, c.Receipts(ctx, c.pair.ID, "")),
 		"failures": collect(c, c.Failures(ctx, c.pair.ID, "")), "orphans": collect(c, c.Orphans(ctx, c.pair.ID, "")),
 		"verification": v, "differences": collect(c, c.Differences(ctx, v.ID)), "last sync": last.ID, "its items": collect(c, c.Items(ctx, last.Num)),
 	}
@@ -191,7 +191,7 @@ func (c *calendar) memory() map[string]string {
 	return texts
 }
 
-// Whatever happened and whenever it is pruned, nothing changes that a list of addresses or a
+// Whatever happened and whenever it is pruned, nothing changes that a list of URLs or a
 // verification reads, nor a plan, but for MetUnsized, and the state database is whole.
 func TestPruneChangesNoMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -200,9 +200,9 @@ func TestPruneChangesNoMemory(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(rt, "days") {
 			switch rapid.SampledFrom([]string{"sync", "sync", "migrate", "plan", "verify", "undo"}).Draw(rt, "what") {
 			case "sync":
-				c.night("sync", keys.Draw(rt, "keys"), []string{"x"})
+				c.runOnce("sync", keys.Draw(rt, "keys"), []string{"x"})
 			case "migrate":
-				c.night("migrate", keys.Draw(rt, "keys"), nil)
+				c.runOnce("migrate", keys.Draw(rt, "keys"), nil)
 			case "plan":
 				c.begin("plan")
 				c.stage(keys.Draw(rt, "keys")...)

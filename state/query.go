@@ -11,16 +11,17 @@ import (
 	"assetferry/sources"
 )
 
-// What is exported here, [Store.Write] with [One], and [Columns] are for the packages below this one, which keep tables of
-// their own in the same file. No others can use it: internal/test/layers leaves SQL to these.
+// The exported functions here, [Store.Write] with [One], and [Columns] are for the packages below
+// this one, which have tables of their own in the same file. No others can use it:
+// internal/test/layers leaves SQL to these.
 
-// Query collects the rows of a statement that reads; it is for results of bounded size. What it is
-// for is named in errors.
+// Query collects the rows of a statement that reads; it is for results of bounded size. Errors name
+// what, the purpose of the query.
 func Query[T any](ctx context.Context, s *Store, what string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
 	return query(ctx, s.r, what, scan, stmt, args...)
 }
 
-// First gives the first of what was found; ErrNotFound if nothing was.
+// First returns the first of the found values; ErrNotFound if there is none.
 func First[T any](all []T, err error, what string) (T, error) {
 	var zero T
 	if err != nil {
@@ -37,7 +38,7 @@ func query[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows)
 	return queryInto(ctx, nil, r, op, scan, stmt, args...)
 }
 
-// queryInto is query, with the rows in the place of those of a former page.
+// queryInto is query, reusing the rows of a former page.
 func queryInto[T any](ctx context.Context, former []T, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
 	err = r.hook.around(op, func() (err error) {
 		defer func() { err = wrap(op, interrupted(ctx, op, err)) }()
@@ -78,7 +79,7 @@ func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*
 // List is a list in SQL with room for so many values.
 func List(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
 
-// listed are the arguments of a statement that ends with a list.
+// listed returns the arguments of a statement that ends with a list.
 func listed[T ~string](values []T, before ...any) []any {
 	for _, v := range values {
 		before = append(before, string(v))
@@ -86,12 +87,11 @@ func listed[T ~string](values []T, before ...any) []any {
 	return before
 }
 
-// PageSize bounds how many rows are read at a time: long reads would keep the
-// write-ahead log from being folded back.
+// PageSize is the number of rows that are read at a time: long reads would block checkpoints of the
+// write-ahead log.
 const PageSize = 2000
 
-// paged makes one sequence out of pages that each begin after the place of the
-// last row of the page before.
+// paged joins pages into one sequence; each page begins after the last row of the previous one.
 func paged[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -112,7 +112,7 @@ func paged[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, e
 	}
 }
 
-// yieldAll yields rows that were read, and reports whether more are wanted.
+// yieldAll yields rows, and reports whether the caller wants more.
 func yieldAll[T any](h *hook, rows []T, yield func(T, error) bool) bool {
 	for _, row := range rows {
 		wanted := true
@@ -133,8 +133,8 @@ func yieldAll[T any](h *hook, rows []T, yield func(T, error) bool) bool {
 	return true
 }
 
-// Paged makes one sequence out of pages of PageSize rows that each begin after the place of the last row
-// of the page before.
+// Paged joins pages of PageSize rows into one sequence; each page begins after the last row of the
+// previous one.
 func Paged[T, C any](s *Store, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
 	return paged(s.r, after, at, page)
 }
@@ -142,10 +142,9 @@ func Paged[T, C any](s *Store, after C, at func(T) C, page func(after C) ([]T, e
 // spoolPage is how many spooled rows are read at once.
 const spoolPage = 500
 
-// spooled yields the rows of a query in their order, as they are when it begins, without
-// keeping the state database from being checkpointed until the last one is seen: that may take hours
-// where contents are read in between. The rows are copied into a temporary table of a connection,
-// where SQLite would have sorted them anyway, and come from there by the page.
+// spooled yields the rows of a query as a snapshot, without blocking checkpoints until the last
+// row: callers may take hours to read contents in between. The rows are copied into a temporary
+// table, where SQLite would have sorted them anyway, and are read from it by the page.
 func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := wrap(op, interrupted(ctx, op, spool(ctx, r, op, scan, yield, query, args)))
@@ -169,7 +168,7 @@ func spool[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows)
 		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.spool`)
 		err = errors.Join(err, dropped)
 	}()
-	// Rows of a table that is made like this are numbered in the order of the query.
+	// The rows of such a table are numbered in the order of the query.
 	err = r.hook.around(op, func() error {
 		_, err := conn.ExecContext(ctx, `CREATE TEMP TABLE spool AS `+query, args...)
 		return err

@@ -12,12 +12,12 @@ import (
 func TestCandidatesHoldNothing(t *testing.T) {
 	j := begin(t)
 	const n = 2*spoolPage + 7
-	var gone, fresh []string
+	var absent, fresh []string
 	for i := range n {
-		gone, fresh = append(gone, fmt.Sprintf("gone/%05d", i)), append(fresh, fmt.Sprintf("new/%05d", i))
+		absent, fresh = append(absent, fmt.Sprintf("former/%05d", i)), append(fresh, fmt.Sprintf("new/%05d", i))
 	}
 	var items []Item
-	for _, key := range gone {
+	for _, key := range absent {
 		i := staged(key)
 		i.Obstacle = "absent"
 		items = append(items, i)
@@ -47,7 +47,7 @@ func TestCandidatesHoldNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := fresh
 			if name == "moves" {
-				want = slices.Concat(gone, fresh)
+				want = slices.Concat(absent, fresh)
 			}
 			var got []string
 			for key, err := range list {

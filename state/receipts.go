@@ -11,8 +11,8 @@ import (
 	"assetferry/sources"
 )
 
-// A Receipt is what the destination confirmed of an object: the asset that
-// carries it, with the fingerprint and the checksum of the content that was sent.
+// A Receipt is the confirmed upload of an object: its asset, with the fingerprint and the checksum
+// of the uploaded content.
 type Receipt struct {
 	sources.Object        // as it was listed when its content arrived
 	Checksum       []byte // SHA-256
@@ -24,18 +24,17 @@ type Receipt struct {
 	URL            string
 	Slot           int64
 	Adopted        bool // the asset was there before us
-	// Modified is when the service says that the asset was changed last, as we left it;
-	// zero if that is not known.
+	// Modified is the modification time of the asset, by the service, after our last change; zero
+	// if unknown.
 	Modified time.Time
-	// MetadataPending says that what belongs to the asset besides its content is not
-	// all there; only read.
+	// MetadataPending says that the metadata of the asset is not written completely; only read.
 	MetadataPending bool
 	Run             int64 // that made or adopted it; only read
-	// Description is what is kept with the object at its source, nil if that is
-	// nothing; only written, see Store.Description.
+	// Description is the source metadata of the object, nil if there is none; only written, see
+	// Store.Description.
 	Description *Description
-	// Images are the addresses of an image in other sizes, as the service named them: by
-	// width, and "default"; only written, see Store.Addresses.
+	// Images are the URLs of an image in other sizes, by width, and "default"; only written, see
+	// Store.AssetURLs.
 	Images map[string]string
 }
 
@@ -49,25 +48,24 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
-// inherited is what a receipt takes from the one whose place it takes.
+// inherited holds the values that a receipt takes from the one that it replaces.
 type inherited struct {
 	images                sql.NullString // packed; of the same asset
 	contentRun, contentAt sql.NullInt64  // of the same content
 }
 
-// saveReceipt stores a receipt. Where it does not say at which addresses an image is in
-// other sizes, those count that are known.
+// saveReceipt stores a receipt. Without URLs of images it keeps the inherited ones.
 func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, metadataPending bool) error {
 	images, err := packImages(c.URL, c.Images)
 	if err != nil {
-		return fmt.Errorf("save addresses of images: %w", err)
+		return fmt.Errorf("save URLs of images: %w", err)
 	}
 	if len(c.Images) == 0 && known.images.Valid {
 		images = known.images.String
 	}
 	base, err := r.bases.ofReceipt(ctx, c)
 	if err != nil {
-		return fmt.Errorf("save receipt: %w", err)
+		return fmt.Errorf("save upload record: %w", err)
 	}
 	if base.Valid {
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
@@ -77,7 +75,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	r.args = receiptTable.Values(r.args[:0], &row)
 	_, err = r.receipt.ExecContext(ctx, r.args...)
 	if err != nil {
-		return fmt.Errorf("save receipt: %w", err)
+		return fmt.Errorf("save upload record: %w", err)
 	}
 	if base.Valid && c.Description.isOnlyType() {
 		return nil
@@ -96,7 +94,7 @@ type receiptRow struct {
 	modified sql.NullInt64 // read
 }
 
-// receiptTable is what a receipt is written by; receiptRead is what is read of it.
+// receiptTable has the columns to write a receipt; receiptRead those to read.
 var receiptTable = Columns[receiptRow]{
 	{Name: "pair", Value: func(r *receiptRow) any { return r.pair }},
 	{Name: "key", Value: func(r *receiptRow) any { return r.Key }, Into: func(r *receiptRow) any { return &r.Key }},
@@ -123,7 +121,7 @@ var receiptTable = Columns[receiptRow]{
 	{Name: "content_at", Value: func(r *receiptRow) any { return r.contentAt }},
 }
 
-// What statements write and read of receipts.
+// The columns and statements of receipts.
 var (
 	insertReceipt = `INSERT INTO receipts (` + receiptTable.Names() + `) VALUES (` + receiptTable.Marks() + `)`
 	receiptRead   = receiptTable.Only("key", "size", "time", "version_tag", "checksum", "asset", "name", "extension", "category", "folder",
@@ -131,7 +129,7 @@ var (
 	receiptColumns = receiptRead.Reads()
 )
 
-// scanReceipts gives what scans the rows of one query, into one row that is used again for each of them.
+// scanReceipts returns a function that scans the rows of one query into one reused row.
 func scanReceipts() func(*sql.Rows) (Receipt, sql.NullInt64, error) {
 	var r receiptRow
 	targets := receiptRead.Targets(&r)
@@ -171,9 +169,8 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 	})
 }
 
-// Fingerprints is Receipts for who compares objects with them: of a receipt there is only
-// what tells whether its object has changed, its asset and run, and whether that was adopted
-// or lacks a description. That is read in half of the time.
+// Fingerprints is Receipts for comparisons with a listing. It reads only the fingerprint, the
+// asset, the run, and whether the asset was adopted or lacks metadata, in half of the time.
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	scan := func(rows *sql.Rows) (r Receipt, err error) {
 		var changed int64
@@ -182,7 +179,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 		return r, err
 	}
 	return func(yield func(Receipt, error) bool) {
-		var page []Receipt // reused: a new slice for each page was a third of all that a plan allocates
+		var page []Receipt // reused: new slices for each page were a third of all allocations of a plan
 		paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
 			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, metadata_pending, run FROM receipts
 				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
@@ -191,15 +188,15 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 	}
 }
 
-// Receipt finds the receipt of an object; ErrNotFound if there is none.
+// Receipt returns the receipt of an object; ErrNotFound if there is none.
 func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Receipt, error) {
-	all, err := queryBased(ctx, s, "find receipt", scanReceipts(), (*Receipt).complete,
+	all, err := queryBased(ctx, s, "find upload record", scanReceipts(), (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
-	return First(all, err, "receipt of "+string(key))
+	return First(all, err, "upload record of "+string(key))
 }
 
-// ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
-// the receipts of a pair for a few, and would read all of them unless told otherwise.
+// ReceiptsOf returns the receipts of some assets in a pair, by asset. Without the index hint SQLite
+// would read all receipts of the pair.
 func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
 	all, err := queryBased(ctx, s, "find receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
 		WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)
@@ -213,9 +210,9 @@ func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (ma
 // A ReceiptSum counts receipts and their bytes.
 type ReceiptSum struct{ Objects, Bytes int64 }
 
-// SumReceipts counts what a pair has at its destination.
+// SumReceipts counts the receipts of a pair.
 func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up receipts", `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
+	err = s.r.row(ctx, "count upload records", `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return sum, nil
 	}
@@ -230,7 +227,7 @@ func (sum ReceiptSum) less(o ReceiptSum) ReceiptSum {
 	return ReceiptSum{sum.Objects - o.Objects, sum.Bytes - o.Bytes}
 }
 
-// addTo adds to what is known of a pair without counting.
+// addTo adds to the stored sums of a pair.
 func (sum ReceiptSum) addTo(ctx context.Context, tx *sql.Tx, pair int64) error {
 	if sum == (ReceiptSum{}) {
 		return nil
@@ -238,22 +235,21 @@ func (sum ReceiptSum) addTo(ctx context.Context, tx *sql.Tx, pair int64) error {
 	return One(ctx, tx, `UPDATE pairs SET objects = objects + ?, bytes = bytes + ? WHERE id = ?`, sum.Objects, sum.Bytes, pair)
 }
 
-// HoldsAsset reports whether an asset stands for an object of the pair.
+// HoldsAsset reports whether an asset belongs to an object of the pair.
 func (s *Store) HoldsAsset(ctx context.Context, pair int64, asset string) (holds bool, err error) {
 	err = s.r.row(ctx, "look up asset", `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND asset = ?)`, pair, asset).Scan(&holds)
 	return holds, err
 }
 
-// OwnsAsset reports whether an asset of the destination stands for an object of
-// any source. The join is CROSS so that pairs come first: SQLite would else look through
-// all receipts.
+// OwnsAsset reports whether an asset of the destination belongs to an object of any source. The
+// join is CROSS so that pairs come first: SQLite would otherwise read all receipts.
 func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {
 	err = s.r.row(ctx, "look up asset", `SELECT EXISTS (SELECT 1 FROM pairs p CROSS JOIN receipts r ON r.pair = p.id
 		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
 	return owns, err
 }
 
-// millis is a time as the state database keeps it, nothing if it is not known.
+// millis returns a time as it is stored, nil if it is unknown.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -261,15 +257,15 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// forgetReceipt deletes the receipt of an object, if there is one, and what is kept with it.
+// forgetReceipt deletes the receipt of an object, if there is one, and its source metadata.
 func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (forgotten ReceiptSum, err error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM descriptions WHERE pair = ? AND key = ?`, pair, key); err != nil {
-		return forgotten, fmt.Errorf("forget description: %w", err)
+		return forgotten, fmt.Errorf("delete source metadata: %w", err)
 	}
 	err = tx.QueryRowContext(ctx, `DELETE FROM receipts WHERE pair = ? AND key = ? RETURNING 1, size`, pair, key).
 		Scan(&forgotten.Objects, &forgotten.Bytes)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return forgotten, fmt.Errorf("forget receipt: %w", err)
+		return forgotten, fmt.Errorf("delete upload record: %w", err)
 	}
 	return forgotten, nil
 }

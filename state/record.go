@@ -15,61 +15,58 @@ import (
 	"assetferry/sources"
 )
 
-// An Outcome ends an attempt at an item, with a receipt if it is done or sent. An
-// item that was sent keeps its asset and needs no other receipt.
+// An Outcome is the result of an attempt at an item, with a receipt if it is done or sent. An item
+// that was sent keeps its asset and needs no other receipt.
 type Outcome struct {
 	Key     sources.Key
 	State   ItemState // one to which onRecord leads
 	Class   string
 	Error   string
-	RetryAt time.Time // of a waiting item
+	RetryAt time.Time // of a items scheduled for retry
 	Receipt *Receipt
-	// MetadataPending says that an item that was sent is done without a description.
+	// MetadataPending says that a sent item is done without metadata.
 	MetadataPending bool
-	// Misnamed says that an item which failed lacks nothing but its name.
+	// Misnamed says that a failed item lacks only its name.
 	Misnamed bool
-	// Unclear says that an item which failed was sent, and may have arrived.
+	// Unclear says that a failed item may have been uploaded.
 	Unclear bool
-	// TakenBack says that the asset of an item that is done is not at the destination
-	// any more, so that there is no receipt of it either; or in an undo that it is as before
-	// the run that is undone, and so is its receipt.
-	TakenBack bool
-	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
-	// object has none so far.
+	// Undone says that the asset of a finished item is not at the destination any more, so there is
+	// no receipt. In an undo it says that the asset and its receipt are as before the undone run.
+	Undone bool
+	// InsteadOf is the key of the receipt that Receipt replaces; empty if the object has none.
 	InsteadOf sources.Key
-	// Described is what the source says of the object of an item that is done, as JSON, if
-	// its asset was brought in line with that; empty otherwise.
+	// Described is the metadata of a finished item as JSON, if it was written into the asset; empty
+	// otherwise.
 	Described string
-	// Found is what was found of it, by previous_key, as JSON; empty if nothing was.
+	// Found is the found metadata by metadata source, as JSON; empty if there is none.
 	Found string
-	// Fields are the fields of that, also those that are not kept.
+	// Fields are the found fields, including those that are not stored.
 	Fields []FoundField
-	// Addresses are those that the object had, as was found.
-	Addresses []string
-	// Joins is the key of the object whose asset an item that is done shares: there is no
-	// receipt of it then, but an alias.
+	// URLs are those that the object had, as was found.
+	AssetURLs []string
+	// Joins is the key of the object whose asset a finished item shares: it gets an alias and no
+	// receipt.
 	Joins sources.Key
-	// Modified is when the service says that the asset of an item that was sent before, or
-	// is taken back, was changed last; see Receipt.
+	// Modified is the modification time, by the service, of the asset of an item that was sent
+	// before or is undone; see Receipt.
 	Modified time.Time
 }
 
-// lacksDescription reports whether the asset of an item is there without a description.
-func (o Outcome) lacksDescription() bool { return o.State != ItemDone && !o.Misnamed }
+// lacksMetadata reports whether the asset of an item lacks its metadata.
+func (o Outcome) lacksMetadata() bool { return o.State != ItemDone && !o.Misnamed }
 
-// Record stores outcomes of items that are being sent, were sent, or are unconfirmed. An
-// asset that stands for another object already makes its item a failed one; outcomes
-// says so then.
+// Record stores outcomes of items that are being sent, were sent, or are unconfirmed. If the asset
+// belongs to another object, the item fails; its outcome in outcomes is changed then.
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
 	_, err := s.Advance(ctx, run, pair, outcomes, Next{})
 	return err
 }
 
-// Advance is Record, and Take if any items are wanted, in one transaction. To wait for the
-// disk is most of what either costs.
+// Advance is Record, and Take if items are wanted, in one transaction: waiting for the disk is most
+// of the cost.
 func (s *Store) Advance(ctx context.Context, run, pair int64, outcomes []Outcome, next Next) (taken []Item, err error) {
 	err = s.Write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
-		ctx = context.WithoutCancel(ctx) // SQLite's driver would have a goroutine wait for its end with each statement
+		ctx = context.WithoutCancel(ctx) // SQLite's driver would start a goroutine for each statement
 		if err := s.record(ctx, tx, run, pair, outcomes); err != nil || next.N == 0 {
 			return err
 		}
@@ -113,13 +110,13 @@ type recorder struct {
 	tx              *sql.Tx
 	run, pair, now  int64
 	receipt, update *sql.Stmt
-	forgive         *sql.Stmt // nil if the pair has no failures
+	forgetFailures  *sql.Stmt // nil if the pair has no failures
 	alone           *sql.Stmt // nil if it has no aliases
 	description     *sql.Stmt // nil until there is one
 	described       *sql.Stmt // the same
 	args            []any     // of the last receipt
 	bases           bases
-	made            ReceiptSum // less what was forgotten
+	made            ReceiptSum // less the deleted ones
 }
 
 func (r *recorder) prepare(ctx context.Context) (err error) {
@@ -131,7 +128,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if failed {
-		if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+		if r.forgetFailures, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
 			return err
 		}
 	}
@@ -157,7 +154,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	if err != nil {
 		return err
 	}
-	for _, keep := range []func(context.Context, Outcome) error{r.note, r.give, r.remember} {
+	for _, keep := range []func(context.Context, Outcome) error{r.note, r.saveOldURLs, r.recordAttempt} {
 		if err := keep(ctx, *o); err != nil {
 			return err
 		}
@@ -169,16 +166,15 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
 }
 
-// settle records what an outcome says of the asset of an object, and gives the asset, if there is one
-// that the item did not have.
+// resolve stores the result of an outcome, and returns the asset if it is new for the item.
 func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err error) {
 	switch {
-	case o.TakenBack:
-		return "", r.takeBack(ctx, *o)
+	case o.Undone:
+		return "", r.undoReceipt(ctx, *o)
 	case o.Receipt != nil:
 		return r.receive(ctx, o)
 	case o.Joins != "":
-		return r.join(ctx, o)
+		return r.joinAlias(ctx, o)
 	case o.State == ItemDone && !o.MetadataPending:
 		_, err := r.tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 0, modified = coalesce(?3, modified),
 			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
@@ -188,23 +184,23 @@ func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err e
 	return "", nil
 }
 
-// receive saves the receipt of an object. One of an asset that stands for another object is refused,
-// and the outcome is a failure then.
+// receive stores the receipt of an object. If the asset belongs to another object, the outcome
+// becomes a failure.
 func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err error) {
 	err = r.replaceReceipt(ctx, o)
 	if isTaken(err) {
 		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
-			Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", o.Receipt.Asset)}
+			Error: fmt.Sprintf("the service answered with asset %s, which belongs to another object", o.Receipt.Asset)}
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
 	r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
-	return o.Receipt.Asset, r.standAlone(ctx, o.Key)
+	return o.Receipt.Asset, r.dropAlias(ctx, o.Key)
 }
 
-// standAlone notes that an object has an asset of its own.
-func (r *recorder) standAlone(ctx context.Context, key sources.Key) error {
+// dropAlias notes that an object has an asset of its own.
+func (r *recorder) dropAlias(ctx context.Context, key sources.Key) error {
 	if r.alone == nil {
 		return nil
 	}
@@ -212,9 +208,9 @@ func (r *recorder) standAlone(ctx context.Context, key sources.Key) error {
 	return err
 }
 
-// takeBack forgets the receipt of an object, and what is kept with it. In an undo comes back
-// what was there before the run that is undone.
-func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
+// undoReceipt deletes the receipt of an object and its source metadata. An undo then restores those
+// of before the undone run.
+func (r *recorder) undoReceipt(ctx context.Context, o Outcome) error {
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
 	if err != nil {
 		return err
@@ -225,7 +221,7 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 	if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ? AND action = 'trash'`, o.Key); err != nil {
 		return err
 	}
-	back, err := goBack(ctx, r.tx, r.pair, r.run, time.UnixMilli(r.now), `?2`, o.Key)
+	back, err := restoreFormer(ctx, r.tx, r.pair, r.run, time.UnixMilli(r.now), `?2`, o.Key)
 	if err != nil {
 		return err
 	}
@@ -239,21 +235,21 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-// replaceReceipt saves a receipt in the place of the one that it replaces, if any. If it is
-// refused, the former one stays.
+// replaceReceipt stores a receipt in place of the previous one, if any. If it is refused, the
+// previous one stays.
 func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if o.InsteadOf == "" {
-		return r.saveReceipt(ctx, *o.Receipt, inherited{}, o.lacksDescription())
+		return r.saveReceipt(ctx, *o.Receipt, inherited{}, o.lacksMetadata())
 	}
 	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
 		return err
 	}
 	made := r.made
-	known, err := r.makeWay(ctx, o)
+	known, err := r.removePrevious(ctx, o)
 	if err != nil {
 		return err
 	}
-	err = r.saveReceipt(ctx, *o.Receipt, known, o.lacksDescription())
+	err = r.saveReceipt(ctx, *o.Receipt, known, o.lacksMetadata())
 	if isTaken(err) {
 		r.made, r.bases = made, bases{tx: r.tx}
 		if _, err := r.tx.ExecContext(ctx, `ROLLBACK TO replacement`); err != nil {
@@ -264,10 +260,10 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	return cmp.Or(err, released)
 }
 
-// makeWay forgets the receipt whose place another one takes, and gives what that inherits:
-// the addresses that its image has in other sizes, and, of a move, where its content came
-// from. What is kept with the object of a move goes with it.
-func (r *recorder) makeWay(ctx context.Context, o *Outcome) (known inherited, err error) {
+// removePrevious deletes the receipt that another one replaces, and returns the inherited values:
+// the URLs of the image in other sizes, and the time and run of the content for a move. The source
+// metadata of a moved object moves with it.
+func (r *recorder) removePrevious(ctx context.Context, o *Outcome) (known inherited, err error) {
 	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
 		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR checksum = ?4)
 		UNION ALL SELECT images, NULL, NULL FROM receipts WHERE pair = ?1 AND key = ?2 AND asset = ?3 LIMIT 1`,
@@ -301,9 +297,8 @@ func (r *recorder) makeWay(ctx context.Context, o *Outcome) (known inherited, er
 // tallyAtOnce is how many items one statement sums up.
 const tallyAtOnce = 500
 
-// tally adds the items of the outcomes to what they have become. Before, they were in
-// flight. No item has two outcomes at once: it is not taken again before the first is
-// recorded.
+// tally adds the items of the outcomes to the tallies of their new states; before, they were in
+// flight. No item has two outcomes at once: it is not taken again before the first is recorded.
 func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 	change := recount{}
 	for chunk := range slices.Chunk(outcomes, tallyAtOnce) {
@@ -327,22 +322,21 @@ func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 	return change.write(ctx, r.tx, r.run)
 }
 
-// isTaken reports whether a receipt names an asset that another one names.
+// isTaken reports whether the error is a second receipt for one asset.
 func isTaken(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// remember keeps what is to be known of an item beyond its last state: every
-// attempt that came to nothing, and the objects that fail run after run.
-func (r *recorder) remember(ctx context.Context, o Outcome) error {
-	if o.State == ItemDone && r.forgive == nil {
+// recordAttempt stores every failed attempt, and counts failing objects.
+func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
+	if o.State == ItemDone && r.forgetFailures == nil {
 		return nil
 	} else if o.State == ItemDone {
-		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
+		_, err := r.forgetFailures.ExecContext(ctx, r.pair, o.Key)
 		return err
 	}
-	if err := r.clear(ctx, o); err != nil || o.State == ItemSent {
+	if err := r.clearFailure(ctx, o); err != nil || o.State == ItemSent {
 		return err
 	}
 	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
@@ -350,14 +344,13 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 		return err
 	}
 	if o.State == ItemFailed && o.Joins == "" || o.Unclear {
-		return blameFailed(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
+		return countFailure(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
 	}
 	return nil
 }
 
-// clear notes that an object has arrived if there is a receipt of it, whatever else
-// failed.
-func (r *recorder) clear(ctx context.Context, o Outcome) error {
+// clearFailure deletes the failure of an object that has a receipt now.
+func (r *recorder) clearFailure(ctx context.Context, o Outcome) error {
 	if o.Receipt == nil {
 		return nil
 	}

@@ -9,30 +9,29 @@ import (
 	"assetferry/sources"
 )
 
-// Reports read all that a run has to tell, and over a million objects each column that is
-// read takes a fifth of a second. So there are several readings here, each with no more
-// columns than it needs, and none that SQLite would have to sort.
+// Reports read whole runs, and for a million objects each column takes a fifth of a second. So
+// there are several queries here, each with no more columns than it needs, and none that SQLite
+// would have to sort.
 
-// A Fate is what became of an object, and nothing else of it.
-type Fate struct {
+// An ItemStatus is the result of an object, without details.
+type ItemStatus struct {
 	Key    sources.Key
 	Size   int64
 	Action Action
 	State  ItemState
 }
 
-// Fates lists the items of a run in key order.
-func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
-		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
+// ItemStatuses lists the items of a run in key order.
+func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatus, error] {
+	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
+		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f ItemStatus, err error) {
 			return f, rows.Scan((*string)(&f.Key), &f.Size, &f.Action, &f.State)
 		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
 
-// Remarkable lists the items of a run of which there is more to tell than that all went
-// well and nothing was there before, in key order; of these what says how it came to that,
-// and nothing else.
+// Remarkable lists the items of a run that are not simply created, in key order, with the columns
+// that explain why.
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
@@ -43,16 +42,15 @@ func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error
 	})
 }
 
-// An Account is what a run has to tell of an object.
-type Account struct {
-	Fate
+// An ObjectReport is the row of an object in the report of a run.
+type ObjectReport struct {
+	ItemStatus
 	Reason string
-	// Held says that there is a receipt of the object, and of no other asset than this
-	// item is about. Then Category, Name, Asset and URL are those of the receipt, and else
-	// what the plan wanted.
+	// Held says that there is a receipt of the object for the asset of this item. Then Category,
+	// Name, Asset and URL are those of the receipt, otherwise those of the plan.
 	Held        bool
 	Category    string // as in Item
-	Folder      string // path within the category; as the plan wanted it, if there was one
+	Folder      string // path within the category, by the plan
 	Name        string // with extension
 	Asset       string
 	URL         string
@@ -62,7 +60,7 @@ type Account struct {
 	PreviousKey sources.Key // the key under which it had arrived, if it is moved
 }
 
-// What a receipt says, and otherwise an item.
+// Columns of a receipt if there is one, otherwise of the item.
 const (
 	ofReceipt  = `r.base, r.category, r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, r.asset, r.url`
 	ofItemElse = `CASE WHEN r.key IS NULL THEN i.base ELSE r.base END, coalesce(r.category, i.category),
@@ -70,25 +68,25 @@ const (
 		coalesce(r.asset, i.asset), coalesce(r.url, '')`
 )
 
-func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
+func scanAccount(rows *sql.Rows) (a ObjectReport, base sql.NullInt64, err error) {
 	err = rows.Scan((*string)(&a.Key), &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
 		&a.Folder, &a.Class, &a.Error, &a.Attempts, (*string)(&a.PreviousKey))
 	return a, base, err
 }
 
-func (a *Account) complete(b base) {
+func (a *ObjectReport) complete(b base) {
 	a.Name, a.Category = baseName(string(a.Key)), b.category
 	if a.Held {
 		a.URL = b.url(a.Asset)
 	}
 }
 
-// Accounts lists the items of a run in key order, those in the given states or all, each
-// with the asset that carries its object now.
-func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
+// ObjectReports lists the items of a run in key order, those in the given states or all, each with
+// the current asset of its object.
+func (s *Store) ObjectReports(ctx context.Context, run Run, states ...ItemState) iter.Seq2[ObjectReport, error] {
 	where, args := inStates(states)
-	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
-		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
+	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
+		return queryBased(ctx, s, "list items", scanAccount, (*ObjectReport).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.previous_key
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
@@ -96,26 +94,25 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 	})
 }
 
-// unlisted chooses the receipts of objects that a run has no item of and that it did not
-// bring: they were as the state database remembered them when it listed them, or were gone from
-// the source by then.
+// unlisted chooses the receipts of objects that have no item in a run and were not created by it:
+// they were unchanged, or deleted at the source before.
 const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
 
-// Unlisted lists the receipts from before a run of objects that it has no item of, in key
-// order, as unchanged.
-func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
-	return paged(s.r, "", func(f Fate) sources.Key { return f.Key }, func(after sources.Key) ([]Fate, error) {
-		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
-			f := Fate{Action: Unchanged, State: ItemSkipped}
+// Unlisted lists the receipts, from before a run, of objects without an item in it, in key order,
+// as unchanged.
+func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[ItemStatus, error] {
+	return paged(s.r, "", func(f ItemStatus) sources.Key { return f.Key }, func(after sources.Key) ([]ItemStatus, error) {
+		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (ItemStatus, error) {
+			f := ItemStatus{Action: Unchanged, State: ItemSkipped}
 			return f, rows.Scan((*string)(&f.Key), &f.Size)
 		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
 
-// UnlistedAccounts lists the same objects as Unlisted.
-func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
-	return paged(s.r, "", func(a Account) sources.Key { return a.Key }, func(after sources.Key) ([]Account, error) {
-		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the state database remembers it', 1,
+// UnlistedReports lists the same objects as Unlisted.
+func (s *Store) UnlistedReports(ctx context.Context, run Run) iter.Seq2[ObjectReport, error] {
+	return paged(s.r, "", func(a ObjectReport) sources.Key { return a.Key }, func(after sources.Key) ([]ObjectReport, error) {
+		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*ObjectReport).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'unchanged', 1,
 			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
@@ -126,16 +123,16 @@ func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err e
 	return sum, err
 }
 
-// A CategorySum counts the receipts in a category that a run made.
+// A CategorySum counts the receipts of a run in a category.
 type CategorySum struct {
 	ReceiptSum
-	Created         ReceiptSum // but for what was adopted, or there before in another form
+	Created         ReceiptSum // without adopted and replaced ones
 	MetadataPending int64
-	Addressed       int64 // those of which the state database has the address
+	Addressed       int64 // those of which the state database has the URL
 }
 
-// SumCategories counts the receipts that a run made, by category. They are read row by row:
-// to group them SQLite would sort them, which takes half as long again.
+// SumCategories counts the receipts of a run, by category. It reads row by row: a GROUP BY would
+// sort them, which takes half as long again.
 func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*CategorySum, error) {
 	sums := map[string]*CategorySum{}
 	_, err := query(ctx, s.r, "sum up categories", func(rows *sql.Rows) (none struct{}, err error) {

@@ -12,7 +12,7 @@ import (
 	"assetferry/sources"
 )
 
-// Categories are known as they were last seen, also those that are gone.
+// Categories are known as they were last seen, also those that were deleted.
 func TestCategories(t *testing.T) {
 	j := begin(t)
 	ctx, to := t.Context(), j.pair.Destination
@@ -80,14 +80,14 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// What a destination is there for is not known until somebody has asked, and is then
+// What a destination is there for is not known until a user has asked, and is then
 // known of that pair alone.
 func TestPurpose(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
 	_, err := j.Pair(ctx, "another", j.pair.Destination, "")
 	must(t, err)
-	for _, want := range []Purpose{PurposeUnknown, Rehearsal, Production, PurposeUnknown} {
+	for _, want := range []Purpose{PurposeUnknown, Sandbox, Production, PurposeUnknown} {
 		must(t, j.SavePurpose(ctx, j.pair.ID, want))
 		pairs, err := j.Pairs(ctx)
 		must(t, err)
@@ -146,8 +146,8 @@ func TestSumDescriptions(t *testing.T) {
 	}
 }
 
-// What did not come through counts once, until something brings it.
-func TestLeftBehind(t *testing.T) {
+// What failed counts once, until something brings it.
+func TestCountIncomplete(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
 	j.take(3)
@@ -159,7 +159,7 @@ func TestLeftBehind(t *testing.T) {
 	first := j.run.Num
 	left := func(from, want int64) {
 		t.Helper()
-		if n, err := j.LeftBehind(t.Context(), j.pair.ID, from, from); err != nil || n != want {
+		if n, err := j.CountIncomplete(t.Context(), j.pair.ID, from, from); err != nil || n != want {
 			t.Errorf("from run %d: %d (%v), want %d", from, n, err, want)
 		}
 	}
@@ -174,10 +174,10 @@ func TestLeftBehind(t *testing.T) {
 	left(j.run.Num, 1)
 	left(j.run.Num+1, 0)
 
-	// Who takes up what was left behind needs the keys, but for what is to be decided first.
+	// Who takes up what was left needs the keys, but for what will be decided first.
 	keys := func(want ...sources.Key) {
 		t.Helper()
-		if got, err := j.Unarrived(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
+		if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
 			t.Errorf("not arrived are %q (%v), want %q", got, err, want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestLeftBehind(t *testing.T) {
 
 // A run that is listed again and then replaced by another still counts what it had not uploaded.
 // Without a new plan that is unknown, so the run does not count as a complete listing.
-func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
+func TestCountIncompleteAfterRelist(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan    bool
 		left    int64
@@ -242,14 +242,14 @@ func TestLeftBehindByWhatWasListedAgain(t *testing.T) {
 			}
 			unarrived := func() {
 				t.Helper()
-				if got, err := j.Unarrived(t.Context(), j.pair.ID, j.run.Num); err != nil || !slices.Equal(got, tc.keys) {
+				if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, j.run.Num); err != nil || !slices.Equal(got, tc.keys) {
 					t.Errorf("not arrived are %q (%v), want %q", got, err, tc.keys)
 				}
 			}
 			unarrived()
 			must(t, tc.giveWay(j))
 			unarrived()
-			if n, err := j.LeftBehind(t.Context(), j.pair.ID, j.run.Num, j.run.Num); err != nil || n != tc.left {
+			if n, err := j.CountIncomplete(t.Context(), j.pair.ID, j.run.Num, j.run.Num); err != nil || n != tc.left {
 				t.Errorf("left %d (%v), want %d", n, err, tc.left)
 			}
 			if r := j.reload(); r.State != Superseded || r.Scanned != tc.plan || j.stateOf("a") != ItemDone {

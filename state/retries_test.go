@@ -12,7 +12,7 @@ func retryScheduled(key string, due time.Time) Outcome {
 	return Outcome{Key: sources.Key(key), State: ItemRetryScheduled, Class: "transient", Error: "no answer", RetryAt: due}
 }
 
-func TestWaitingItems(t *testing.T) {
+func TestScheduledRetries(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c", "d")
 	j.take(4)
@@ -39,7 +39,7 @@ func TestWaitingItems(t *testing.T) {
 	if i, err := j.Item(t.Context(), j.run.Num, "c"); err != nil || i.Attempts != 2 || !i.RetryAt.Equal(now.Add(time.Minute)) {
 		t.Errorf("got %+v (%v)", i, err)
 	}
-	must(t, j.Supersede(t.Context(), j.run.Num)) // what waits keeps nobody from giving up the run
+	must(t, j.Supersede(t.Context(), j.run.Num)) // what waits keeps no user from giving up the run
 }
 
 // What was sent is not unconfirmed, keeps its asset, and may be ended without another
@@ -106,7 +106,7 @@ func TestFailuresOverRuns(t *testing.T) {
 	next("a", "b")
 	execute(t, j.Path(), `UPDATE items SET size = size + 1 WHERE key = 'a' AND state = 'planned'`) // another file
 	fail("a")
-	want("a", 1, j.run) // it begins anew
+	want("a", 1, j.run) // it begins again
 	must(t, j.record(done("b")))
 	if all := collect(t, j.Failures(t.Context(), j.pair.ID, "")); len(all) != 1 {
 		t.Errorf("got %+v, want one that still fails", all)
@@ -144,11 +144,11 @@ func TestCalls(t *testing.T) {
 	must(t, j.AddRequests(t.Context(), "d", map[int64]int64{minute: 3, minute - 1: 4, minute - 5000: 9}))
 	must(t, j.AddRequests(t.Context(), "d", map[int64]int64{minute: 2}))
 	must(t, j.AddRequests(t.Context(), "other", map[int64]int64{minute: 1}))
-	got, err := j.Calls(t.Context(), "d", now.Add(-100*time.Hour))
+	got, err := j.Requests(t.Context(), "d", now.Add(-100*time.Hour))
 	if err != nil || len(got) != 2 || got[minute] != 5 || got[minute-1] != 4 {
 		t.Errorf("got %v (%v), want two minutes, the old one forgotten", got, err)
 	}
-	if got, err = j.Calls(t.Context(), "d", now); err != nil || len(got) != 1 {
+	if got, err = j.Requests(t.Context(), "d", now); err != nil || len(got) != 1 {
 		t.Errorf("since now: got %v (%v)", got, err)
 	}
 }

@@ -186,7 +186,7 @@ func TestRelistKeepsOutcomes(t *testing.T) {
 }
 
 // What a pair is about to send, the plans of others know nothing of, as far as they are for
-// the same destination and not made anew anyway before they are carried out.
+// the same destination and not made again anyway before they are carried out.
 func TestOutdateOthers(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")

@@ -15,8 +15,7 @@ import (
 // A RunState says how far a run has come.
 type RunState string
 
-// The states of a run. A superseded run gave way to a newer one before it was
-// finished.
+// The states of a run. A superseded run was replaced by a newer one before it was finished.
 const (
 	Scanning   RunState = "scanning"
 	Planning   RunState = "planning"
@@ -26,22 +25,22 @@ const (
 	Superseded RunState = "superseded"
 )
 
-// A Run is one plan and its carrying out, over as many invocations as that takes.
+// A Run is one plan and its execution, over any number of invocations.
 type Run struct {
 	Num            int64
-	ID             string // what people call it
+	ID             string // the name for people
 	Pair           Pair
 	Command        string
 	State          RunState
 	Rules          json.RawMessage
 	Cursor         sources.Key // the last key staged
 	Scanned        bool        // the listing came to its end
-	Unchanged      int64       // objects that are as the state database remembers them, and not staged
+	Unchanged      int64       // unchanged objects, which are not staged
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
-	Stale          bool  // what it planned must not be relied on: the state database was taken over, or see OutdateOthers
-	Undoes         int64 // number of the run that this one takes back; 0 if it is no undo
+	Stale          bool  // its plan must not be relied on: after a takeover, or see OutdateOthers
+	Undoes         int64 // number of the run that this one undoes; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
 	FinishedAt     time.Time // zero until then
@@ -49,14 +48,14 @@ type Run struct {
 	Approver       Approver  // see Approve; zero if none was named
 	ApprovedAt     time.Time
 	PrunedAt       time.Time // see Prune; zero if it has all its items
-	Stopped        string    // why a safety check kept it, or a part of it, from being carried out
+	Stopped        string    // why a safety check stopped it, or a part of it
 }
 
 // Open reports whether the run can be continued.
 func (r Run) Open() bool { return r.State != Finished && r.State != Superseded }
 
-// Begin starts a run. Earlier runs of the pair that only planned give way to it
-// and lose their items; see Supersede.
+// Begin starts a run. It supersedes earlier plans of the pair, which lose their items; see
+// Supersede.
 func (s *Store) Begin(ctx context.Context, pair Pair, command string, rules json.RawMessage) (Run, error) {
 	r := s.newRun(pair, command, rules)
 	err := s.Write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error { return insertRun(ctx, tx, &r) })
@@ -71,7 +70,7 @@ func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	}
 }
 
-// insertRun stores a new run, to which earlier plans of its pair give way.
+// insertRun stores a new run and supersedes earlier plans of its pair.
 func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
 	if err := supersedePlans(ctx, tx, r.Pair.ID, r.StartedAt); err != nil {
 		return err
@@ -84,14 +83,14 @@ func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
 	return err
 }
 
-// NewRunID names a run by its start, which people can read, and a few random
-// letters, which keep it unique.
+// NewRunID returns an ID of the start time, for people, and a few random letters, which make it
+// unique.
 func NewRunID(now time.Time) string {
 	return now.Format("20060102-1504") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
-// supersedePlans ends the runs of a pair that have not begun to apply. What was
-// never sent can be planned again at no risk.
+// supersedePlans ends the runs of a pair that have not begun to apply. Planning them again is safe,
+// because nothing was uploaded.
 func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
 	rows, err := tx.QueryContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned') RETURNING num`, now.UnixMilli(), pair)
@@ -110,9 +109,8 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 	return nil
 }
 
-// forgetPlan drops what a run listed and planned and has not begun to apply. A run that was
-// applied in part, listed again and planned anew keeps the items that it was to upload or change:
-// they have not arrived.
+// forgetPlan deletes the listing and plan of a run that has not begun to apply. A run that was
+// applied in part, listed and planned again keeps its uploads and changes: they are incomplete.
 func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
 		return err
@@ -134,8 +132,8 @@ func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 // hasBegun holds for planned runs with completed items, even if they were listed again since.
 const hasBegun = `EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND state = 'done' AND objects > 0)`
 
-// dropPlan drops all items but those with an outcome, which a run that was listed again has. What
-// the run listed is not known after that, so it must not count as a complete listing.
+// dropPlan drops all items without an outcome; a run that was listed again has items with one. The
+// listing is incomplete then, so it must not count as complete.
 func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onBegin.condition(), run); err != nil {
 		return err
@@ -144,10 +142,9 @@ func dropPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// Relist makes a run forget its listing and everything planned that was not
-// sent, so that it can be listed again under its old name. Outcomes stay, and so do the records
-// of what assets were before, where the run may have begun to change them. Items that wait have
-// failed once more.
+// Relist makes a run forget its listing and all planned items, so that it can be listed again under
+// its ID. Outcomes stay, and so do the previous states of assets that the run may have changed.
+// Items scheduled for retry count as failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
@@ -156,7 +153,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
-		for _, step := range []func(context.Context, *sql.Tx, int64) error{blameScheduled, forgetFormer} {
+		for _, step := range []func(context.Context, *sql.Tx, int64) error{countScheduledFailures, forgetFormer} {
 			if err := step(ctx, tx, run); err != nil {
 				return err
 			}
@@ -170,22 +167,21 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 	})
 }
 
-// OutdateOthers notes that a pair is about to put something into its destination. The
-// runs of other pairs there that are being carried out were planned before that, and
-// must not go on before they are listed again: it may be the same library.
+// OutdateOthers records that a pair is about to write to its destination. Unfinished runs of other
+// pairs there were planned before, and must be listed again before they continue: it may be the
+// same library.
 func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
-	return s.Write(ctx, "outdate other runs", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "mark other runs as stale", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
 			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
 		return err
 	})
 }
 
-// Supersede ends a run that is not to be continued. What it waited for has failed, and what it
-// was to bring, change or move and had not come to stays planned, for LeftBehind. Nothing stays
-// planned of an undo. A run that is not being applied keeps outcomes only, as when a new run
-// replaces it, unless it was applied in part before it was planned anew. It fails with ErrConflict
-// while the outcome of an item is unknown.
+// Supersede ends a run that must not be continued. Items scheduled for retry fail, and planned
+// uploads, changes and moves stay planned for CountIncomplete. Nothing of an undo stays planned. A
+// run that is not being applied keeps outcomes only, unless it was applied in part before it was
+// planned again. It fails with ErrConflict while an item is unconfirmed.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
@@ -215,17 +211,17 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	return tally(ctx, tx, run)
 }
 
-// failScheduled ends what a run waits for: it has failed.
+// failScheduled fails the items of a run that are scheduled for retry.
 func failScheduled(ctx context.Context, tx *sql.Tx, run int64) error {
-	if err := blameScheduled(ctx, tx, run); err != nil {
+	if err := countScheduledFailures(ctx, tx, run); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'failed', retry_at = NULL WHERE run = ? AND `+onGiveUp.condition(), run)
 	return err
 }
 
-// dropUndone drops what a run has not come to, unless something of the source was to arrive by
-// it: what was not decided, what was to be trashed, and all that an undo was to take back.
+// dropUndone deletes the items that a run has not reached, except uploads and changes from the
+// source: undecided items, planned trashing, and all items of an undo.
 func dropUndone(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run)
 	return err
@@ -244,8 +240,8 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 		if err := noteNamesakes(ctx, tx, run); err != nil {
 			return err
 		}
-		// What is in the place of an object that is sent beside it tells the two apart, should the
-		// answer get lost.
+		// An asset in the place of an object that is created next to it distinguishes the two if
+		// the answer is lost.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?1 AND slot NOT IN
 			(SELECT slot FROM items WHERE run = ?1 AND state = 'planned' AND action = 'create')`, run); err != nil {
 			return err
@@ -285,15 +281,15 @@ type runRow struct {
 	startedAt, listedAt, finishedAt, approved, pruned int64 // 0: not so far
 }
 
-// runTable is what is read of a run r and its pair p, and what is written when it begins.
+// runTable has the columns of a run r and its pair p, and those to write when it begins.
 var runTable = Columns[runRow]{
 	{Name: "num", Read: "r.num", Into: func(r *runRow) any { return &r.Num }},
 	{Name: "id", Read: "r.id", Value: func(r *runRow) any { return r.ID }, Into: func(r *runRow) any { return &r.ID }},
 	{Name: "pair", Read: "p.id", Value: func(r *runRow) any { return r.Pair.ID }, Into: func(r *runRow) any { return &r.Pair.ID }},
 	{Name: "source", Read: "p.source", Into: func(r *runRow) any { return &r.Pair.Source }},
 	{Name: "destination", Read: "p.destination", Into: func(r *runRow) any { return &r.Pair.Destination }},
-	{Name: "address", Read: "p.address", Into: func(r *runRow) any { return &r.Pair.Address }},
-	{Name: "rehearsal", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
+	{Name: "url", Read: "p.url", Into: func(r *runRow) any { return &r.Pair.URL }},
+	{Name: "sandbox", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
 	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
 	{Name: "state", Read: "r.state", Value: func(r *runRow) any { return string(r.State) }, Into: func(r *runRow) any { return &r.State }},
 	{Name: "rules", Read: "r.rules", Value: func(r *runRow) any { return string(r.Rules) }, Into: func(r *runRow) any { return &r.rules }},
@@ -317,7 +313,7 @@ var runTable = Columns[runRow]{
 	{Name: "pruned_at", Read: "coalesce(r.pruned_at, 0)", Into: func(r *runRow) any { return &r.pruned }},
 }
 
-// What statements write and read of runs.
+// The columns and statements of runs.
 var (
 	begunColumns = runTable.Only("id", "pair", "command", "state", "rules", "undoes", "started_at", "listed_at", "started_by")
 	runColumns   = runTable.Reads() + ` FROM runs r JOIN pairs p ON p.id = r.pair`
@@ -341,7 +337,7 @@ func scanRun(rows *sql.Rows) (Run, error) {
 	return r, err
 }
 
-// unlessZero is a number as the state database keeps it, nothing if there is none.
+// unlessZero returns a number as it is stored, nil for 0.
 func unlessZero(n int64) any {
 	if n == 0 {
 		return nil
@@ -355,19 +351,19 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return First(runs, err, "run "+id)
 }
 
-// hasItems holds for runs that have items, or had until they were pruned.
+// hasItems holds for runs that have items, or had them until they were pruned.
 const hasItems = `(EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND objects > 0))`
 
-// RunsOf lists the newest runs of a pair, newest first, without the plans that gave way
-// to others. One that a safety check stopped has to be seen whatever came after it.
+// RunsOf lists the newest runs of a pair, newest first, without superseded plans. A plan that a
+// safety check stopped is listed in any case.
 func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ?
 		AND (r.state <> 'superseded' OR r.stopped <> '' AND r.command <> 'plan' OR `+hasItems+`)
 		ORDER BY r.num DESC LIMIT ?`, pair, limit)
 }
 
-// LastApplied finds the newest run of a pair that was more than a plan, given up
-// ones included; ErrNotFound if there is none.
+// LastApplied returns the newest run of a pair that was more than a plan, including superseded
+// ones; ErrNotFound if there is none.
 func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
@@ -375,8 +371,8 @@ func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
 	return First(runs, err, "run")
 }
 
-// Unfinished finds the newest run of the pair that is not a mere plan and can be
-// continued; ErrNotFound if there is none.
+// Unfinished returns the newest run of the pair that is more than a plan and can be resumed;
+// ErrNotFound if there is none.
 func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
 		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
@@ -386,22 +382,22 @@ func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// An Approver is who approved what a run does. Key is the fingerprint of the key that signed
-// the approval. Without one the name is no more than a statement of the account in StatedBy.
+// An Approver is the person who approved a plan. Key is the fingerprint of the signing key. Without
+// a signature, the name is only a statement of the account in StatedBy.
 type Approver struct {
 	Name, StatedBy, Key string
 }
 
-// SetApprovedPlan notes the hash of the plan that a run carries out. It can be done once,
-// before the run has listed anything.
+// SetApprovedPlan stores the hash of the approved plan of a run, once, before the run lists
+// anything.
 func (s *Store) SetApprovedPlan(ctx context.Context, run int64, hash string) error {
-	return s.Write(ctx, "note approved plan", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save hash of approved plan", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET plan_hash = ? WHERE num = ? AND state = 'scanning' AND plan_hash = ''`, hash, run)
 	})
 }
 
-// Approve notes who approved what a run does, and that it was now. The first approver stays,
-// but a signature replaces a statement. It reports whether the approver was noted.
+// Approve stores the approver of a run and the current time. The first approver stays, but a
+// signature replaces a statement. It reports whether the approver was stored.
 func (s *Store) Approve(ctx context.Context, run int64, by Approver) (noted bool, err error) {
 	err = s.Write(ctx, "note approval", func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `UPDATE runs SET approved_by = ?, approval_stated_by = ?, approval_key = ?, approved_at = ?

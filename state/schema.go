@@ -20,20 +20,17 @@ import (
 // applicationID marks a SQLite file as one of ours ("ASTF").
 const applicationID = 0x41535446
 
-// schemaVersion is stored in each state database. Those of builds from before the first release that
-// made another schema have lower ones.
-const schemaVersion = 16
+// schemaVersion is stored in each state database. Builds with another schema have other versions.
+const schemaVersion = 17
 
 //go:embed schema.sql
 var schema string
 
-// errNoSchema says that there is no state database yet, and nothing of anybody else's
-// either.
-var errNoSchema = fmt.Errorf("no state database has been made: %w", fs.ErrNotExist)
+// errNoSchema says that the file does not exist or is empty.
+var errNoSchema = fmt.Errorf("no state database exists: %w", fs.ErrNotExist)
 
-// probe refuses a file that is not a state database, or not one that this program can
-// read, before any connection that could write to it. If there is nothing
-// yet, that is errNoSchema.
+// probe refuses a file that is no state database, or one of another version, before any connection
+// could write to it. A missing file is errNoSchema.
 func probe(ctx context.Context, path string) error {
 	err := inspect(ctx, path)
 	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
@@ -71,8 +68,8 @@ func inspect(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkHeader refuses anything that is not a SQLite file. Without a file, or
-// with an empty one that never held anything, it gives errNoSchema.
+// checkHeader refuses a file that is no SQLite file. A missing file, or an empty one without traces
+// of writes, is errNoSchema.
 func checkHeader(path string) error {
 	info, err := os.Stat(path) // before opening, which would wait for a named pipe
 	switch {
@@ -97,21 +94,21 @@ func checkHeader(path string) error {
 	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return fmt.Errorf("%s: %w", path, ErrForeign)
 	case n < headerLength:
-		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("it is truncated")})
 	}
 	if hasLog(path) {
-		return nil // which may hold what the file lacks
+		return nil // the log may hold the missing part
 	}
-	// Only now: another process may have put its log into the file since, and then the
-	// file is longer than when it was looked for.
+	// Stat again: another process may have moved its log into the file since, which makes it
+	// longer.
 	if info, err = f.Stat(); err != nil {
 		return disk.OpenError(path, err)
 	}
 	return checkLength(path, head, info.Size())
 }
 
-// checkEmpty refuses an empty file if what lies beside it tells of writes. The header is
-// on the disk before any of that, and a new state database puts it away first.
+// checkEmpty refuses an empty file if the files next to it show writes. The header is on the disk
+// before any of these, and a new state database removes them first.
 func checkEmpty(path string) error {
 	emptied := disk.OpenError(path, &disk.Error{Kind: disk.ErrEmptied, Err: errors.New("the files next to it show that it was written")})
 	_, err := os.Stat(path + disk.SumsSuffix)
@@ -138,10 +135,9 @@ func checkEmpty(path string) error {
 // headerLength is that of the header of a SQLite file.
 const headerLength = 100
 
-// checkLength refuses a file whose end is missing, which SQLite would notice only
-// when it needs it. See the description of the format at sqlite.org: the header has
-// the size of a page at 16, and the number of pages at 28, if the counters at 24 and
-// 92 are equal.
+// checkLength refuses a truncated file, which SQLite would notice only when it reads the missing
+// part. By the file format at sqlite.org, the header has the page size at 16, and the number of
+// pages at 28 if the counters at 24 and 92 are equal.
 func checkLength(path string, head []byte, size int64) error {
 	page := int64(binary.BigEndian.Uint16(head[16:]))
 	if page == 1 {
@@ -150,12 +146,12 @@ func checkLength(path string, head []byte, size int64) error {
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	counted := bytes.Equal(head[24:28], head[92:96])
 	if page == 0 || size%page != 0 || counted && size < pages*page {
-		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("it is truncated")})
 	}
 	return nil
 }
 
-// makeSchema makes the schema in a file without one, with its version in one transaction.
+// makeSchema creates the schema and its version in an empty file, in one transaction.
 func makeSchema(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
@@ -166,7 +162,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string) error {
 	}
 	script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", schema, schemaVersion, applicationID)
 	if err := runScript(ctx, db, script); err != nil {
-		return disk.OpenError(path, fmt.Errorf("make the schema: %w", err))
+		return disk.OpenError(path, fmt.Errorf("create schema: %w", err))
 	}
 	return nil
 }

@@ -13,15 +13,14 @@ CREATE TABLE owner (
   since   INTEGER NOT NULL
 ) STRICT;
 
--- A source and its destination. rehearsal: whether the destination is a sandbox, NULL until
--- it was asked. objects and bytes sum up the receipts, so that none has to be read for that.
+-- A source and its destination. sandbox: whether the destination is a sandbox; NULL: unknown. objects and bytes sum up the receipts, so that none has to be read for that.
 -- drift_cursor: how far the last scheduled run compared the receipts with the destination.
 CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
   destination TEXT NOT NULL,
-  address     TEXT NOT NULL,
-  rehearsal   INTEGER CHECK (rehearsal IN (0, 1)),
+  url         TEXT NOT NULL,
+  sandbox     INTEGER CHECK (sandbox IN (0, 1)),
   objects     INTEGER NOT NULL DEFAULT 0,
   bytes       INTEGER NOT NULL DEFAULT 0,
   drift_cursor TEXT NOT NULL DEFAULT '',
@@ -259,15 +258,15 @@ CREATE TABLE described (
 
 -- URLs that objects had, as their sources say, and in the form in which URLs are compared.
 -- What was said once stays.
-CREATE TABLE given_addresses (
+CREATE TABLE old_urls (
   pair       INTEGER NOT NULL REFERENCES pairs (id),
   key        TEXT NOT NULL,
-  address    TEXT NOT NULL,
+  url        TEXT NOT NULL,
   comparable TEXT NOT NULL,
-  PRIMARY KEY (pair, key, address)
+  PRIMARY KEY (pair, key, url)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX given_addresses_comparable ON given_addresses (pair, comparable);
+CREATE INDEX old_urls_comparable ON old_urls (pair, comparable);
 
 -- Objects that failed, in how many runs, as they were then, and since when they fail run after
 -- run. unclear: whether the object may have arrived all the same.

@@ -115,7 +115,7 @@ func TestSharedFolder(t *testing.T) {
 }
 
 // A state database of another account is refused, and so is one that has a file of another account
-// beside it. Root may read it, where nobody else could have written it.
+// beside it. Root may read it, where no other process could have written it.
 func TestAnotherAccount(t *testing.T) {
 	if os.Geteuid() != 0 { // what can be given away is known in internal/private
 		if _, err := private.File("/etc/passwd", "--state"); !isRefused(err) {

@@ -10,21 +10,21 @@ import (
 	"assetferry/sources"
 )
 
-// A Sidecar is a file beside an object that describes it, as it was listed last.
+// A Sidecar is a file with the metadata of an object next to it, as it was last listed.
 type Sidecar struct {
 	sources.Object
 	Folded string // the key as it is looked for: see metadata.FoldSidecar
-	// Pending says that an asset may still have to be described by it.
+	// Pending says that an asset may still need its metadata.
 	Pending bool
-	Claimed int64 // by the run of this number, which was to do that; 0 if by none
-	Unread  bool  // it could not be read when an asset was to be described by it
-	// Missed is the run that did not list it any more; 0 if it was listed. It is known still:
-	// should it be back as it was, the assets are described by it.
+	Claimed int64 // by the run of this number; 0 if by none
+	Unread  bool  // it could not be read when an asset was updated
+	// Missed is the run that did not list it any more; 0 if it was listed. It stays known: if it
+	// reappears unchanged, no asset needs an update.
 	Missed int64
 }
 
-// What a sidecar has as pending is the number of the run that takes care of it, 0 if nothing is
-// left to do, or one of these. Below them, it tells the run that missed it.
+// The column pending of a sidecar holds the number of the run that processes it, 0 if nothing is
+// left to do, or one of these. Lower values encode the run that missed it.
 const (
 	unclaimed = -1
 	unread    = -2
@@ -32,7 +32,7 @@ const (
 
 func missedBy(run int64) int64 { return unread - run }
 
-// standing is what a sidecar that was listed, or missed, has as pending.
+// standing returns the pending value of a sidecar that was listed, or missed.
 func (c Sidecar) standing() int64 {
 	switch {
 	case c.Missed != 0:
@@ -43,7 +43,7 @@ func (c Sidecar) standing() int64 {
 	return 0
 }
 
-// saveSidecars takes down what a page of a listing says of sidecars.
+// saveSidecars stores the sidecars of a page of a listing.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []sources.Key) error {
 	if len(listed) > 0 {
 		save, err := tx.PrepareContext(ctx, insertSidecar)
@@ -61,13 +61,13 @@ func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, 
 	}
 	for _, key := range lost {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = (SELECT pair FROM runs WHERE num = ?) AND key = ?`, run, key); err != nil {
-			return fmt.Errorf("forget sidecar %s: %w", key, err)
+			return fmt.Errorf("delete sidecar %s: %w", key, err)
 		}
 	}
 	return nil
 }
 
-// SaveSidecars takes down sidecars that were told from objects only after the listing.
+// SaveSidecars stores sidecars that were recognized only after the listing.
 func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) error {
 	return s.Write(ctx, "save sidecars", func(ctx context.Context, tx *sql.Tx) error {
 		return saveSidecars(ctx, tx, run, all, nil)
@@ -80,7 +80,7 @@ type sidecarRow struct {
 	changed, pending int64 // read
 }
 
-// sidecarTable is what a sidecar is written and read by, but for its pair.
+// sidecarTable has the columns of a sidecar, without its pair.
 var sidecarTable = Columns[sidecarRow]{
 	{Name: "key", Value: func(r *sidecarRow) any { return r.Key }, Into: func(r *sidecarRow) any { return &r.Key }},
 	{Name: "folded", Value: func(r *sidecarRow) any { return r.Folded }, Into: func(r *sidecarRow) any { return &r.Folded }},
@@ -90,15 +90,14 @@ var sidecarTable = Columns[sidecarRow]{
 	{Name: "pending", Value: func(r *sidecarRow) any { return r.standing() }, Into: func(r *sidecarRow) any { return &r.pending }},
 }
 
-// What statements write and read of sidecars.
+// The columns and statements of sidecars.
 var (
 	insertSidecar = `INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES ((SELECT pair FROM runs WHERE num = ?), ` + sidecarTable.Marks() + `)
 		ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()
 	sidecarColumns = sidecarTable.Reads()
 )
 
-// ofUse chooses the sidecars by which an asset may still have to be described. The index is by
-// its first part.
+// ofUse selects the sidecars that an asset may still need. The index uses its first part.
 const ofUse = `pending <> 0 AND pending >= -2`
 
 func scanSidecars() func(*sql.Rows) (Sidecar, error) {
@@ -117,7 +116,7 @@ func (s *Store) Sidecars(ctx context.Context, pair int64, after sources.Key) ite
 	return s.sidecars(ctx, pair, after, "")
 }
 
-// PendingSidecars lists those of them by which an asset is still to be described.
+// PendingSidecars lists the sidecars that an asset still needs.
 func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidecar, error] {
 	return s.sidecars(ctx, pair, "", ` AND `+ofUse)
 }
@@ -129,7 +128,7 @@ func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, con
 	})
 }
 
-// SidecarsAmong finds the sidecars that have some keys, folded.
+// SidecarsAmong returns the sidecars with some folded keys.
 func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]Sidecar, error) {
 	these, err := json.Marshal(folded)
 	if err != nil {
@@ -139,8 +138,8 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 		`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND folded IN (SELECT value FROM json_each(?)) ORDER BY key`, pair, string(these))
 }
 
-// A SidecarOwner is what a sidecar may describe: one that has arrived, or that a run
-// has an item of.
+// A SidecarOwner is an object that a sidecar may belong to: an uploaded one, or one with an item in
+// the run.
 type SidecarOwner struct {
 	Key     sources.Key
 	Arrived bool
@@ -148,8 +147,8 @@ type SidecarOwner struct {
 	Action  Action // of its item; empty if there is none, or it is not decided yet
 }
 
-// SidecarOwners finds, in key order, the objects that sidecars may describe: those with some
-// keys, and those whose keys begin with some texts and are in the folders that these name.
+// SidecarOwners returns, in key order, the objects that sidecars may belong to: those with some
+// keys, and those whose keys begin with some prefixes and have no further slash.
 func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]SidecarOwner, error) {
 	const arrived, items = `SELECT key, 1 AS arrived, run AS made, '' AS action FROM %sreceipts WHERE pair = ?1`, `SELECT key, 0, 0, coalesce(action, '') FROM %sitems WHERE run = ?2`
 	const named = ` AND key IN (SELECT value FROM json_each(?3))`
@@ -166,12 +165,12 @@ func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins
 	both := func(from, condition string) string {
 		return fmt.Sprintf(arrived, from) + condition + ` UNION ALL ` + fmt.Sprintf(items, from) + condition
 	}
-	return query(ctx, s.r, "find what sidecars describe", func(rows *sql.Rows) (o SidecarOwner, err error) {
+	return query(ctx, s.r, "find objects of sidecars", func(rows *sql.Rows) (o SidecarOwner, err error) {
 		return o, rows.Scan(&o.Key, &o.Arrived, &o.Run, (*string)(&o.Action))
 	}, `SELECT key, max(arrived), max(made), max(action) FROM (`+both("", named)+` UNION ALL `+both(beginning, begun)+`) GROUP BY key ORDER BY key`, pair, run, string(exact), string(open))
 }
 
-// ClaimSidecars notes that a run takes care of some sidecars, or if it is 0 that none does yet.
+// ClaimSidecars records that a run processes some sidecars, or none does if it is 0.
 func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []sources.Key) error {
 	if run == 0 {
 		run = unclaimed
@@ -179,9 +178,9 @@ func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []sourc
 	return s.setPending(ctx, "claim sidecars", pair, run, keys)
 }
 
-// UnreadSidecar notes that a sidecar could not be read, so that a later run tries again.
+// UnreadSidecar records that a sidecar could not be read, so that a later run tries again.
 func (s *Store) UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error {
-	return s.setPending(ctx, "note an unread sidecar", pair, unread, []sources.Key{key})
+	return s.setPending(ctx, "mark unread sidecar", pair, unread, []sources.Key{key})
 }
 
 func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, keys []sources.Key) error {
@@ -198,17 +197,16 @@ func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, 
 	})
 }
 
-// ForgetSidecar forgets a sidecar that was missed: an asset has been described without it.
+// ForgetSidecar deletes a missed sidecar, because an asset was updated without it.
 func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error {
-	return s.Write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "delete sidecar", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND key = ?`, pair, key)
 		return err
 	})
 }
 
-// resolveSidecars notes at the end of a run that nothing is left to describe by the sidecars of
-// which it took care.
+// resolveSidecars records at the end of a run that the sidecars which it claimed are processed.
 func resolveSidecars(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = 0 WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND pending = ?1 AND pending <> 0`, run)
-	return wrap("settle sidecars", err)
+	return wrap("resolve sidecars", err)
 }

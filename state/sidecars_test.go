@@ -9,7 +9,7 @@ import (
 	"assetferry/sources"
 )
 
-// sidecars has a page of the listing tell of sidecars.
+// sidecars has a page of the listing report sidecars.
 func (j *journey) sidecars(all ...Sidecar) {
 	j.Helper()
 	must(j, j.Stage(j.Context(), j.run.Num, Page{Sidecars: all}))
@@ -76,7 +76,7 @@ func TestMissedSidecars(t *testing.T) {
 	c.apply()
 	must(t, c.FinishRun(t.Context(), c.run.Num))
 	c.wantSidecars(missed, b)
-	c.night("sync", []string{"x"}, nil)
+	c.runOnce("sync", []string{"x"}, nil)
 	c.wantSidecars(missed, b)
 	_, err := c.Prune(t.Context(), c.today.AddDate(1, 0, 0))
 	must(t, err)

@@ -1,54 +1,53 @@
-// Package state is the state database, here called the state database: the durable record of what was listed,
-// planned, attempted and confirmed, in one SQLite file. It and the packages below it are the only ones that
-// know SQL. Its methods are transitions, each one short transaction; a transition that finds the state database in
-// another state than it expects fails and changes nothing.
+// Package state is the state database: the durable record of what was listed, planned, attempted
+// and confirmed, in one SQLite file. Only it and the packages below it contain SQL. Its methods are
+// transitions, each one short transaction. A transition that finds another state than it expects
+// fails and changes nothing.
 //
-// One process owns a state database at a time, others may read it meanwhile. The owner writes through a single
-// connection with synchronous=FULL: a lost outcome can be found out by asking the destination, a lost
-// intent would be sent twice.
+// One process owns a state database at a time; others may read it meanwhile. The owner writes
+// through a single connection with synchronous=FULL: a lost outcome can be recovered from the
+// destination, but a lost intent would cause a second upload.
 //
 // # Why it is one package
 //
-// It is large because its subject is one: objects on their way, in one schema. To record one outcome is one
-// transaction over the tables of items, receipts, aliases, failures, former keys, metadata, tallies and
-// throughput, and to plan, to undo or to finish a run joins them. What reports read are the same rows, some
-// of which are only half of what they say: see bases.go. What shares none of that is apart: the proposals of
-// the AI content service (enrichment), whose state database it is (ownership), the files (disk), and the
-// checksums of their pages (pagesums). Packages with tables of their own write through [Store.Write], so
-// that the check of the owner's epoch stands in one place.
+// The package is large because it has one subject, the life of an object, in one schema. Recording
+// one outcome is one transaction over the tables of items, receipts, aliases, failures, former
+// keys, metadata, tallies and throughput; planning, undoing and finishing a run join them. Reports
+// read the same rows, some of which are complete only with their base: see bases.go. Parts that
+// share none of that are separate: the proposals of the AI content service (enrichment), ownership
+// of the file (ownership), files (disk), and page checksums (pagesums). Packages with tables of
+// their own write through [Store.Write], so that the owner's epoch is checked in one place.
 //
-// # Where what is
+// # Files
 //
 // The file and its owner:
-//   - state.go opens and closes it, owner.go takes it and gives it up, schema.go and schema.sql make and
-//     recognize it
+//   - state.go opens and closes it, owner.go takes and releases ownership, schema.go and schema.sql
+//     create and recognize it
 //   - check.go looks for damage, checkpoint.go moves the write-ahead log, backup.go copies and compacts,
-//     prune.go deletes what is too old
+//     prune.go deletes old rows
 //
-// How SQL is used:
-//   - write.go has the one transaction, query.go all ways of reading, columns.go lists of columns, hook.go
-//     what tests make fail
+// Access to SQL:
+//   - write.go has the one transaction, query.go all kinds of queries, columns.go lists of columns,
+//     hook.go the failures of tests
 //
-// What a run does, in its order:
+// A run, in its order:
 //   - pairs.go and runs.go: sources with their destinations, and runs from begin to end
-//   - items.go: a page of the listing, and decisions; transitions.go: the states of items on one page
-//   - contents.go: objects compared by content before they are sent
-//   - take.go: which items are sent next; record.go: what came of it, and all that this changes
-//   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: what an undo needs
-//     and does
+//   - items.go: a page of the listing, and decisions; transitions.go: all state changes of items
+//   - contents.go: objects compared by content before they are uploaded
+//   - take.go: the next items to upload; record.go: outcomes, and everything that they change
+//   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: undo
 //
-// What is known of objects that have arrived:
-//   - receipts.go, and with them bases.go and images.go, which keep them small
-//   - aliases.go, former_keys.go and urls.go: who shares an asset, and what objects are known by
-//   - metadata.go and sidecars.go: what described them; failures.go: those that fail run after run
-//   - verifications.go: what verify found
+// Uploaded objects:
+//   - receipts.go, with bases.go and images.go, which keep them small
+//   - aliases.go, former_keys.go and urls.go: shared assets, previous keys and old URLs
+//   - metadata.go and sidecars.go: metadata and its files; failures.go: objects that fail in many runs
+//   - verifications.go: results of verify
 //
-// What is known of the destination:
-//   - structure.go: its categories and folders; inventory.go: its assets; names.go: who has which place
+// The destination:
+//   - structure.go: its categories and folders; inventory.go: its assets; names.go: taken places
 //
-// What reports and status read:
-//   - tallies.go and perminute.go: sums that are kept; reports.go: a run as a whole; compared.go: a run
-//     beside the ones before it; explain.go: one object
+// Reports and status:
+//   - tallies.go and perminute.go: stored sums; reports.go: a run as a whole; compared.go: a run
+//     compared with earlier ones; explain.go: one object
 package state
 
 import (
@@ -79,10 +78,10 @@ var (
 	ErrReadOnly = errors.New("opened for reading")
 	ErrConflict = errors.New("the state database is not in the expected state")
 	ErrForeign  = errors.New("not a state database of assetferry")
-	ErrNewer    = errors.New("made by a newer version of assetferry")
-	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
+	ErrNewer    = errors.New("created by a newer version of assetferry")
+	ErrOlder    = errors.New("created by a build from before the first release, which this version cannot read")
 	ErrNotFound = errors.New("not in the state database")
-	ErrPruned   = errors.New("its items were deleted because it is too long ago")
+	ErrPruned   = errors.New("its items were pruned")
 )
 
 // A Store is an open state database. Its methods may be called from several goroutines.
@@ -101,38 +100,39 @@ type Store struct {
 	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool
 
-	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
+	frames, due int // frames is the last size of the write-ahead log; due is the size of the next checkpoint
 }
 
-// Open opens the state database at path, makes it if it is not there, and takes ownership of it.
-// It refuses a state database that is not as it was left here, one that another account could
-// have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
+// Open opens the state database at path, creates it if it does not exist, and takes ownership of
+// it. It refuses a state database that was changed outside of assetferry, that another account
+// could have written, or that is on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
 // ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
-func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
+func Open(ctx context.Context, path string) (*Store, error) {
+	return defaultOpener.open(ctx, path, false)
+}
 
-// An opener opens state databases, given what it knows of file systems.
+// An opener opens state databases, given a function that recognizes network file systems.
 type opener struct {
 	network func(path string) (kind string, err error)
 }
 
-// usual asks the file systems of this machine.
-var usual = opener{mount.Network}
+// defaultOpener asks the file systems of this machine.
+var defaultOpener = opener{mount.Network}
 
-// Takeover makes the caller's machine the owner of a state database that Open refuses,
-// because another machine may own it or because it is not as it was left here.
-// From then on the state database's memory of what a destination holds is not relied on:
-// all that would be sent is looked for there first, and unfinished runs are planned
-// anew. What was in flight stays unconfirmed. A state database that another process on this
-// machine owns is an ErrInUse; it is never taken away.
+// Takeover makes this machine the owner of a state database that Open refuses, because another
+// machine may own it or because it was changed outside of assetferry. Afterwards its records about
+// destinations are not relied on: the destination is checked before each upload, and unfinished
+// runs are planned again. Items in flight stay unconfirmed. It fails with ErrInUse if another
+// process on this machine owns the state database.
 func Takeover(ctx context.Context, path string) error {
-	s, err := usual.open(ctx, path, true)
+	s, err := defaultOpener.open(ctx, path, true)
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// open is the one door to writing: whatever makes or changes a state database comes through here.
+// open is the only way to write: everything that creates or changes a state database uses it.
 func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 		return nil, err
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
-		return nil, err // before anything is made beside somebody else's file
+		return nil, err // before anything is made beside another user's file
 	}
 	lock, err := filelock.Acquire(path + disk.LockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
@@ -184,8 +184,8 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	return s, err
 }
 
-// prepareFile makes the file of a state database that is not there yet, and reports whether it
-// did. What lies beside it then tells of a state database that is no more.
+// prepareFile creates the file of a state database that does not exist, and reports whether it did.
+// Files next to it then belong to a deleted state database.
 func (s *Store) prepareFile() (fresh bool, err error) {
 	fresh, err = isFresh(s.path)
 	if err != nil || !fresh {
@@ -203,9 +203,8 @@ func isFresh(path string) (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
-// OpenReadOnly opens the state database at path for reading, also while another process
-// owns it. A state database that is not there is an fs.ErrNotExist. One on a network file system
-// can be read.
+// OpenReadOnly opens the state database at path for reading, also while another process owns it, or
+// on a network file system. A missing one is an fs.ErrNotExist.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := disk.Resolve(path)
 	if err != nil {
@@ -228,8 +227,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// openReading opens a state database for reading. Readers share a file that they make beside
-// it; where that cannot be, a state database that is at rest can be read all the same.
+// openReading opens a state database for reading. Readers share a file next to it. If that cannot
+// be created, a state database without a log can be read all the same.
 func openReading(ctx context.Context, path string, connections int) (*sql.DB, error) {
 	db, err := connect(path, reading, connections)
 	if err != nil {
@@ -238,7 +237,7 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	var version int
 	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
 	if disk.KindOf(err) != disk.ErrUnwritable || hasLog(path) {
-		return db, nil // whatever else is wrong is for the first who needs it to tell
+		return db, nil // other errors show at the first read
 	}
 	if err := db.Close(); err != nil {
 		return nil, disk.OpenError(path, err)
@@ -246,8 +245,7 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 	return connect(path, immutable, connections)
 }
 
-// hasLog reports whether there is a write-ahead log beside a state database with anything
-// in it.
+// hasLog reports whether there is a non-empty write-ahead log next to a state database.
 func hasLog(path string) bool {
 	info, err := os.Stat(path + disk.WALSuffix)
 	return err == nil && info.Size() > 0
@@ -260,7 +258,7 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Close() error {
 	var errs []error
 	if s.owns {
-		errs = append(errs, s.giveUp())
+		errs = append(errs, s.releaseOwnership())
 	}
 	if s.w != nil {
 		errs = append(errs, pagesums.RecordOrDrop(s.path))
@@ -282,16 +280,16 @@ type mode int
 const (
 	reading mode = iota
 	writing
-	drafting  // writing to a file that nobody else knows, with no file beside it in the end
-	immutable // reading where not even the files can be made that readers share
+	drafting  // writing to a new file that no other process uses, without files next to it
+	immutable // reading where the files that readers share cannot be created
 )
 
-// connect opens the database with everything that the state database relies on.
-// busy_timeout comes first: the other pragmas may have to wait.
+// connect opens the database with the required settings. busy_timeout comes first: the other
+// pragmas may have to wait.
 //
-// The caches are small, in KiB for each connection: who reads, reads in order of keys or
-// sorts, which goes to files, and a larger cache only takes memory. Receipts come in order
-// of keys, but their assets in none, so the one that writes has more.
+// The caches are small, in KiB for each connection: readers read in key order or sort with files,
+// so larger caches only take memory. Receipts are written in key order, but their assets in no
+// order, so the writer has more.
 func connect(path string, m mode, connections int) (*sql.DB, error) {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-4096)"}}
 	switch m {

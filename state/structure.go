@@ -10,11 +10,11 @@ import (
 type Category struct {
 	ID      string
 	Name    string
-	Private bool // its assets are not for everybody
+	Private bool // its assets are not for all users
 }
 
-// SaveCategories notes categories of a destination as they are now. What is known of
-// others stays, so that reports have the names of those that are gone.
+// SaveCategories stores the current categories of a destination. Other known categories stay, so
+// that reports have the names of deleted ones.
 func (s *Store) SaveCategories(ctx context.Context, destination string, all []Category) error {
 	return s.Write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
@@ -28,7 +28,7 @@ func (s *Store) SaveCategories(ctx context.Context, destination string, all []Ca
 	})
 }
 
-// Categories gives the categories of a destination that were ever seen, by id.
+// Categories returns all categories of a destination that were ever seen, by ID.
 func (s *Store) Categories(ctx context.Context, destination string) (map[string]Category, error) {
 	all, err := query(ctx, s.r, "list categories", func(rows *sql.Rows) (c Category, err error) {
 		return c, rows.Scan(&c.ID, &c.Name, &c.Private)
@@ -40,13 +40,13 @@ func (s *Store) Categories(ctx context.Context, destination string) (map[string]
 	return byID, err
 }
 
-// Choices gives the category chosen for each extension at a destination.
+// Choices returns the chosen category of each extension at a destination.
 func (s *Store) Choices(ctx context.Context, destination string) (map[string]string, error) {
 	return s.pairsOfText(ctx, "list category choices", `SELECT extension, category FROM choices WHERE destination = ?`, destination)
 }
 
-// SaveChoices remembers choices of a category, instead of those made before for the same
-// extensions. A category that is gone from the destination is forgotten with its choices.
+// SaveChoices stores the chosen categories of extensions, replacing earlier ones. A category that
+// was deleted at the destination is deleted with its choices.
 func (s *Store) SaveChoices(ctx context.Context, destination string, choices map[string]string) error {
 	return s.Write(ctx, "save category choices", func(ctx context.Context, tx *sql.Tx) error {
 		for extension, category := range choices {
@@ -59,21 +59,20 @@ func (s *Store) SaveChoices(ctx context.Context, destination string, choices map
 	})
 }
 
-// Folders gives the ids of the folders known in a category, by path.
+// Folders returns the IDs of the known folders in a category, by path.
 func (s *Store) Folders(ctx context.Context, destination, category string) (map[string]string, error) {
 	return s.pairsOfText(ctx, "list folders", `SELECT path, id FROM folders WHERE destination = ? AND category = ?`, destination, category)
 }
 
-// PathOfFolder finds the path of a folder within its category; ErrNotFound if the state database
-// does not know the folder.
+// PathOfFolder returns the path of a folder within its category; ErrNotFound if the folder is
+// unknown.
 func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
 	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
 		destination, category, id)
 	return First(all, err, "folder "+id)
 }
 
-// SaveFolder remembers a folder that is at the destination. What it holds may be
-// anybody's.
+// SaveFolder stores a folder of the destination. It may hold assets of others.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
 	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, destination, category, path, id); err != nil {
@@ -85,7 +84,7 @@ func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id 
 	})
 }
 
-// SaveNewFolder remembers a folder that was just made for a pair.
+// SaveNewFolder stores a folder that was just created for a pair.
 func (s *Store) SaveNewFolder(ctx context.Context, pair Pair, category, path, id string) error {
 	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, pair.Destination, category, path, id); err != nil {
@@ -106,8 +105,8 @@ func saveFolder(ctx context.Context, tx *sql.Tx, destination, category, path, id
 
 const insertOurs = `INSERT INTO ours (pair, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
 
-// SaveOurs remembers that a folder, or a category where the path is empty, holds
-// directly no assets but those of the pair.
+// SaveOurs records that a folder, or a category if the path is empty, directly holds only assets of
+// the pair.
 func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.Write(ctx, "save container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, insertOurs, pair, category, path)
@@ -115,8 +114,7 @@ func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string)
 	})
 }
 
-// ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
-// asset that the state database does not know.
+// ForgetOurs reverts SaveOurs and SaveNewFolder: the folder may hold an unknown asset.
 func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.Write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND category = ? AND path = ?`, pair, category, path)
@@ -124,11 +122,11 @@ func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path strin
 	})
 }
 
-// A PlaceKey names a folder, or a category where the path is empty.
+// A PlaceKey names a folder, or a category if the path is empty.
 type PlaceKey struct{ Category, Path string }
 
-// ForgetOursOfOthers notes that a pair is about to put something into places that
-// other pairs of its destination may have had to themselves.
+// ForgetOursOfOthers records that a pair is about to write into places that belonged only to other
+// pairs of its destination.
 func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []PlaceKey) error {
 	var others bool
 	if err := s.r.row(ctx, "share containers", `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
@@ -146,7 +144,7 @@ func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []Plac
 	})
 }
 
-// IsOurs reports what SaveOurs and SaveNewFolder remembered.
+// IsOurs reports whether a place holds only assets of the pair; see SaveOurs.
 func (s *Store) IsOurs(ctx context.Context, pair int64, category, path string) (ours bool, err error) {
 	err = s.r.row(ctx, "look up container", `SELECT EXISTS (SELECT 1 FROM ours WHERE pair = ? AND category = ? AND path = ?)`,
 		pair, category, path).Scan(&ours)
@@ -165,9 +163,8 @@ func (s *Store) pairsOfText(ctx context.Context, op, stmt string, args ...any) (
 	return m, err
 }
 
-// Intend notes, before it is asked for, that a folder is to be made, or a category
-// where the path is empty; at is the server's time. SaveFolder and SaveNewFolder
-// forget the intent.
+// Intend records, before the request, that a folder will be created, or a category if the path is
+// empty; at is the server's time. SaveFolder and SaveNewFolder delete the intent.
 func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at time.Time) error {
 	return s.Write(ctx, "note intent", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO intents (destination, category, path, at) VALUES (?, ?, ?, ?)
@@ -176,8 +173,7 @@ func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at t
 	})
 }
 
-// ForgetIntent takes an intent back that came to nothing, or to something that
-// needs no other note.
+// ForgetIntent deletes an intent whose request failed, or needs no record.
 func (s *Store) ForgetIntent(ctx context.Context, destination string, p PlaceKey) error {
 	return s.Write(ctx, "forget intent", func(ctx context.Context, tx *sql.Tx) error {
 		return forgetIntent(ctx, tx, destination, p)
@@ -190,7 +186,7 @@ func forgetIntent(ctx context.Context, tx *sql.Tx, destination string, p PlaceKe
 	return err
 }
 
-// Intents lists what was asked for at a destination without an answer so far.
+// Intents lists the unanswered creations at a destination.
 func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]time.Time, error) {
 	type intent struct {
 		place PlaceKey
@@ -206,11 +202,10 @@ func (s *Store) Intents(ctx context.Context, destination string) (map[PlaceKey]t
 	return places, err
 }
 
-// MissingFolders counts the folders that the planned items of a run go to and that the
-// state database does not know, with those around them, and the folders it knows, or
-// categories, in which somebody has to look for them first.
+// MissingFolders counts the unknown folders that the planned items of a run need, with their
+// parents, and the known folders or categories that have to be listed for them first.
 func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
-	// What is left of a path without the characters after its last slash is its parent.
+	// Trimming the characters after the last slash of a path leaves its parent.
 	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE
 		wanted (category, path) AS (
 			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''

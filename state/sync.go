@@ -9,18 +9,16 @@ import (
 	"assetferry/sources"
 )
 
-// A Candidate may be one end of a move: a new object, or one that is gone, of which there is
-// a receipt.
+// A Candidate may be one end of a move: a new object, or a deleted one with a receipt.
 type Candidate struct {
 	Item
 	Deleted  bool
-	Checksum []byte // of the receipt, if it is gone
+	Checksum []byte // of the receipt, if it was deleted
 }
 
-// MoveCandidates lists the objects that a run would create, out of retries ones included, and those
-// that it did not find, which have an obstacle that says so, unless it has trashed their
-// assets already; as far as there are both of a size, ordered by size and key: as they
-// are when the list begins.
+// MoveCandidates lists the new objects of a run, including those with exhausted retries, and the
+// missing ones, whose obstacle is absent, without those whose assets it trashed. It lists only
+// sizes that occur in both, ordered by size and key, as a snapshot.
 func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
 	scan := func(rows *sql.Rows) (c Candidate, err error) {
 		var asset string
@@ -29,30 +27,30 @@ func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent stri
 		}
 		return c, err
 	}
-	return spooled(ctx, s.r, "look for moves", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
+	return spooled(ctx, s.r, "find move candidates", scan, `WITH absent AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
 		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.checksum FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
 			coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
-		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
+		FROM items WHERE run = ?1 AND size IN absent AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'retries_exhausted'))
 		ORDER BY size, key`, run, pair, absent)
 }
 
-// Recased lists the new objects of a run that want the place of the asset of an object that
-// it did not find, which has an obstacle that says so. PreviousKey is the key of that, and Asset
-// its asset. They are ordered by place and key.
+// Recased lists the new objects of a run whose place has the asset of a missing object, whose
+// obstacle is absent. PreviousKey is the key of the missing object, and Asset its asset. They are
+// ordered by place and key.
 func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]Item, error) {
-	return query(ctx, s.r, "look for names in another case", func(rows *sql.Rows) (i Item, err error) {
+	return query(ctx, s.r, "find names in another case", func(rows *sql.Rows) (i Item, err error) {
 		var former, asset string
 		i, err = scanItemAnd(rows, &former, &asset)
 		i.PreviousKey, i.Asset = sources.Key(former), asset
 		return i, err
-	}, `WITH gone AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
+	}, `WITH absent AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
 			WHERE g.run = ?1 AND g.obstacle = ?3 AND g.state <> 'done')
-		SELECT `+itemColumns+`, former, held FROM items JOIN gone ON slot = place
+		SELECT `+itemColumns+`, former, held FROM items JOIN absent ON slot = place
 		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND previous_key = '' ORDER BY slot, key, former`, run, pair, absent)
 }
 
-// AddDrift makes items of objects that are unchanged at the source, and so far only counted,
-// but not at the destination. Those that have an item keep it.
+// AddDrift adds items for objects that are unchanged at the source and changed at the destination.
+// Existing items stay.
 func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	return s.Write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onAddDrift.isPossible(ctx, tx, run); err != nil {
@@ -76,25 +74,24 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-// DriftCursor is the key up to which the last run compared receipts with the destination.
+// DriftCursor returns the key up to which the last run compared receipts with the destination.
 func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, err error) {
 	err = s.r.row(ctx, "find drift cursor", `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
 	return key, err
 }
 
-// An Ending is what the state database learns from a sync that comes to its end.
+// An Ending holds the results of a finished sync for the state database.
 type Ending struct {
-	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
+	Absent  string // the obstacle of missing objects; empty without a complete listing
 	Retried bool   // all that had failed before was looked for
 	Touched string // the reason of objects that only seem to have changed
-	// Remapped says that assets may be described by other rules than those of the run. Those
-	// that the run did not bring in line lack their description.
+	// Remapped says that assets may have metadata by other rules than those of the run. Assets that
+	// the run did not update lack metadata then.
 	Remapped bool
 }
 
-// FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
-// what only seemed to have changed, or was only described otherwise, is known by what it looks
-// like now.
+// FinishSync ends a sync in which nothing is left to do. Missing objects become orphans. Objects
+// with only another time or version, or only other metadata, are stored with their new fingerprint.
 func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	return s.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		if e.Absent != "" {
@@ -112,7 +109,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 				return err
 			}
 		}
-		if err := forgive(ctx, tx, run, e); err != nil {
+		if err := forgetFailures(ctx, tx, run, e); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ?`, run.Num, run.Pair.ID); err != nil {
@@ -122,34 +119,34 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	})
 }
 
-// notePendingMetadata notes which assets of objects that a run has an item of it has not described
-// by its rules. Those that it moved went with what they said before.
+// notePendingMetadata marks the objects with an item whose assets the run did not update by its
+// rules. Moved assets keep their former metadata.
 func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
 	_, err := tx.ExecContext(ctx, `UPDATE receipts SET metadata_pending = 1 WHERE pair = ?1
 		AND key IN (SELECT key FROM items WHERE run = ?2
 		AND action NOT IN ('unchanged', 'conflict') AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
-	return wrap("note what is not described", err)
+	return wrap("mark pending metadata", err)
 }
 
-// NoteSync notes of a plan why a safety check keeps it, or a part of it, from being carried out, and
-// the key up to which it compared receipts with the destination.
+// NoteSync stores why a safety check stops a plan or a part of it, and the key up to which the plan
+// compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
-	return s.Write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save plan of sync", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})
 }
 
-// LastFinished finds the newest finished run of a pair and a command; ErrNotFound if there
-// is none.
+// LastFinished returns the newest finished run of a pair and a command; ErrNotFound if there is
+// none.
 func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
 	return First(runs, err, "run")
 }
 
-// forgive forgets the failures of objects that a sync found as they had arrived, or did not
-// find any more: nothing is left of them to try.
-func forgive(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
+// forgetFailures deletes the failures of objects that a sync found unchanged, or did not find any
+// more.
+func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
 		return nil
 	}
@@ -158,8 +155,7 @@ func forgive(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	return err
 }
 
-// An Orphan is an object that has arrived and that finished runs did not find at the
-// source any more.
+// An Orphan is an uploaded object that finished runs did not find at the source any more.
 type Orphan struct {
 	Key   sources.Key
 	Since time.Time // of the listing that missed it first
@@ -180,8 +176,8 @@ func scanOrphan(rows *sql.Rows) (o Orphan, err error) {
 	return o, err
 }
 
-// noteOrphans brings the orphans of a pair up to date with what a run did not find: its
-// items with an obstacle, as far as their assets are still there.
+// noteOrphans updates the orphans of a pair with the missing objects of a run: its items with an
+// obstacle whose assets still exist.
 func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error {
 	const missed = `SELECT i.key FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.key WHERE i.run = ?2 AND i.obstacle = ?3`
 	if _, err := tx.ExecContext(ctx, `DELETE FROM orphans WHERE pair = ?1 AND key NOT IN (`+missed+`)`, run.Pair.ID, run.Num, absent); err != nil {
@@ -192,16 +188,16 @@ func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error 
 	return err
 }
 
-// MetUnsized reports whether a run met all of some keys, and could not take what has them, nor tell
-// its size. A run that was pruned met none.
+// MetUnsized reports whether a run found all of some keys, but could not process them or read their
+// sizes. A pruned run found none.
 func (s *Store) MetUnsized(ctx context.Context, run int64, keys []sources.Key) (all bool, err error) {
 	var met int
-	err = s.r.row(ctx, "look for what could not be taken before", `SELECT count(*) FROM items WHERE run = ?
+	err = s.r.row(ctx, "find unsized objects", `SELECT count(*) FROM items WHERE run = ?
 		AND state = 'failed' AND size = 0 AND obstacle <> '' AND key IN `+List(len(keys)), listed(keys, run)...).Scan(&met)
 	return met == len(keys), err
 }
 
-// Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
+// Orphan returns since when an object is missing at the source; ErrNotFound if it is not.
 func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
 	return First(all, err, "orphan "+string(key))

@@ -10,8 +10,7 @@ import (
 	"assetferry/sources"
 )
 
-// A Next says which planned items to take: so many after a key. Time is that of the
-// server.
+// A Next selects the planned items to take: at most N after a key. Time is that of the server.
 type Next struct {
 	After sources.Key
 	N     int
@@ -22,8 +21,8 @@ type Next struct {
 // A Kind is of items that are carried out in the same way.
 type Kind int
 
-// The kinds: all; those that are carried out one by one; those that are moved, and those
-// that are trashed, many with a request; those that share the asset of another object.
+// The kinds: all; items processed one by one; moves and trashed items, many per request; and items
+// that share the asset of another object.
 const (
 	AnyKind Kind = iota
 	OneByOne
@@ -101,8 +100,7 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 	return items, change.write(ctx, tx, run)
 }
 
-// TakeDue is Take for waiting items whose time has come, the longest waiting
-// first.
+// TakeDue is Take for due items scheduled for retry, the longest waiting first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.Write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
 		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND `+onTakeDue.condition()+` AND retry_at <= ?3
@@ -112,7 +110,7 @@ func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, se
 	return items, err
 }
 
-// take marks the items as being sent whose keys a query gives.
+// take marks the items as being sent whose keys a query returns.
 func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys string, args ...any) (items []Item, err error) {
 	if err := onTakeDue.isPossible(ctx, tx, run); err != nil {
 		return nil, err
@@ -125,11 +123,11 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	return scanAll(rows, scanItems())
 }
 
-// NextRetry is when the first waiting item of a run is due, and how many wait; the
-// zero time if none does.
+// NextRetry returns the time of the next retry of a run, and the number of items scheduled for
+// retry; the zero time if there is none.
 func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryScheduled int64, err error) {
 	var first int64
-	err = s.r.row(ctx, "find the next item that waits", `SELECT coalesce(min(retry_at), 0), count(*) FROM`+inFlightOf+` AND state = 'retry_scheduled'`, run).
+	err = s.r.row(ctx, "find next retry", `SELECT coalesce(min(retry_at), 0), count(*) FROM`+inFlightOf+` AND state = 'retry_scheduled'`, run).
 		Scan(&first, &retryScheduled)
 	if retryScheduled > 0 {
 		due = fromMillis(first)
@@ -137,8 +135,7 @@ func (s *Store) NextRetry(ctx context.Context, run int64) (due time.Time, retryS
 	return due, retryScheduled, err
 }
 
-// Resend marks unconfirmed items, of which the destination knows nothing, as being
-// sent once more.
+// Resend marks unconfirmed items that are not at the destination as being sent once more.
 func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
 	return s.Write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
 		for _, key := range keys {
@@ -151,8 +148,8 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 	})
 }
 
-// Release gives back items that were taken and certainly not sent. A move may still have been
-// carried out in part, so the record of what its asset was stays.
+// Release releases items that were taken and certainly not sent. A move may have been applied in
+// part, so the stored state of its asset stays.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return s.Write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
 		change := recount{}
@@ -176,18 +173,19 @@ func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) erro
 	})
 }
 
-// OthersUnconfirmed counts the items of other sources of a destination that are being sent
-// or unconfirmed, and may bring something there, taken after a time, and gives the size of the largest.
+// OthersUnconfirmed counts the items of other sources of a destination that were taken after a
+// time, are being sent or unconfirmed, and may create or change assets. It also returns the size of
+// the largest.
 func (s *Store) OthersUnconfirmed(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
-	err = s.r.row(ctx, "look for doubts of others", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
+	err = s.r.row(ctx, "count unconfirmed items of other sources", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
 		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'update_metadata') AND `+inFlight+`
 		AND items.state <> 'sent' AND items.state <> 'retry_scheduled' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, err
 }
 
-// Interrupted puts every item that a former process was sending unconfirmed, and
-// returns all that are. There are at most about as many as that process held.
-// Items that were sent are not among them: their assets are known.
+// Interrupted marks every item that a former process was sending as unconfirmed, and returns all
+// unconfirmed items: about as many as that process had in hand. Items that were sent are not among
+// them: their assets are known.
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	err := s.Write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'unconfirmed', class = 'transient', error = 'the process ended while sending'

@@ -14,7 +14,7 @@ type Tally struct {
 	Bytes   int64
 }
 
-// inFlight holds for items that are few at a time, or wait. It is the condition of the
+// inFlight holds for the few items in progress, or scheduled for retry. It is the condition of the
 // index items_open.
 const inFlight = `(items.state = 'sending' OR items.state = 'sent' OR items.state = 'unconfirmed' OR items.state = 'retry_scheduled')`
 
@@ -22,22 +22,21 @@ func (st ItemState) isInFlight() bool {
 	return st == ItemSending || st == ItemSent || st == ItemUnconfirmed || st == ItemRetryScheduled
 }
 
-// inFlightOf chooses those of a run, of which there is an index. SQLite has to be told:
-// it would read all items of the run instead.
+// inFlightOf selects those of a run by that index. Without the hint SQLite would read all items of
+// the run.
 const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND ` + inFlight
 
-// Tallies sums a run up. Objects that are as remembered, and therefore were not
-// staged, are counted as unchanged.
+// Tallies returns the tallies of a run. Unchanged objects, which are not staged, are included.
 //
-// Once a run has its plan, every transaction that changes the state of an item keeps its
-// tally, so that nobody has to read a million items to sum them up. Only what is in flight
-// is counted, because an item is often in more than one such state.
+// Once a run has its plan, every transaction that changes the state of an item updates its tally,
+// so that reports need not read a million items. Items in flight are counted on demand, because
+// they change state often.
 func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
 	return query(ctx, s.r, "sum up run", scanTally, `SELECT action, reason, state, objects, bytes FROM tallies WHERE run = ?1 AND objects > 0
 		UNION ALL SELECT action, reason, state, count(*), sum(size) FROM`+inFlightOf+` GROUP BY 1, 2, 3
 		UNION ALL SELECT coalesce(action, ''), reason, items.state, count(*), sum(size) FROM runs CROSS JOIN items ON run = num
 		WHERE num = ?1 AND tallied = 0 AND NOT `+inFlight+` GROUP BY 1, 2, 3
-		UNION ALL SELECT 'unchanged', 'as the state database remembers it', 'skipped', unchanged, unchanged_bytes
+		UNION ALL SELECT 'unchanged', 'unchanged', 'skipped', unchanged, unchanged_bytes
 		FROM runs WHERE num = ?1 AND unchanged > 0
 		ORDER BY 1, 2, 3`, run)
 }
@@ -46,7 +45,7 @@ func scanTally(rows *sql.Rows) (t Tally, err error) {
 	return t, rows.Scan(&t.Action, &t.Reason, &t.State, &t.Objects, &t.Bytes)
 }
 
-// tally counts the items of a run, from when on its tallies are kept.
+// tally counts the items of a run; from then on its tallies are stored.
 func tally(ctx context.Context, tx *sql.Tx, run int64) error {
 	if err := untally(ctx, tx, run); err != nil {
 		return err
@@ -69,17 +68,16 @@ func untally(ctx context.Context, tx *sql.Tx, run int64) error {
 	return err
 }
 
-// A recount is what a transaction changes in the tallies of a run, by all that a Tally
-// says but the numbers.
+// A recount is the change of a transaction to the tallies of a run, by the other fields of a Tally.
 type recount map[Tally]ReceiptSum
 
-// add takes note of items that come to a state, or with a negative sign leave it.
+// add adds items that enter a state, or leave it with a negative sign.
 func (r recount) add(t Tally, sign int64) {
 	of := Tally{Action: t.Action, Reason: t.Reason, State: t.State}
 	r[of] = r[of].plus(ReceiptSum{sign * t.Objects, sign * t.Bytes})
 }
 
-// write brings the tallies of a run up to date, if they are kept.
+// write updates the tallies of a run, if they are stored.
 func (r recount) write(ctx context.Context, tx *sql.Tx, run int64) error {
 	for of, sum := range r {
 		if of.State.isInFlight() {

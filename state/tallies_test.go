@@ -27,7 +27,7 @@ func (j *journey) counted() []Tally {
 	return all
 }
 
-// Whatever happens to a run, it is summed up as if somebody had counted.
+// Whatever happens to a run, it is summed up as if a user had counted.
 func TestTalliesAreWhatIsCounted(t *testing.T) {
 	seed := seedtest.Seed(t)
 	for n := range longtest.Size[uint64](2, 8) {
@@ -61,7 +61,7 @@ func (h *history) step() string {
 	steps := []func() error{h.listAll, h.decideAll, h.startApplying, h.takeSome, h.takeSome, h.advanceSome, h.advanceSome, h.advanceSome,
 		h.releaseSome, h.resendSome, h.wakeSome, h.interrupt, h.finishRun}
 	if h.random.IntN(20) == 0 {
-		steps = []func() error{h.listAnew, h.supersedeIt, h.beginAnother, h.undoIt}
+		steps = []func() error{h.listAgain, h.supersedeIt, h.beginAnother, h.undoIt}
 	}
 	for {
 		n := h.random.IntN(len(steps))
@@ -172,7 +172,7 @@ func (h *history) interrupt() error {
 
 func (h *history) finishRun() error { return h.FinishRun(h.Context(), h.run.Num) }
 
-func (h *history) listAnew() error { return h.Relist(h.Context(), h.run.Num) }
+func (h *history) listAgain() error { return h.Relist(h.Context(), h.run.Num) }
 
 func (h *history) supersedeIt() error { return h.Supersede(h.Context(), h.run.Num) }
 
@@ -187,7 +187,7 @@ func (h *history) beginAnother() error {
 	return err
 }
 
-// undoIt takes all back that the run made, but for what is gone already, and begins
+// undoIt takes all back that the run made, but for what was deleted already, and begins
 // another one.
 func (h *history) undoIt() error {
 	ctx := h.Context()
@@ -202,7 +202,7 @@ func (h *history) undoIt() error {
 	must(h, err)
 	var outcomes []Outcome
 	for _, i := range items {
-		outcomes = append(outcomes, Outcome{Key: i.Key, State: ItemDone, TakenBack: true})
+		outcomes = append(outcomes, Outcome{Key: i.Key, State: ItemDone, Undone: true})
 	}
 	must(h, h.Record(ctx, undo.Num, h.pair.ID, outcomes))
 	h.wantSound()

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// noItem stands for an item that is not there: not yet, or no longer.
+// noItem stands for a missing item: not yet, or no longer.
 const noItem ItemState = ""
 
-// An event brings items from one state to another. It has the name of a method of Store; others
-// that do the same stand beside it.
+// An event changes items from one state to another. It has the name of a method of Store; other
+// methods with the same effect are named next to it.
 type event int
 
 const (
@@ -34,19 +34,19 @@ const (
 )
 
 var (
-	// decidedStates are those in which a decided item starts. It can be decided again until it
+	// decidedStates are the states in which a decided item starts. It can be decided again until it
 	// is taken.
 	decidedStates = []ItemState{ItemPlanned, ItemSkipped, ItemConflict, ItemFailed, ItemRetriesExhausted, ItemChanged}
 	plannable     = slices.Concat([]ItemState{ItemStaged}, decidedStates)
 )
 
-// transitions are all ways of an item from one state to another. The methods take from here the
-// states that they go by, and the schema checks what else an item has in a state. Prune alone is
-// not here: it deletes the items of runs that ended long ago.
+// transitions are all state changes of items. The methods read their allowed states from here, and
+// the schema checks the other columns of each state. Prune alone is not here: it deletes the items
+// of runs that ended long ago.
 var transitions = [...]struct {
-	run      RunState // that the run must be in; empty if any, or if the event changes that, too
+	run      RunState // required state of the run; empty if any, or if the event changes it, too
 	from, to []ItemState
-	when     string // what else must hold for the item, as SQL
+	when     string // further condition on the item, as SQL
 }{
 	onStage:       {Scanning, []ItemState{noItem}, plannable, ""},
 	onAddDrift:    {Planning, []ItemState{noItem}, plannable, ""},
@@ -61,15 +61,15 @@ var transitions = [...]struct {
 	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemUnconfirmed},
 		[]ItemState{ItemSent, ItemDone, ItemRetryScheduled, ItemFailed, ItemChanged, ItemUnconfirmed}, ""},
 	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessBrings},            // the same
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessUploads},           // the same
 	onGiveUp:    {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
 	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if its plan gives way
 }
 
-// unlessBrings holds for items by which nothing of the source was to arrive.
-const unlessBrings = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
+// unlessUploads holds for items that upload or change nothing from the source.
+const unlessUploads = "(items.action IS NULL OR items.action = 'trash' OR EXISTS (SELECT 1 FROM runs r WHERE r.num = items.run AND r.undoes IS NOT NULL))"
 
-// conditions hold, in SQL, for the items to which an event can happen.
+// conditions are the SQL conditions of the events.
 var conditions = func() (all [len(transitions)]string) {
 	for e, t := range transitions {
 		var states []string
@@ -86,7 +86,7 @@ var conditions = func() (all [len(transitions)]string) {
 
 func (e event) condition() string { return conditions[e] }
 
-// leadsTo fails with ErrConflict unless an event can bring an item to a state.
+// leadsTo fails with ErrConflict unless an event can change an item to a state.
 func (e event) leadsTo(st ItemState) error {
 	if !slices.Contains(transitions[e].to, st) {
 		return fmt.Errorf("it cannot become %q: %w", st, ErrConflict)

@@ -156,7 +156,7 @@ func TestTransitionsNeedTheirRun(t *testing.T) {
 }
 
 // TestTransitionsByState says the table once more, from the side of the states: the methods go
-// by the table, so that a mistake in it would show nowhere else.
+// by the table, so that a mistake in it would show not used else.
 func TestTransitionsByState(t *testing.T) {
 	type ways struct{ into, out string }
 	got := map[ItemState]ways{}

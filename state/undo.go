@@ -9,23 +9,23 @@ import (
 	"assetferry/sources"
 )
 
-// An undo is a run that takes back what another one did. Its items are the objects whose
-// assets that run created, changed or trashed, each with the asset and the place that it has;
-// adopted ones are not among them, unless the run changed them.
+// An undo is a run that undoes another one. Its items are the objects whose assets that run
+// created, changed or trashed, each with its current asset and place. Adopted assets are not among
+// them, unless the run changed them.
 
-// changedBy chooses the receipts that a run wrote last, of what it created and of what it
-// changed. Of the latter it is known what was before.
+// changedBy chooses the receipts that a run wrote last, of assets that it created or changed. A
+// changed one has a previous state.
 const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)
 	OR ` + createdBy + `)`
 
-// createdBy holds for receipts of what their run created. One may also be of an asset that
-// was there and only got what it lacked.
+// createdBy holds for receipts of assets that their run created. Other receipts may be of existing
+// assets that only got metadata or a name.
 const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = c.run AND i.key = c.key
 	AND i.action IN ('replace', 'update_metadata', 'move'))`
 
-// undoable lists what an undo of a run has to look at, as items have it, with the names of
-// runs that came after it and had other objects share an asset, or changed an object again:
-// what the run wrote last, what it trashed, and what is not as it left it.
+// undoable lists the possible items of an undo: the receipts that the run wrote last, the assets
+// that it trashed, and the assets that changed since. It names later runs that changed an object
+// again or shared an asset with other objects.
 const undoable = ` FROM (
 	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
 		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.previous_key, '') AS previous_key,
@@ -34,36 +34,35 @@ const undoable = ` FROM (
 	UNION ALL
 	SELECT ` + formerPlace + `, '', coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
 		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
-		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + takenBack + `
+		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + isUndone + `
 	UNION ALL
 	SELECT ` + formerPlace + `, '', l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
-		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + takenBack + `
+		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + isUndone + `
 		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
 
-// formerPlace is what an item says of an object of which only the former receipt is left.
+// formerPlace has the item columns of an object of which only the previous receipt is left.
 const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.time', f.receipt ->> '$.version_tag', f.receipt ->> '$.base',
 	f.receipt ->> '$.category', i.folder, CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name'
 		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
 
-// takenBack holds for what an undo has gone back to.
-const takenBack = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
+// isUndone holds for stored states that an undo has restored.
+const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts what an undo of a run would have to look at, and the aliases that it would
-// forget.
+// Undoable counts the possible items of an undo of a run, and the aliases that it would delete.
 func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up what a run did", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
+	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
 		Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
-// PlanUndo begins a run that only shows what an undo would do.
+// PlanUndo begins a run that only shows the effect of an undo.
 func (s *Store) PlanUndo(ctx context.Context, undone Run) (Run, error) {
 	return s.beginUndo(ctx, undone, "plan", func(context.Context, *sql.Tx) error { return nil })
 }
 
-// BeginUndo begins an undo. The run that is undone is given up if it is not finished: what
-// is taken back must not come back when it is gone on with. It fails with ErrConflict if
-// the outcome of an item of that run is unknown, or if another run is being applied.
+// BeginUndo begins an undo. An unfinished undone run is superseded, because resuming it would
+// repeat the undone changes. It fails with ErrConflict if an item of that run is unconfirmed, or if
+// another run is being applied.
 func (s *Store) BeginUndo(ctx context.Context, undone Run) (Run, error) {
 	return s.beginUndo(ctx, undone, "undo", func(ctx context.Context, tx *sql.Tx) error {
 		var open bool
@@ -94,7 +93,7 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 		}
 		if pruned, err := isPruned(ctx, tx, undone.Num); err != nil {
 			return err
-		} else if pruned { // nobody knows what was there before it
+		} else if pruned { // the previous state is unknown
 			return fmt.Errorf("run %s cannot be undone any more: %w", undone.ID, ErrPruned)
 		}
 		if err := prepare(ctx, tx); err != nil {
@@ -105,10 +104,10 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 	return r, err
 }
 
-// StageUndo makes an undo's items of what the run did that it undoes, all at once. Folders
-// are paths, as the items of that run have them. Where a receipt names a base, so does its
-// item. What a later run changed again, or has other objects share, is a conflict from the
-// beginning, for one of two reasons.
+// StageUndo creates the items of an undo from the changes of the run, all at once. Folders are
+// paths, as in the items of that run. An item names a base if its receipt does. Changes that a
+// later run overwrote, and assets that it shared with other objects, are conflicts for one of the
+// two given reasons.
 func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) error {
 	return s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
@@ -124,19 +123,19 @@ func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) e
 	})
 }
 
-// An Undoing is an item of an undo, and what the state database knows of what the run did to it.
+// An Undoing is an item of an undo, with the records about the change by the run.
 type Undoing struct {
 	Item
-	Was    Action          // what the run did
+	Was    Action          // action of the run
 	Why    string          // it did so
 	Before *Receipt        // before the run; nil if there was none
-	Former json.RawMessage // what people can change of the asset, before the run; nil as Before is
-	Said   string          // by the source when the asset was described last, as JSON; empty if nothing
+	Former json.RawMessage // the parts that users can change, before the run; nil as Before is
+	Said   string          // metadata when the asset was updated last, as JSON; empty if there was none
 }
 
-// Undoings finds items of an undo by key, with what is known of each.
+// Undoings returns items of an undo by key, with their records.
 func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map[sources.Key]Undoing, error) {
-	const op = "look up what a run did"
+	const op = "list undoable changes"
 	all, err := query(ctx, s.r, op, func(rows *sql.Rows) (u Undoing, err error) {
 		u.Item, err = scanItemAnd(rows, (*string)(&u.Was), &u.Why, &u.Said)
 		return u, err
@@ -165,9 +164,8 @@ func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map
 	return byKey, nil
 }
 
-// DecideUndo is Decided for the items of an undo, of which it stores what has to happen to
-// them and why: all else is as it was staged. One statement is enough for all that are
-// decided alike, as most are.
+// DecideUndo is Decided for the items of an undo: it stores only actions and reasons, because
+// everything else stays as staged. One statement stores all items with the same decision.
 func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error {
 	type decision struct {
 		action     Action
@@ -201,7 +199,7 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 	})
 }
 
-// UndoContainers lists where the assets are that a run created.
+// UndoContainers lists the containers of the assets that a run created.
 func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
@@ -209,7 +207,7 @@ func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, erro
 		AND `+createdBy+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
 }
 
-// SharedAssets finds out which of some assets stand for objects of other sources, too.
+// SharedAssets returns which of some assets belong to objects of other sources, too.
 func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (map[string]bool, error) {
 	shared, err := query(ctx, s.r, "look up assets", scanText, `SELECT r.asset FROM pairs p JOIN receipts r INDEXED BY receipts_asset ON r.pair = p.id
 		WHERE p.destination = ? AND p.id <> ? AND r.asset IN `+List(len(assets)), listed(assets, pair.Destination, pair.ID)...)
@@ -220,14 +218,13 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 	return set, err
 }
 
-// FinishUndo ends an undo in which nothing is left to do. What was gone already is
-// remembered with that as it was before the run: not at all, if that created it, or if
-// another object has its key by now.
+// FinishUndo ends an undo in which nothing is left to do. Assets that were deleted already get the
+// records of before the run: none, if the run created them or if another object has their key.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	return s.Write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
-		const gone = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
+		const skipped = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
 		for _, table := range []string{"descriptions", "described", "failures", "receipts"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+gone+`)`, undo.Pair.ID, undo.Num); err != nil {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+skipped+`)`, undo.Pair.ID, undo.Num); err != nil {
 				return err
 			}
 		}
@@ -235,9 +232,9 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 		if err != nil {
 			return err
 		}
-		const free = gone + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
+		const free = skipped + ` AND NOT EXISTS (SELECT 1 FROM former f JOIN receipts r ON r.pair = ?1 AND r.key = f.receipt ->> '$.key'
 			WHERE f.run = (SELECT undoes FROM runs WHERE num = ?2) AND f.key = items.key AND r.asset <> f.receipt ->> '$.asset')`
-		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
+		if _, err := restoreFormer(ctx, tx, undo.Pair.ID, undo.Num, now, free, undo.Num); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =
@@ -254,28 +251,28 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	})
 }
 
-// UndoneBy lists the runs that took back what a run made, or some of it, the oldest first.
+// UndoneBy lists the runs that undid a run, or a part of it, the oldest first.
 func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 	return query(ctx, s.r, "find undos", scanRun, `SELECT `+runColumns+`
 		WHERE r.undoes = ? AND r.command <> 'plan' ORDER BY r.num`, run)
 }
 
-// TakenBack sums up what undos have taken back of what a run did.
-func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "sum up what was taken back", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
+// SumUndone sums up the undone changes of a run.
+func (s *Store) SumUndone(ctx context.Context, run int64) (sum ReceiptSum, err error) {
+	err = s.r.row(ctx, "count undone changes", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
 		WHERE u.undoes = ? AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
-// forgetPlaces has the next plan look into the places of chosen items: somebody may get
-// their assets back from the trash, and the state database does not know them any more.
+// forgetPlaces makes the next plan list the places of chosen items: a user may restore their assets
+// from the trash, and the state database does not know them any more.
 func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND (category, path) IN
 		(SELECT `+categoryColumn+`, folder FROM items WHERE run = ? AND `+chosen+`)`, append([]any{pair, run}, args...)...)
 	return err
 }
 
-// UndoneRun finds the run that an undo takes back.
+// UndoneRun finds the run that an undo undoes.
 func (s *Store) UndoneRun(ctx context.Context, undo Run) (Run, error) {
 	runs, err := query(ctx, s.r, "find undone run", scanRun, `SELECT `+runColumns+` WHERE r.num = ?`, undo.Undoes)
 	return First(runs, err, "the run that "+undo.ID+" undoes")

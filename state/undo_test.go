@@ -108,14 +108,14 @@ func TestDecideUndo(t *testing.T) {
 	}
 }
 
-// What was taken back leaves no receipt and nothing that hangs on one; what was refused
+// What was undone leaves no receipt and nothing that hangs on one; what was refused
 // keeps it, and no object is to blame for that.
-func TestTakenBack(t *testing.T) {
+func TestSumUndone(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
 	u := j.undo()
 	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{
-		{Key: "made", State: ItemDone, TakenBack: true},
+		{Key: "made", State: ItemDone, Undone: true},
 		{Key: "other", State: ItemFailed, Class: "permanent", Error: "refused"},
 	}))
 	must(t, j.FinishUndo(ctx, u))
@@ -131,7 +131,7 @@ func TestTakenBack(t *testing.T) {
 	if blamed := collect(t, j.Failures(ctx, j.pair.ID, "")); len(blamed) > 0 {
 		t.Errorf("blamed: %v", blamed)
 	}
-	if sum, err := j.TakenBack(ctx, j.run.Num); err != nil || sum != (ReceiptSum{1, 10}) {
+	if sum, err := j.SumUndone(ctx, j.run.Num); err != nil || sum != (ReceiptSum{1, 10}) {
 		t.Errorf("taken back: %+v (%v)", sum, err)
 	}
 	if by, err := j.UndoneBy(ctx, j.run.Num); err != nil || len(by) != 1 || by[0].ID != u.ID || by[0].State != Finished {
@@ -140,7 +140,7 @@ func TestTakenBack(t *testing.T) {
 	j.wantSound()
 }
 
-// What was gone already is forgotten when the undo is finished, and not before.
+// What was deleted already is forgotten when the undo is finished, and not before.
 func TestFinishUndoForgets(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()

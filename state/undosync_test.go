@@ -27,7 +27,7 @@ func (j *journey) evening() (e evening) {
 		`SELECT json_array(key, metadata) FROM described ORDER BY key`:                        &e.described,
 		`SELECT json_array(key, since, runs) FROM orphans ORDER BY key`:                       &e.orphans,
 		`SELECT * FROM (SELECT json_array('former', key, owner) FROM former_keys UNION ALL SELECT json_array('alias', key, owner) FROM aliases
-			UNION ALL SELECT json_array('given', address, key) FROM given_addresses) ORDER BY 1`: &e.names,
+			UNION ALL SELECT json_array('given', url, key) FROM old_urls) ORDER BY 1`: &e.names,
 	} {
 		rows, err := db.QueryContext(j.Context(), query)
 		must(j, err)
@@ -80,11 +80,11 @@ func cmpOr(a, b string) string {
 }
 
 // changed is an item of a sync, and its outcome.
-func changed(key string, a Action, origin string) (Item, Outcome) {
+func changed(key string, a Action, source string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
-	was := cmpOr(origin, key)
-	i.PreviousKey, i.Asset = sources.Key(origin), "asset of "+was
-	o := Outcome{Key: sources.Key(key), State: ItemDone, TakenBack: a == Trash}
+	was := cmpOr(source, key)
+	i.PreviousKey, i.Asset = sources.Key(source), "asset of "+was
+	o := Outcome{Key: sources.Key(key), State: ItemDone, Undone: a == Trash}
 	if a != Trash {
 		o.Receipt, o.InsteadOf = receipt(key, i.Asset), sources.Key(was)
 		o.Receipt.Size, o.Receipt.VersionTag, o.Receipt.Modified = 20, "v2", modified
@@ -140,11 +140,11 @@ func libraryOf(tb testing.TB) *journey {
 		(?1, 'gone', 'a/new name')`, j.pair.ID)
 	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run, checksum)
 		SELECT ?1, 'copy', 10, 0, '', key, ?2, checksum FROM receipts WHERE pair = ?1 AND key = 'a/moved'`, j.pair.ID, j.run.Num)
-	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) VALUES (?1, 'a/moved', 'https://old/1', '//old/1'), (?1, 'a/new name', '/2', '/2')`, j.pair.ID)
+	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) VALUES (?1, 'a/moved', 'https://old/1', '//old/1'), (?1, 'a/new name', '/2', '/2')`, j.pair.ID)
 	return j
 }
 
-// undone begins an undo of a run and takes back all of it.
+// undone begins an undo of a run and undoes all of it.
 func (j *journey) undone(run Run) Run {
 	j.Helper()
 	ctx := j.Context()
@@ -157,7 +157,7 @@ func (j *journey) undone(run Run) Run {
 	return u
 }
 
-// undoPlanned begins an undo of a run and plans to take back all of it.
+// undoPlanned begins an undo of a run and plans to undo all of it.
 func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	j.Helper()
 	ctx := j.Context()
@@ -176,15 +176,15 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 		i := undoings[key].Item
 		i.Action, i.Reason, i.State = inverse[undoings[key].Was], "because", ItemPlanned
 		items = append(items, i)
-		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, TakenBack: true})
+		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, Undone: true})
 	}
 	must(j, j.DecideUndo(ctx, u.Num, items))
 	must(j, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
 	return u, outcomes
 }
 
-// What a sync did to the state database is taken back as a whole: receipts, what is kept with them,
-// what was said of their objects, since when they are gone, and the sums.
+// What a sync did to the state database is undone as a whole: receipts, what is kept with them,
+// what was said of their objects, since when they were deleted, and the sums.
 func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
@@ -201,7 +201,7 @@ func TestUndoOfSync(t *testing.T) {
 	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 0 {
 		t.Errorf("undoable once more: %+v (%v)", sum, err)
 	}
-	if sum, err := j.TakenBack(t.Context(), run.Num); err != nil || sum.Objects != 5 {
+	if sum, err := j.SumUndone(t.Context(), run.Num); err != nil || sum.Objects != 5 {
 		t.Errorf("taken back: %+v (%v)", sum, err)
 	}
 }
@@ -294,7 +294,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	j.wantSound()
 }
 
-// What a run changed and is gone since is remembered as before it, and the time of the last
+// What a run changed and was deleted since is remembered as before it, and the time of the last
 // change is that of the undo.
 func TestUndoOfSyncModifies(t *testing.T) {
 	j := libraryOf(t)
@@ -313,7 +313,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	_, err = j.Take(ctx, u.Num, Next{N: 1, Time: time.Now()})
 	must(t, err)
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{{Key: items[0].Key, State: ItemDone, TakenBack: true, Modified: at}}))
+	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{{Key: items[0].Key, State: ItemDone, Undone: true, Modified: at}}))
 	must(t, j.FinishUndo(ctx, u))
 	for key, run := range map[string]int64{"a/described": j.run.Num, "a/moved": j.run.Num, "a/replaced": j.run.Num, "a/trashed": j.run.Num} {
 		r, err := j.Receipt(ctx, j.pair.ID, sources.Key(key))

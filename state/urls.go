@@ -12,140 +12,138 @@ import (
 	"assetferry/sources"
 )
 
-// An Address is where an object is found at the destination, and something that it is known
-// by.
-type Address struct {
+// An AssetURL is the URL of an object's asset, with one key or old URL of the object.
+type AssetURL struct {
 	Known    KnownBy
-	As       string      // the key that it goes or went by, or the address that it had
+	As       string      // the key that it goes or went by, or the URL that it had
 	Key      sources.Key // of the receipt
 	Size     int64
 	Asset    string
 	Category string
 	URL      string
-	// Verified says that the last verification of the pair came after the content of the
-	// asset, and found nothing that differs; only of those that are listed.
+	// Verified says that the last verification of the pair came after the content of the asset, and
+	// found no difference; only set in lists.
 	Verified bool
-	// TakenBy is the key of another object that goes by As now, or went by it; only of
-	// those that are listed.
+	// TakenBy is the key of another object that has, or had, the key As; only set in lists.
 	TakenBy sources.Key
 	images  sql.NullString // packed
 }
 
-// KnownBy says what an object is known by.
+// KnownBy is the kind of name in AssetURL.As.
 type KnownBy int
 
-// The things that an object is known by. Of two objects, the one that is known in the way that comes
-// first here has it.
+// The kinds, in the order of precedence: if two objects claim the same key or URL, the first kind
+// here wins.
 const (
-	ByKey          KnownBy = iota // of the receipt
-	ByFormerKey                   // as a key that it went by
-	ByAlias                       // as the key of an object that has the same asset
-	ByGivenAddress                // as an address that its source says it had
+	ByKey       KnownBy = iota // of the receipt
+	ByFormerKey                // as a key that it went by
+	ByAlias                    // as the key of an object that has the same asset
+	ByOldURL                   // as a URL that its source says it had
 )
 
-// Images gives the addresses of an image in other sizes, by width, and "default"; none
-// for what is no image.
-func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
+// Images returns the URLs of an image in other sizes, by width, and "default"; none for other
+// files.
+func (a AssetURL) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
-// addressColumns are what is read of a receipt r.
-const addressColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
+// urlColumns are the columns of a receipt r.
+const urlColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
 
-func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+func scanURL(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 	err = rows.Scan(&a.Known, &a.As, (*string)(&a.Key), &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified, (*string)(&a.TakenBy))
 	return a, base, err
 }
 
-func (a *Address) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
+func (a *AssetURL) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
 
-// An addressList lists addresses of a pair.
-type addressList struct {
+// An urlList lists URLs of a pair.
+type urlList struct {
 	*Store
 	pair, run int64
 	v         Verification
 }
 
-// Addresses lists where the objects of a pair are: those that a run made or adopted, or all
-// if run is 0. Each comes with all that it is known by, in the order of keys: an address
-// that it had stands with its key, after it.
-func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Address, error] {
-	return func(yield func(Address, error) bool) {
+// AssetURLs lists the URLs of the assets of a pair: those that a run created or adopted, or all if
+// run is 0. Each has an entry for its key, former keys, aliases and old URLs, in key order; old
+// URLs come after their key.
+func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetURL, error] {
+	return func(yield func(AssetURL, error) bool) {
 		v, err := s.LastVerification(ctx, pair)
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			yield(Address{}, err)
+			yield(AssetURL{}, err)
 			return
 		}
-		l := addressList{s, pair, run, v}
-		merged(Address.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.given(ctx))(yield)
+		l := urlList{s, pair, run, v}
+		merged(AssetURL.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.oldURLs(ctx))(yield)
 	}
 }
 
-// compare orders addresses as they are listed.
-func (a Address) compare(b Address) int {
+// compare orders URLs as they are listed.
+func (a AssetURL) compare(b AssetURL) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Known, b.Known), cmp.Compare(a.As, b.As))
 }
 
-// place is the key that an address is listed with.
-func (a Address) place() string {
-	if a.Known == ByGivenAddress {
+// place is the key that a URL is listed with.
+func (a AssetURL) place() string {
+	if a.Known == ByOldURL {
 		return string(a.Key)
 	}
 	return a.As
 }
 
-// isVerified tells of a receipt r whether it is verified, with the parameters ?1 to ?3; and
-// ofRun, with ?4 and ?6, chooses those that are listed.
+// isVerified selects whether a receipt r is verified, with the parameters ?1 to ?3; ofRun, with ?4
+// and ?6, selects the listed receipts.
 const (
 	isVerified = arrivedAt + ` < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND asset = r.asset) END`
 	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
 )
 
-// page reads addresses of a kind: a query with ?5 for what comes before them, and ?7 for
-// how many there are at most.
-func (l addressList) page(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string, after any, more ...any) ([]Address, error) {
-	return queryBased(ctx, l.Store, "list addresses", scan, (*Address).complete, stmt,
+// page reads URLs of a kind: a query with ?5 for the position, and ?7 for the maximum number of
+// rows.
+func (l urlList) page(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string, after any, more ...any) ([]AssetURL, error) {
+	return queryBased(ctx, l.Store, "list URLs", scan, (*AssetURL).complete, stmt,
 		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, PageSize}, more...)...)
 }
 
-func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string) iter.Seq2[Address, error] {
-	return paged(l.r, "", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, scan, stmt, after) })
+func (l urlList) byKey(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string) iter.Seq2[AssetURL, error] {
+	return paged(l.r, "", func(a AssetURL) string { return a.As }, func(after string) ([]AssetURL, error) { return l.page(ctx, scan, stmt, after) })
 }
 
-// keys are most of what is listed, and each column costs.
-func (l addressList) keys(ctx context.Context) iter.Seq2[Address, error] {
-	scan := func(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+// keys are most of the list, so they have the fewest columns.
+func (l urlList) keys(ctx context.Context) iter.Seq2[AssetURL, error] {
+	scan := func(rows *sql.Rows) (a AssetURL, base sql.NullInt64, err error) {
 		err = rows.Scan(&a.As, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
 		a.Key = sources.Key(a.As)
 		return a, base, err
 	}
-	return l.byKey(ctx, scan, `SELECT `+addressColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
+	return l.byKey(ctx, scan, `SELECT `+urlColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
 }
 
 // formerKeys and aliases join CROSS so that the few keys come first.
-func (l addressList) formerKeys(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, scanAddress, `SELECT 1, k.key, `+addressColumns+`, `+isVerified+`,
+func (l urlList) formerKeys(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return l.byKey(ctx, scanURL, `SELECT 1, k.key, `+urlColumns+`, `+isVerified+`,
 			coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key), '')
 		FROM former_keys k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
-func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, scanAddress, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
+func (l urlList) aliases(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return l.byKey(ctx, scanURL, `SELECT 2, k.key, `+urlColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
 			(SELECT f.owner FROM former_keys f JOIN receipts c ON c.pair = ?4 AND c.key = f.owner WHERE f.pair = ?4 AND f.key = k.key), '')
 		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND r.checksum = k.checksum AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
-// given lists addresses that objects had. Who else had one is for the reader to find out: it
-// may also have been built from a key.
-func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
-	return func(yield func(Address, error) bool) {
-		var last Address
+// oldURLs lists old URLs of objects. Callers have to check for duplicates: an old URL may also be
+// derived from a key.
+func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
+	return func(yield func(AssetURL, error) bool) {
+		var last AssetURL
 		for {
-			all, err := l.page(ctx, scanAddress, `SELECT 3, k.address, `+addressColumns+`, `+isVerified+`, ''
-				FROM given_addresses k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
-				WHERE k.pair = ?4 AND (k.key, k.address) > (?5, ?8) ORDER BY k.key, k.address LIMIT ?7`, last.Key, last.As)
+			all, err := l.page(ctx, scanURL, `SELECT 3, k.url, `+urlColumns+`, `+isVerified+`, ''
+				FROM old_urls k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
+				WHERE k.pair = ?4 AND (k.key, k.url) > (?5, ?8) ORDER BY k.key, k.url LIMIT ?7`, last.Key, last.As)
 			if err != nil {
-				yield(Address{}, err)
+				yield(AssetURL{}, err)
 				return
 			}
 			for _, last = range all {
@@ -160,48 +158,47 @@ func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
 	}
 }
 
-// AddressByKey finds the object that goes by a key, or else the one that went by it, or else
-// the one whose asset it shares; ErrNotFound if there is none.
-func (s *Store) AddressByKey(ctx context.Context, pair int64, key sources.Key) (Address, error) {
-	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT * FROM (
-		SELECT 0, ?2, `+addressColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
-		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
-		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
+// AssetURLByKey returns the URL of the object with a key, or else with that former key, or else of
+// the owner of that alias; ErrNotFound if there is none.
+func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) (AssetURL, error) {
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT * FROM (
+		SELECT 0, ?2, `+urlColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
+		UNION ALL SELECT 1, ?2, `+urlColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		UNION ALL SELECT 2, ?2, `+urlColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
 		) ORDER BY 1 LIMIT 1`, pair, key)
-	return First(all, err, "address of "+string(key))
+	return First(all, err, "URL of "+string(key))
 }
 
-// AddressByGiven finds the object that had one of some addresses, as its source says;
-// ErrNotFound if none had. They are in the form in which addresses are compared. Of several
-// objects it is the first one, by key.
-func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable ...string) (Address, error) {
+// AssetURLByOldURL finds the object that had one of some URLs, by its source; ErrNotFound if there
+// is none. The URLs must be in comparable form. If there are several objects, it returns the first
+// by key.
+func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...string) (AssetURL, error) {
 	these, err := json.Marshal(comparable)
 	if err != nil {
-		return Address{}, err
+		return AssetURL{}, err
 	}
-	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT 3, k.address, `+addressColumns+`, 0, ''
-		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN given_addresses k ON k.pair = ?1 AND k.comparable = a.value
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT 3, k.url, `+urlColumns+`, 0, ''
+		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN old_urls k ON k.pair = ?1 AND k.comparable = a.value
 		CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key
 		ORDER BY r.key LIMIT 1`, pair, string(these))
-	return First(all, err, "address "+strings.Join(comparable, ", "))
+	return First(all, err, "URL "+strings.Join(comparable, ", "))
 }
 
-// GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".
-// Each costs one look into an index, however many addresses there are. What comes right
-// after a slash in the order of bytes is a zero.
-func (s *Store) GivenBeginnings(ctx context.Context, pair int64) ([]string, error) {
-	return query(ctx, s.r, "list given addresses", scanText, `WITH RECURSIVE hosts (c) AS (
-			SELECT min(comparable) FROM given_addresses WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'
-			UNION ALL SELECT (SELECT min(comparable) FROM given_addresses
+// OldURLPrefixes lists the prefixes of the old URLs of a pair: "//host/", or "/". Each takes one
+// index lookup, whatever the number of URLs. The byte after a slash in order is a zero.
+func (s *Store) OldURLPrefixes(ctx context.Context, pair int64) ([]string, error) {
+	return query(ctx, s.r, "list old URLs", scanText, `WITH RECURSIVE hosts (c) AS (
+			SELECT min(comparable) FROM old_urls WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'
+			UNION ALL SELECT (SELECT min(comparable) FROM old_urls
 				WHERE pair = ?1 AND comparable >= substr(c, 1, 1 + instr(substr(c, 3), '/')) || '0' AND comparable < '/0')
 			FROM hosts WHERE c IS NOT NULL)
 		SELECT substr(c, 1, 2 + instr(substr(c, 3), '/')) FROM hosts WHERE c IS NOT NULL
-		UNION ALL SELECT '/' WHERE EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable < '//')
-			OR EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable >= '/0')`, pair)
+		UNION ALL SELECT '/' WHERE EXISTS (SELECT 1 FROM old_urls WHERE pair = ?1 AND comparable < '//')
+			OR EXISTS (SELECT 1 FROM old_urls WHERE pair = ?1 AND comparable >= '/0')`, pair)
 }
 
-// merged makes one sequence of several that are in the same order. The first one may be
-// long: it is read as it comes, because to pull from it would cost more than to read it.
+// merged merges sequences with the same order. The first one may be long: it is read directly,
+// because iter.Pull would cost more than reading it.
 func merged[T any](compare func(T, T) int, long iter.Seq2[T, error], short ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		m := merger[T]{compare: compare, yield: yield}
@@ -250,8 +247,8 @@ func (m *merger[T]) advance(next func() (T, error, bool)) bool {
 	return true
 }
 
-// before yields all rows that come before one of the long sequence, or all if there is none
-// any more, and reports whether to go on.
+// before yields all rows that come before one of the long sequence, or all if there is none, and
+// reports whether to go on.
 func (m *merger[T]) before(row *T) bool {
 	for {
 		first := -1

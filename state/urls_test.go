@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// give says that objects had addresses.
-func (j *journey) give(key, address, comparable string) {
-	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) VALUES (?, ?, ?, ?)`, j.pair.ID, key, address, comparable)
+// give says that objects had URLs.
+func (j *journey) give(key, url, comparable string) {
+	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) VALUES (?, ?, ?, ?)`, j.pair.ID, key, url, comparable)
 }
 
 func (j *journey) alias(key, owner string) {
@@ -21,13 +21,13 @@ func (j *journey) alias(key, owner string) {
 		SELECT pair, ?, 10, 0, '', key, ?, checksum FROM receipts WHERE pair = ? AND key = ?`, key, j.run.Num, j.pair.ID, owner)
 }
 
-func shown(a Address) string {
+func shown(a AssetURL) string {
 	return fmt.Sprintf("%s %d %s %s", a.As, a.Known, a.Key, a.TakenBy)
 }
 
 // Everything that objects are known by is listed in the order of keys, and who has what two
 // objects are known by.
-func TestAddressesOfAllKinds(t *testing.T) {
+func TestURLsOfAllKinds(t *testing.T) {
 	j := begin(t)
 	j.apply("b", "d", "f")
 	j.take(3)
@@ -43,51 +43,51 @@ func TestAddressesOfAllKinds(t *testing.T) {
 	j.give("d", "https://old/1", "//old/1")
 	j.give("b", "https://old/1", "//old/1")
 	var got []string
-	for _, a := range collect(t, j.Addresses(t.Context(), j.pair.ID, 0)) {
+	for _, a := range collect(t, j.AssetURLs(t.Context(), j.pair.ID, 0)) {
 		got = append(got, shown(a))
 	}
 	want := []string{"a 1 b ", "b 0 b ", "b 2 d b", "https://old/1 3 b ", "c 1 b ", "c 2 d b", "d 0 d ", "d 1 f d", "https://old/1 3 d ", "https://old/2 3 d ", "e 2 d ", "f 0 f "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if other := collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num+1)); len(other) > 0 {
+	if other := collect(t, j.AssetURLs(t.Context(), j.pair.ID, j.run.Num+1)); len(other) > 0 {
 		t.Errorf("of another run: %v", other)
 	}
 	for key, want := range map[sources.Key]string{"a": "a 1 b ", "b": "b 0 b ", "c": "c 1 b ", "d": "d 0 d ", "e": "e 2 d "} {
-		if a, err := j.AddressByKey(t.Context(), j.pair.ID, key); err != nil || shown(a) != want || a.URL == "" {
+		if a, err := j.AssetURLByKey(t.Context(), j.pair.ID, key); err != nil || shown(a) != want || a.URL == "" {
 			t.Errorf("%s: got %+v (%v), want %s", key, a, err, want)
 		}
 	}
-	if _, err := j.AddressByKey(t.Context(), j.pair.ID, "x"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.AssetURLByKey(t.Context(), j.pair.ID, "x"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("what is trashed: %v", err)
 	}
-	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/1"); err != nil || a.Key != "b" {
+	if a, err := j.AssetURLByOldURL(t.Context(), j.pair.ID, "//old/1"); err != nil || a.Key != "b" {
 		t.Errorf("what two objects had: %+v (%v)", a, err)
 	}
-	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3", "//old/2", "//old/1"); err != nil || a.Key != "b" {
+	if a, err := j.AssetURLByOldURL(t.Context(), j.pair.ID, "//old/3", "//old/2", "//old/1"); err != nil || a.Key != "b" {
 		t.Errorf("the first object that had one of several: %+v (%v)", a, err)
 	}
-	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3", "//old/2"); err != nil || a.Key != "d" {
+	if a, err := j.AssetURLByOldURL(t.Context(), j.pair.ID, "//old/3", "//old/2"); err != nil || a.Key != "d" {
 		t.Errorf("the only object that had one of several: %+v (%v)", a, err)
 	}
-	if _, err := j.AddressByGiven(t.Context(), j.pair.ID, "//old/3"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.AssetURLByOldURL(t.Context(), j.pair.ID, "//old/3"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("what none had: %v", err)
 	}
 }
 
-// Pages end within the addresses of an object, too.
-func TestAddressesInPages(t *testing.T) {
+// Pages end within the URLs of an object, too.
+func TestURLsInPages(t *testing.T) {
 	j := begin(t)
 	const n = 2*PageSize + 3
 	j.apply("a", "b")
 	j.take(2)
 	must(t, j.record(done("a"), done("b")))
-	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
+	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
 		SELECT ?1, 'a', printf('/%06d', n), printf('/%06d', n) FROM n`, j.pair.ID, n)
-	j.exec(`INSERT INTO former_keys (pair, key, owner) SELECT pair, 'f' || address, 'b' FROM given_addresses`)
-	all := collect(t, j.Addresses(t.Context(), j.pair.ID, 0))
-	if len(all) != 2*n+2 || !slices.IsSortedFunc(all, Address.compare) {
-		t.Errorf("%d addresses", len(all))
+	j.exec(`INSERT INTO former_keys (pair, key, owner) SELECT pair, 'f' || url, 'b' FROM old_urls`)
+	all := collect(t, j.AssetURLs(t.Context(), j.pair.ID, 0))
+	if len(all) != 2*n+2 || !slices.IsSortedFunc(all, AssetURL.compare) {
+		t.Errorf("%d URLs", len(all))
 	}
 }
 
@@ -96,11 +96,11 @@ func TestGivenBeginnings(t *testing.T) {
 	j.apply("a")
 	j.take(1)
 	must(t, j.record(done("a")))
-	if got, err := j.GivenBeginnings(t.Context(), j.pair.ID); err != nil || got != nil {
+	if got, err := j.OldURLPrefixes(t.Context(), j.pair.ID); err != nil || got != nil {
 		t.Errorf("of none: %q (%v)", got, err)
 	}
-	for _, address := range []string{"//b/1", "//b/2", "//b-c/1", "//b:80/x/y", "//c/"} {
-		j.give("a", address, address)
+	for _, url := range []string{"//b/1", "//b/2", "//b-c/1", "//b:80/x/y", "//c/"} {
+		j.give("a", url, url)
 	}
 	want := []string{"//b-c/", "//b/", "//b:80/", "//c/"}
 	for _, path := range []string{"", "/-", "/x"} {
@@ -108,7 +108,7 @@ func TestGivenBeginnings(t *testing.T) {
 			j.give("a", path, path)
 			want = append(want[:4], "/")
 		}
-		got, err := j.GivenBeginnings(t.Context(), j.pair.ID)
+		got, err := j.OldURLPrefixes(t.Context(), j.pair.ID)
 		must(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("with %q (-want +got):\n%s", path, diff)
@@ -116,14 +116,14 @@ func TestGivenBeginnings(t *testing.T) {
 	}
 }
 
-// What was found of an object tells addresses at which it was; they stay when it is found
+// What was found of an object reports URLs at which it was; they stay when it is found
 // no more, and go with it when it is moved.
-func TestGivenAddresses(t *testing.T) {
+func TestOldURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
 	j.take(1)
 	o := done("a")
-	o.Addresses = []string{"https://anna:secret@CMS.example/7#x", "n/a", "/old/7"}
+	o.AssetURLs = []string{"https://anna:secret@CMS.example/7#x", "n/a", "/old/7"}
 	must(t, j.record(o))
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	again := Outcome{Key: "b", State: ItemDone, InsteadOf: "a", Found: `{"table":{"title":["x"]}}`}
@@ -131,14 +131,14 @@ func TestGivenAddresses(t *testing.T) {
 	again.Receipt = receipt("b", item.Asset)
 	run := j.sync([]Item{item}, []Outcome{again})
 	want := []string{"/old/7", "https://CMS.example/7"}
-	if got, err := j.GivenAddresses(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(got, want) {
+	if got, err := j.OldURLs(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %q (%v), want %q", got, err, want)
 	}
-	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//cms.example/7"); err != nil || a.Key != "b" {
+	if a, err := j.AssetURLByOldURL(t.Context(), j.pair.ID, "//cms.example/7"); err != nil || a.Key != "b" {
 		t.Errorf("got %+v (%v)", a, err)
 	}
 	j.undone(run)
-	if got, err := j.GivenAddresses(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(got, want) {
+	if got, err := j.OldURLs(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("after the undo: got %q (%v), want %q", got, err, want)
 	}
 }

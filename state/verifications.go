@@ -12,37 +12,37 @@ import (
 	"assetferry/sources"
 )
 
-// A Verification is what one call of verify found.
+// A Verification is the result of one call of verify.
 type Verification struct {
 	ID          int64 // only read
 	Pair        int64
 	At          time.Time // only read
 	Level       string    // listing, sample or content
 	Receipts    int64     // compared with the listing
-	Contents    int64     // read back and compared byte for byte, by checksum
+	Contents    int64     // downloaded and compared byte for byte, by checksum
 	Differences int64
-	// Sampled are the assets that a sample read back without a difference; only written.
+	// Sampled are the assets whose content a sample found intact; only written.
 	Sampled []string
 }
 
-// everyContent is the level of verifications that read back all contents.
+// everyContent is the level of verifications of all contents.
 const everyContent = "content"
 
-// A Difference is one thing that is not at the destination as its receipt says.
+// A Difference is one difference between the destination and a receipt.
 type Difference struct {
 	Key   sources.Key
 	Asset string
-	Field string // what differs, such as size or content
+	Field string // the differing field, such as size or content
 	What  string // for people
 }
 
-// voidsContent reports whether what was read back before counts no more.
+// voidsContent reports whether earlier verifications of the content do not count any more.
 func (d Difference) voidsContent() bool {
 	return d.Field == "presence" || d.Field == "size" || d.Field == "content"
 }
 
-// SaveVerification records a verification and what it found. The differences that
-// earlier ones of the pair found are forgotten.
+// SaveVerification stores a verification and its differences. The differences of earlier ones of
+// the pair are deleted.
 func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Difference) error {
 	return s.Write(ctx, "save verification", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM differences WHERE verification IN
@@ -69,9 +69,9 @@ func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Di
 	})
 }
 
-// saveContentChecks notes of which assets the content is verified otherwise than the last
-// verification of all contents says. Each row is an exception, so that a verification of a
-// million assets writes no million rows.
+// saveContentChecks stores the assets whose content is verified otherwise than by the last
+// verification of all contents. Each row is an exception, so that a verification of a million
+// assets writes no million rows.
 func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []Difference) error {
 	if v.Level == everyContent {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM content_checks WHERE pair = ?`, v.Pair); err != nil {
@@ -85,7 +85,7 @@ func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []
 	defer check.Close()
 	for _, asset := range v.Sampled {
 		if _, err := check.ExecContext(ctx, v.Pair, asset, v.At.UnixMilli(), 1); err != nil {
-			return fmt.Errorf("note content: %w", err)
+			return fmt.Errorf("save content checks: %w", err)
 		}
 	}
 	for _, d := range found {
@@ -93,14 +93,13 @@ func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []
 			continue
 		}
 		if _, err := check.ExecContext(ctx, v.Pair, d.Asset, v.At.UnixMilli(), 0); err != nil {
-			return fmt.Errorf("note content: %w", err)
+			return fmt.Errorf("save content checks: %w", err)
 		}
 	}
 	return nil
 }
 
-// LastVerification finds the newest verification of a pair; ErrNotFound if
-// there is none.
+// LastVerification returns the newest verification of a pair; ErrNotFound if there is none.
 func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification, error) {
 	all, err := query(ctx, s.r, "find verification", scanVerification, `SELECT `+verificationColumns+`
 		FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
@@ -116,8 +115,8 @@ func scanVerification(rows *sql.Rows) (v Verification, err error) {
 	return v, err
 }
 
-// Differences lists what a verification found, in key order. Only those of the last
-// one of a pair are kept.
+// Differences lists the differences of a verification, in key order. Only those of the last one of
+// a pair are stored.
 func (s *Store) Differences(ctx context.Context, verification int64) iter.Seq2[Difference, error] {
 	return paged(s.r, "", func(d Difference) string { return d.Field + " " + string(d.Key) }, func(after string) ([]Difference, error) {
 		field, key, _ := strings.Cut(after, " ") // a field is one word
@@ -130,23 +129,23 @@ func scanDifference(rows *sql.Rows) (d Difference, err error) {
 	return d, rows.Scan((*string)(&d.Key), &d.Asset, &d.Field, &d.What)
 }
 
-// Whether an asset is verified belongs to the asset, and not to a run: it is, if the last
-// verification of its pair came after its content and found no difference. New content
-// makes it unverified; to move or to describe it does not. Whether its content was read
-// back lasts longer: later verifications that only list confirm it, see content_checks.
+// Verification belongs to an asset, not to a run: an asset is verified if the last verification of
+// its pair came after its content and found no difference. New content makes it unverified; moves
+// and metadata updates do not. A verified content lasts longer: later verifications by listing
+// confirm it, see content_checks.
 
-// arrivedAt is when the content of a receipt r came to be at the destination.
+// arrivedAt is the upload time of the content of a receipt r.
 const arrivedAt = `coalesce(r.content_at, r.done_at)`
 
-// arrivalTime is the time of content that arrives now: after the last verification of the
-// pair, also where the clock was set back since. Otherwise it would pass for verified.
+// arrivalTime returns the time for content that arrives now. It is after the last verification of
+// the pair even if the clock was set back. Otherwise the content would count as verified.
 func arrivalTime(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) (time.Time, error) {
 	var at int64
 	err := tx.QueryRowContext(ctx, `SELECT max(?1, coalesce(max(at) + 1, 0)) FROM verifications WHERE pair = ?2`, now.UnixMilli(), pair).Scan(&at)
 	return fromMillis(at), err
 }
 
-// lastContents is when all contents of the pair ?1 were read back last; 0 for never.
+// lastContents is the time of the last verification of all contents of the pair ?1; 0 for never.
 const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = ?1 AND v.level = '` + everyContent + `' ORDER BY v.id DESC LIMIT 1), 0)`
 
 // A VerifiedSum counts how the assets of a pair are verified.
@@ -161,11 +160,11 @@ type VerifiedSum struct {
 // Unverified counts the assets whose content came after the last verification.
 func (v VerifiedSum) Unverified() int64 { return v.Assets - v.Listed - v.Differ }
 
-// SumVerified counts how the assets of a pair are verified, in one walk over its receipts.
+// SumVerified counts how the assets of a pair are verified, in one pass over its receipts.
 func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, err error) {
 	var arrival sql.NullInt64
 	if _, err := s.LastVerification(ctx, pair); errors.Is(err, ErrNotFound) {
-		err = s.r.row(ctx, "sum up what is verified", `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
+		err = s.r.row(ctx, "count verified assets", `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
 		if arrival.Valid {
 			sum.LastArrival = fromMillis(arrival.Int64)
 		}
@@ -174,7 +173,7 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 		return sum, err
 	}
 	var voided, sampled int64
-	err = s.r.row(ctx, "sum up what is verified", `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
+	err = s.r.row(ctx, "count verified assets", `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
 		times AS (SELECT coalesce((SELECT at FROM last), 0) AS listed, `+lastContents+` AS contents),
 		differing AS (SELECT DISTINCT r.asset FROM last JOIN differences d ON d.verification = last.id
 			JOIN receipts r ON r.pair = ?1 AND r.asset = d.asset WHERE `+arrivedAt+` < last.at),
@@ -197,30 +196,31 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 	return sum, err
 }
 
-// An Arrival is how the content of an asset came to be there, and how it was verified since.
+// An Arrival is the upload of the content of an asset, and its verification since.
 type Arrival struct {
 	Run    string       // that uploaded or adopted the content
 	At     time.Time    // when it did
-	Listed Verification // the last one since the content is there; zero if there was none
-	// Content is when the content was read back without a difference, since it is there; zero if it was not.
+	Listed Verification // the last one since the upload; zero if there was none
+	// Content is the time of the last verification of the content since its upload; zero if there
+	// was none.
 	Content time.Time
 }
 
-// ArrivalOf finds how the content of the asset of an object came to be there; ErrNotFound
-// if it has none.
+// ArrivalOf returns the upload and verification of the content of an object's asset; ErrNotFound if
+// it has none.
 func (s *Store) ArrivalOf(ctx context.Context, pair int64, key sources.Key) (a Arrival, err error) {
-	const op = "find when an asset was verified"
+	const op = "find verification of asset"
 	var done, since, contents int64
 	var checked, intact sql.NullInt64
 	err = s.r.row(ctx, op, `SELECT u.id, r.done_at, `+arrivedAt+`, `+lastContents+`, c.at, c.intact
 		FROM receipts r JOIN runs u ON u.num = coalesce(r.content_run, r.run) LEFT JOIN content_checks c ON c.pair = r.pair AND c.asset = r.asset
 		WHERE r.pair = ?1 AND r.key = ?2`, pair, key).Scan(&a.Run, &done, &since, &contents, &checked, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
-		return a, fmt.Errorf("receipt of %s: %w", key, ErrNotFound)
+		return a, fmt.Errorf("upload record of %s: %w", key, ErrNotFound)
 	} else if err != nil {
 		return a, err
 	}
-	a.At = fromMillis(min(done, since)) // what was moved since is older than its receipt
+	a.At = fromMillis(min(done, since)) // the receipt of a moved asset may be newer than its content
 	if checked.Valid {
 		contents = checked.Int64 * intact.Int64
 	}

@@ -58,14 +58,14 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 		c.Errorf("%s: of single assets, %d are verified by listing and %d by content, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
 	}
 	verified := int64(0)
-	for a, err := range c.Addresses(c.Context(), c.pair.ID, 0) {
+	for a, err := range c.AssetURLs(c.Context(), c.pair.ID, 0) {
 		must(c, err)
 		if a.Verified && a.Known == ByKey {
 			verified++
 		}
 	}
 	if verified != listed {
-		c.Errorf("%s: %d addresses are verified, want %d", what, verified, listed)
+		c.Errorf("%s: %d URLs are verified, want %d", what, verified, listed)
 	}
 }
 
@@ -86,8 +86,8 @@ func TestVerificationBelongsToAssets(t *testing.T) {
 	if moved.Run != first || !moved.Content.Equal(at) || !moved.At.Before(at) {
 		t.Errorf("a moved asset was uploaded by %s at %v and read back at %v; want %s, before %v", moved.Run, moved.At, moved.Content, first, at)
 	}
-	if replaced, err := c.ArrivalOf(t.Context(), c.pair.ID, "a/replaced"); err != nil || replaced.Run != sync.ID || !replaced.Content.IsZero() || replaced.Listed.ID != 0 {
-		t.Errorf("a replaced asset: %+v (%v)", replaced, err)
+	if replacedSince, err := c.ArrivalOf(t.Context(), c.pair.ID, "a/replaced"); err != nil || replacedSince.Run != sync.ID || !replacedSince.Content.IsZero() || replacedSince.Listed.ID != 0 {
+		t.Errorf("a replaced asset: %+v (%v)", replacedSince, err)
 	}
 
 	c.verify("listing", nil)

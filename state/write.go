@@ -12,8 +12,7 @@ import (
 	"assetferry/state/ownership"
 )
 
-// Write runs f in one transaction, provided that this process still owns the
-// state database.
+// Write runs f in one transaction, provided that this process still owns the state database.
 func (s *Store) Write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
 	if s.w == nil {
 		return fmt.Errorf("state database: %s: %w", op, ErrReadOnly)
@@ -26,7 +25,7 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	if err := s.mark.CatchUp(); err != nil {
 		return wrap(op, err)
 	}
-	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the state database does
+	c, err := s.w.Conn(ctx) // until the end, so that the mark counts in the order of the writes
 	if err != nil {
 		return wrap(op, err)
 	}
@@ -51,17 +50,17 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	return nil
 }
 
-// Now is the time by which a store notes when something was done.
+// Now returns the current time of the store.
 func (s *Store) Now() time.Time { return s.now() }
 
-// One runs a guarded statement that must change exactly one row.
+// One runs a conditional statement that must change exactly one row.
 func One(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	return changesOne(tx.ExecContext(ctx, query, args...))
 }
 
 func changesOne(res sql.Result, err error) error { return changes(1, res, err) }
 
-// changes gives ErrConflict unless a statement has changed so many rows.
+// changes returns ErrConflict unless a statement changed exactly want rows.
 func changes(want int64, res sql.Result, err error) error {
 	if err != nil {
 		return err
@@ -72,8 +71,8 @@ func changes(want int64, res sql.Result, err error) error {
 	return nil
 }
 
-// interrupted puts the reason in the place of an error that is only a sign of a
-// cancelled context: the driver knows several, and none names the cause.
+// interrupted replaces an error that only results from a cancelled context by its cause: the driver
+// returns several errors, and none names the cause.
 func interrupted(ctx context.Context, op string, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

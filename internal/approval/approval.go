@@ -71,7 +71,7 @@ func (s Amount) add(objects, bytes int64) Amount {
 
 func (h *header) head() migrate.PlanHead {
 	return migrate.PlanHead{
-		Source: string(h.Source), SourceAddress: string(h.SourceAddress), Destination: string(h.Destination),
+		Source: string(h.Source), SourceLocation: string(h.SourceAddress), Destination: string(h.Destination),
 		Rules: h.Rules, Categories: h.Categories, Metadata: h.Metadata, Unchanged: h.Unchanged.Objects, UnchangedBytes: h.Unchanged.Bytes,
 	}
 }

@@ -62,7 +62,7 @@ func head() migrate.PlanHead {
 	r := migrate.DefaultRules()
 	r.Include, r.Limit = []string{"*.jpg", "<&>"}, 3
 	return migrate.PlanHead{
-		Source: "photos", SourceAddress: "/srv/photos", Destination: "environment/workspace", Rules: r,
+		Source: "photos", SourceLocation: "/srv/photos", Destination: "environment/workspace", Rules: r,
 		Categories: []migrate.NewCategory{{Name: "Other files", Extensions: []string{"odd", "ö"}}}, Metadata: "abc", Unchanged: 2, UnchangedBytes: 30,
 	}
 }

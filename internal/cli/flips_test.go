@@ -116,7 +116,7 @@ func flipBit(t *testing.T, dice *rand.Rand, statePath string) (what string) {
 func checkRefusal(t *testing.T, s *service, p *process, what string) {
 	t.Helper()
 	said := p.stderr.String()
-	if !strings.Contains(said, "the state database is damaged") && !strings.Contains(said, "is not as it was left here") || !strings.Contains(said, "\nTry: ") {
+	if !strings.Contains(said, "the state database is damaged") && !strings.Contains(said, "was changed outside of assetferry") || !strings.Contains(said, "\nTry: ") {
 		t.Errorf("after a bit flipped %s it is said: %s", what, said)
 	}
 	for _, r := range s.drain() {

@@ -27,7 +27,7 @@ func TestBucketThatRefuses(t *testing.T) {
 		"expired":   {400, "ExpiredToken", "", exit.CodeAuth, 0, 12, "planned", "Try: the credentials have expired"},
 		"archived":  {403, "InvalidObjectState", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "in an archived storage class"},
 		"forbidden": {403, "AccessDenied", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "403 AccessDenied"},
-		"gone":      {404, "NoSuchKey", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "gone since it was listed"},
+		"gone":      {404, "NoSuchKey", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "deleted at the source after it was listed"},
 		"changed":   {412, "PreconditionFailed", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "changed since it was listed"},
 	} {
 		t.Run(name, func(t *testing.T) {

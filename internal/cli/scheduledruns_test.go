@@ -107,7 +107,7 @@ func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	defer l.mu.Unlock()
 	// A large folder that goes away looks as if the source did, and stops the run.
 	stopped := code == exit.CodeError && l.done["folder renamed"] > folders &&
-		strings.Contains(p.stdout.String(), "items in a row failed alike, the last with: gone since it was listed")
+		strings.Contains(p.stdout.String(), "items in a row failed alike, the last with: deleted at the source after it was listed")
 	if code != exit.CodeDone && code != exit.CodeItems && !stopped {
 		t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
 	}

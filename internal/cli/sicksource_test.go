@@ -79,7 +79,7 @@ func TestUnhealthySource(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, exit.CodeError, "does not exist"},
-		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeSafetyCheck, "the source lists nothing, but objects of it have arrived before (100)"},
+		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeSafetyCheck, "the source is empty, but objects of it have arrived before (100)"},
 		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeSafetyCheck, "the source has no here.txt, and --sentinel says that it is always there"},
 		"encrypted": {func(t *testing.T, a arrived) {
 			for n := range 15 {
@@ -90,7 +90,7 @@ func TestUnhealthySource(t *testing.T) {
 			for n := range 21 {
 				a.write(t, n, "changed")
 			}
-		}, nil, exit.CodeSafetyCheck, "21 assets would be replaced, described or moved, of 100 known objects"},
+		}, nil, exit.CodeSafetyCheck, "21 assets would be replaced, moved or get new metadata, of 100 known objects"},
 		"by other rules": {func(*testing.T, arrived) {}, []string{"--exclude", "01*"}, exit.CodeSafetyCheck, `--exclude was not set, is ["01*"]`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ const (
 
 // Time tells how long work takes that begins at a time, unless too little was measured.
 // It depends on whichever takes longer: the number of items, or their bytes.
-func Time(w Work, measured []state.Pace, b Bounds, now time.Time) (r Range, known bool) {
+func Time(w Work, measured []state.Rate, b Bounds, now time.Time) (r Range, known bool) {
 	var items int64
 	var span time.Duration
 	for _, m := range measured {
@@ -54,8 +54,8 @@ func Time(w Work, measured []state.Pace, b Bounds, now time.Time) (r Range, know
 	if items < enough {
 		return Range{}, false
 	}
-	slowItems, fastItems := rates(measured, func(m state.Pace) int64 { return m.Items })
-	slowBytes, fastBytes := rates(measured, func(m state.Pace) int64 { return m.Bytes })
+	slowItems, fastItems := rates(measured, func(m state.Rate) int64 { return m.Items })
+	slowBytes, fastBytes := rates(measured, func(m state.Rate) int64 { return m.Bytes })
 	if slowItems == 0 || w.Bytes > 0 && slowBytes == 0 {
 		return Range{}, false
 	}
@@ -70,7 +70,7 @@ func Time(w Work, measured []state.Pace, b Bounds, now time.Time) (r Range, know
 
 // rates gives what was done in a second: a quarter of the time it was less than slow,
 // and a quarter of the time more than fast.
-func rates(measured []state.Pace, what func(state.Pace) int64) (slow, fast float64) {
+func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float64) {
 	type rate struct{ perSecond, weight float64 }
 	var all []rate
 	var whole float64

@@ -9,10 +9,10 @@ import (
 )
 
 // minutes are measurements of whole minutes, each of so many items and bytes.
-func minutes(n int, items, bytes int64) []state.Pace {
-	all := make([]state.Pace, n)
+func minutes(n int, items, bytes int64) []state.Rate {
+	all := make([]state.Rate, n)
 	for i := range all {
-		all[i] = state.Pace{Items: items, Bytes: bytes, Span: time.Minute}
+		all[i] = state.Rate{Items: items, Bytes: bytes, Span: time.Minute}
 	}
 	return all
 }
@@ -34,7 +34,7 @@ func TestTime(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		work      Work
-		measured  []state.Pace
+		measured  []state.Rate
 		bounds    Bounds
 		low, high time.Duration
 		unknown   bool
@@ -47,7 +47,7 @@ func TestTime(t *testing.T) {
 		{name: "few large ones", work: Work{Items: 1, Bytes: 3600e6 * 11}, measured: steady, low: 10 * hour, high: 12*hour + 6*time.Minute},
 		{name: "sometimes slow", work: Work{Items: 18000 * 11}, measured: varied, low: 150 * time.Minute, high: 12*hour + 6*time.Minute},
 		{name: "measured for a minute", work: Work{Items: 36000 * 3}, measured: minutes(1, 600, 60e6), low: 2 * hour, high: 4*hour + 30*time.Minute},
-		{name: "measured for a moment", work: Work{Items: 600 * 60 * 3}, measured: []state.Pace{{Items: 600, Bytes: 1}}, low: 2 * time.Minute, high: 4*time.Minute + 30*time.Second},
+		{name: "measured for a moment", work: Work{Items: 600 * 60 * 3}, measured: []state.Rate{{Items: 600, Bytes: 1}}, low: 2 * time.Minute, high: 4*time.Minute + 30*time.Second},
 		{name: "minutes in which nothing was sent", work: Work{Items: 1, Bytes: 3600e6 * 11}, measured: append(minutes(20, 600, 60e6), minutes(20, 600, 0)...), low: 10 * hour, high: 12*hour + 6*time.Minute},
 
 		{name: "bandwidth", work: Work{Items: 1, Bytes: 1024 * 3600}, measured: steady, bounds: Bounds{Bandwidth: table(t, "1K")}, low: hour, high: hour},

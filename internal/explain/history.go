@@ -29,7 +29,7 @@ type History struct {
 
 	orphan    *state.Orphan // nil unless it was deleted at the source
 	graceEnds time.Time     // of an orphan within its grace period
-	earlier   []state.Earlier
+	earlier   []state.PreviousAsset
 	movedTo   sources.Key // its present key
 	movedIn   string      // the run that moved it
 
@@ -95,7 +95,7 @@ func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
 			return err
 		}
 	}
-	if h.earlier, err = e.Store.Earlier(ctx, h.pair.ID, h.key); err != nil {
+	if h.earlier, err = e.Store.PreviousAssets(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
 	h.movedTo, h.movedIn, err = e.Store.MovedTo(ctx, h.pair.ID, h.key)

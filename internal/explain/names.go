@@ -48,7 +48,7 @@ func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 		}
 		key = sources.Key(found.Key)
 	} else {
-		at, err := e.Store.AddressByKey(ctx, h.pair.ID, h.key)
+		at, err := e.Store.AssetURLByKey(ctx, h.pair.ID, h.key)
 		if errors.Is(err, state.ErrNotFound) {
 			return h, nil
 		} else if err != nil {
@@ -72,7 +72,7 @@ func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	if n.aliases, err = e.Store.Aliases(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
-	given, err := e.Store.GivenAddresses(ctx, h.pair.ID, h.key)
+	given, err := e.Store.OldURLs(ctx, h.pair.ID, h.key)
 	if err != nil {
 		return err
 	}

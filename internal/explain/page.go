@@ -52,7 +52,7 @@ func (e *Explainer) Pages(h History) (pages []*Page) {
 
 func (p *Page) add(h History) {
 	p.line("Source", h.pair.Source)
-	p.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.Address))
+	p.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.URL))
 	p.addSidecar(h)
 	p.addAsset(h)
 	p.addVerification(h)

@@ -89,7 +89,7 @@ func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 	if err := p.wholes(ctx, run); err != nil {
 		return nil, err
 	}
-	equals, err := p.Store.EqualContents(ctx, run, shown)
+	equals, err := p.Store.IdenticalContents(ctx, run, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (p *Probe) note(g *glance) {
 
 // wholes reads to the end the objects that begin alike.
 func (p *Probe) wholes(ctx context.Context, run int64) error {
-	if err := p.Store.KeepEqual(ctx, run); err != nil {
+	if err := p.Store.KeepIdentical(ctx, run); err != nil {
 		return err
 	}
 	var page []state.Content
@@ -222,7 +222,7 @@ func (p *Probe) wholes(ctx context.Context, run int64) error {
 	if err := p.wholePage(ctx, run, page); err != nil {
 		return err
 	}
-	return p.Store.KeepEqual(ctx, run)
+	return p.Store.KeepIdentical(ctx, run)
 }
 
 // wholePage reads several objects at once.
@@ -260,12 +260,12 @@ var equalContent = definition{id: "identical_content", severity: Note, unit: "gr
 // EqualTags finds identical content by the listing alone, for sources whose version tags are
 // checksums.
 func EqualTags(ctx context.Context, j *state.Store, run int64) ([]Finding, error) {
-	equals, err := j.EqualTags(ctx, run, shown)
+	equals, err := j.IdenticalTags(ctx, run, shown)
 	return equal(equals), err
 }
 
 // equal returns the finding about identical content, if there is any.
-func equal(e state.Equals) []Finding {
+func equal(e state.IdenticalSum) []Finding {
 	if e.Groups == 0 {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (s *scene) probe(source sources.Source) (found []Finding, objects, bytes in
 	must(s, err)
 	found, err = p.Run(s.Context(), s.run.Num)
 	must(s, err)
-	if left, err := p.Store.EqualContents(s.Context(), s.run.Num, 1); err != nil || left.Groups > 0 {
+	if left, err := p.Store.IdenticalContents(s.Context(), s.run.Num, 1); err != nil || left.Groups > 0 {
 		s.Errorf("contents are left in the journal: %v (%v)", left, err)
 	}
 	return found, objects, bytes

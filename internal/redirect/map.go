@@ -77,24 +77,24 @@ func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 
 // ByKey implements oldurl.Journal.
 func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
-	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, sources.Key(key)))
+	return m.objectOf(m.store.AssetURLByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
 // ByAddress implements oldurl.Journal. If only paths are compared, the URL may have any host.
 func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
-		return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, comparable))
+		return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, comparable))
 	}
 	var all []string
 	for _, begin := range m.anywhere {
 		all = append(all, strings.TrimSuffix(begin, "/")+comparable)
 	}
-	return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, all...))
+	return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, all...))
 }
 
 // Beginnings implements oldurl.Journal.
 func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
-	all, err := m.store.GivenBeginnings(ctx, m.pair.ID)
+	all, err := m.store.OldURLPrefixes(ctx, m.pair.ID)
 	if !m.PathsOnly || len(all) == 0 {
 		return all, err
 	}
@@ -102,12 +102,12 @@ func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
 	return []string{"/"}, err
 }
 
-func (m *Map) objectOf(at state.Address, err error) (oldurl.Object, error) {
+func (m *Map) objectOf(at state.AssetURL, err error) (oldurl.Object, error) {
 	if errors.Is(err, state.ErrNotFound) {
 		return oldurl.Object{}, oldurl.ErrUnknown
 	}
 	kind := [...]oldurl.Kind{state.ByKey: oldurl.Current, state.ByFormerKey: oldurl.Former, state.ByAlias: oldurl.Alias,
-		state.ByGivenAddress: oldurl.Given}[at.Known]
+		state.ByOldURL: oldurl.Given}[at.Known]
 	return oldurl.Object{Key: string(at.Key), Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
 }
 
@@ -122,7 +122,7 @@ type Entry struct {
 func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var paths givenPaths
-		for at, err := range m.store.Addresses(ctx, m.pair.ID, m.run) {
+		for at, err := range m.store.AssetURLs(ctx, m.pair.ID, m.run) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -146,8 +146,8 @@ type givenPaths struct {
 
 // take removes the host from a given URL, and reports whether the path is new for the object.
 // Other kinds of URLs do not change.
-func (p *givenPaths) take(at *state.Address) bool {
-	if at.Known != state.ByGivenAddress {
+func (p *givenPaths) take(at *state.AssetURL) bool {
+	if at.Known != state.ByOldURL {
 		return true
 	}
 	if p.seen == nil || p.key != at.Key {
@@ -161,7 +161,7 @@ func (p *givenPaths) take(at *state.Address) bool {
 }
 
 // addressesOf yields all old URLs that an object has by a key or by a given URL.
-func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entry, error) bool) bool {
+func (m *Map) addressesOf(ctx context.Context, at state.AssetURL, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
 	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
 	if m.Images {
@@ -187,7 +187,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entr
 }
 
 // whyLeft returns the reason for omitting a URL, or "".
-func (m *Map) whyLeft(at state.Address) string {
+func (m *Map) whyLeft(at state.AssetURL) string {
 	category, known := m.categories[at.Category]
 	switch {
 	case !known:

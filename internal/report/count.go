@@ -56,7 +56,7 @@ func newCounts(l *lists) *counts {
 
 // walk reads everything that was listed, once.
 func (c *counts) walk(ctx context.Context) error {
-	for f, err := range c.l.store.Fates(ctx, c.l.run.Num) {
+	for f, err := range c.l.store.ItemStatuses(ctx, c.l.run.Num) {
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func unmapped(fields []state.FieldCount) (listed []Field, all int64) {
 	listed = []Field{}
 	for _, f := range fields {
 		if f.Unmapped > 0 {
-			listed = append(listed, Field{f.Name, f.PreviousKey, f.Unmapped})
+			listed = append(listed, Field{f.Name, f.Source, f.Unmapped})
 		}
 	}
 	slices.SortStableFunc(listed, func(a, b Field) int { return cmp.Compare(b.Objects, a.Objects) })

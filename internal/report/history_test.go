@@ -254,7 +254,7 @@ func (h *history) finishesUndo() bool {
 	}
 	undone, err := h.store.UndoneRun(h.Context(), run)
 	must(h.world, err)
-	err = h.undoer().Settle(h.Context(), run)
+	err = h.undoer().Resolve(h.Context(), run)
 	if err == nil {
 		err = h.store.Relist(h.Context(), run.Num)
 	}
@@ -681,7 +681,7 @@ func (h *history) identicalAssets() (texts string) {
 	for _, run := range h.runs() {
 		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
-			if _, also, more := strings.Cut(i.Error, "found more than once at the destination; also as "); more {
+			if _, also, more := strings.Cut(i.Error, "found several times at the destination; also as "); more {
 				texts += also + "\n"
 			}
 		}

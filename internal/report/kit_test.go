@@ -187,7 +187,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	planner := plan.New(w.deps(s), r)
 	planner.SafetyChecks.AcceptRules, planner.SafetyChecks.AcceptDeletes = true, 1
 	plan, err := planner.Plan(ctx, run)
-	if err != nil || plan.Blocked(r) || len(plan.Guarded) > 0 || command == "plan" {
+	if err != nil || plan.Blocked(r) || len(plan.FailedChecks) > 0 || command == "plan" {
 		return w.again(run), err
 	}
 	a := apply.New(w.deps(s), w.client)

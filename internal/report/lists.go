@@ -34,21 +34,21 @@ func (l *lists) checkUnchanged(receipts Amount) {
 func (l *lists) isPruned() bool { return !l.run.PrunedAt.IsZero() }
 
 // fates walks through the objects of the run in key order, with their states.
-func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
-	items := l.store.Fates(ctx, l.run.Num)
+func (l *lists) fates(ctx context.Context) iter.Seq2[state.ItemStatus, error] {
+	items := l.store.ItemStatuses(ctx, l.run.Num)
 	if !l.hasUnlisted() {
 		return items
 	}
-	return merge(func(f state.Fate) sources.Key { return f.Key }, items, l.store.Unlisted(ctx, l.run))
+	return merge(func(f state.ItemStatus) sources.Key { return f.Key }, items, l.store.Unlisted(ctx, l.run))
 }
 
 // accounts walks through the objects of the run in key order: those in the given states, or all.
-func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Seq2[state.Account, error] {
-	items := l.store.Accounts(ctx, l.run, states...)
+func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Seq2[state.ObjectReport, error] {
+	items := l.store.ObjectReports(ctx, l.run, states...)
 	if !l.hasUnlisted() || len(states) > 0 && !slices.Contains(states, state.ItemSkipped) {
 		return items
 	}
-	return merge(func(a state.Account) sources.Key { return a.Key }, items, l.store.UnlistedAccounts(ctx, l.run))
+	return merge(func(a state.ObjectReport) sources.Key { return a.Key }, items, l.store.UnlistedReports(ctx, l.run))
 }
 
 // hasUnlisted reports whether there are unchanged objects that are known and have no items.
@@ -109,7 +109,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 }
 
 // line returns an object as it is listed.
-func (l *lists) line(a state.Account) Line {
+func (l *lists) line(a state.ObjectReport) Line {
 	return Line{
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
 		Key:    string(a.Key), Action: string(a.Action), State: StateOf(a.Action, a.State), Reason: a.Reason, Message: reasonText(a.Reason), Size: a.Size,

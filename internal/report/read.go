@@ -58,7 +58,7 @@ func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Repor
 func about(run state.Run) Run {
 	a := Run{
 		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source,
-		Destination: run.Pair.Destination, URL: run.Pair.Address, Purpose: purposeCode(run.Pair.Purpose), PlanHash: run.PlanHash,
+		Destination: run.Pair.Destination, URL: run.Pair.URL, Purpose: purposeCode(run.Pair.Purpose), PlanHash: run.PlanHash,
 		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, StartedBy: run.StartedBy, ListedAt: run.ListedAt, ListedAll: run.Scanned,
 	}
 	if by := run.Approver; by.Name != "" {
@@ -82,7 +82,7 @@ const (
 // purposeCode returns whether a destination is a sandbox; empty if unknown.
 func purposeCode(p state.Purpose) string {
 	switch p {
-	case state.Rehearsal:
+	case state.Sandbox:
 		return sandbox
 	case state.Production:
 		return production
@@ -222,7 +222,7 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
 		return err
 	}
-	r.LeftBehind, err = migrate.LeftBehind(ctx, l.store, l.run.Pair.ID)
+	r.LeftBehind, err = migrate.CountIncomplete(ctx, l.store, l.run.Pair.ID)
 	return err
 }
 

@@ -379,7 +379,7 @@ func (s *syncReader) recovered(ctx context.Context) error {
 
 func (s *syncReader) failing(ctx context.Context) error {
 	s.sync.Failing.First = []FailingObject{}
-	all, err := s.store.Lasting(ctx, s.run, shownChanges)
+	all, err := s.store.LongFailures(ctx, s.run, shownChanges)
 	for _, l := range all {
 		o := FailingObject{Key: string(l.Key), State: StateOf(l.Action, l.State), Runs: l.Runs, Error: l.Error}
 		if !l.Since.IsZero() {

@@ -116,7 +116,7 @@ func (n *syncs) carryOut(run state.Run, wishes []wish) {
 		case o.State != state.ItemDone:
 			o.Error, o.Class = "POST /assets: 400 Bad Request", "permanent"
 		case w.action == state.Trash:
-			o.TakenBack = true
+			o.Undone = true
 		default:
 			of := cmp.Or(w.origin, w.key)
 			if n.known[of] != "" {

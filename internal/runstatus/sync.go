@@ -46,7 +46,7 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 		return nil, nil
 	}
 	last := runs[at]
-	standing, err := store.Standing(ctx, p.ID)
+	standing, err := store.Backlog(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}

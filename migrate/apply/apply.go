@@ -1,6 +1,6 @@
-// Package apply carries out a plan, as often as it takes: intent is durable before every effect and
-// the outcome after it, and what lies between the two after a crash is settled by looking, never by
-// guessing.
+// Package apply carries out a plan, over any number of runs. The intent is stored before each
+// effect and the outcome after it. After a crash, unconfirmed effects are checked at the
+// destination, never assumed.
 package apply
 
 import (
@@ -17,21 +17,20 @@ import (
 	"assetferry/state"
 )
 
-// DefaultConfirmTimeout is how long an effect may take to become visible at the
-// destination after its answer was lost.
+// DefaultConfirmTimeout is how long an upload may take to appear at the destination after its
+// answer was lost.
 const DefaultConfirmTimeout = 10 * time.Second
 
-// DefaultWait is how long a run stays for items that are to be tried again
-// later, once nothing else is left to do, and for trouble to pass that all items
-// meet.
+// DefaultWait is how long a run waits for items scheduled for retry when nothing else is left, and
+// for failures of all items to pass.
 const DefaultWait = time.Minute
 
-const maxSends = 3 // of an item by one process, each time without a trace of it
+const maxSends = 3 // uploads of an item by one process, each without a trace of it
 
 const aliveEvery = time.Second
 
-// DefaultRetryPauses are the pauses between the attempts at an item in one run. After
-// the last attempt it has failed.
+// DefaultRetryPauses returns the pauses between the attempts at an item in one run. After the last
+// attempt it fails.
 func DefaultRetryPauses() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 3 * time.Minute, 20 * time.Minute, 2 * time.Hour}
 }
@@ -45,21 +44,20 @@ type Applier struct {
 	ResponseTimeout time.Duration   // see DefaultResponseTimeout
 	Wait            time.Duration   // see DefaultWait
 	RetryPauses     []time.Duration // see DefaultRetryPauses
-	// Provenance "always" has every asset that is sent say where it comes from, at
-	// the cost of a request; "auto" would only where it is described anyway.
+	// Provenance "always" writes provenance into every uploaded asset, at the cost of a request;
+	// "auto" only with other metadata.
 	Provenance string
-	// FormerAlive is when the process that had the state database before us last gave a
-	// sign of life, zero if that is not known. From then on counts what it may
-	// have sent.
+	// FormerAlive is the last sign of life of the former owner of the state database, zero if
+	// unknown. Its requests may still take effect after that.
 	FormerAlive time.Time
-	// Stop, once closed, ends the run in good order: what has begun is finished.
-	// Cancelling the context instead aborts what is in flight.
+	// Stop, once closed, ends the run in good order: work in progress is finished. Cancelling the
+	// context instead aborts work in progress.
 	Stop <-chan struct{}
 
 	run         state.Run
 	rules       migrate.Rules
 	confirmOnly bool
-	turns       turns
+	uploadSlots uploadSlots
 	sizes       sizes
 }
 
@@ -71,12 +69,11 @@ func New(d migrate.Deps, w migrate.Writer) *Applier {
 	}
 }
 
-// Apply carries out the plan of a run, from wherever a former process left it: what is
-// moved first, so that nothing is in the way of what comes, and what is trashed last.
-// Items that fail are data: they are in the state database, and Apply goes on. Its error
-// says why the run as a whole ended early: ErrStopped, the context's cause, or
-// what makes it useless to go on. A run of which items are unconfirmed or wait for
-// another attempt stays open, and trashes nothing yet.
+// Apply carries out the plan of a run, also after an interruption: moves first, because they make
+// names available, and trashing last. Failed items are data: they are in the state database, and
+// Apply goes on. Its error says why the whole run ended early: ErrStopped, the context's cause, or
+// a failure of all items. A run with unconfirmed items, or items scheduled for retry, stays open
+// and trashes nothing yet.
 func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
 		return err
@@ -117,8 +114,8 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	return a.end(ctx)
 }
 
-// ConfirmUploads finds out about the items of a run that are unconfirmed, and sends no
-// object. What did not arrive is planned again.
+// ConfirmUploads checks which unconfirmed items of a run arrived, and uploads nothing. Items that
+// did not arrive are planned again.
 func (a *Applier) ConfirmUploads(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
 		return err
@@ -150,9 +147,9 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	return nil
 }
 
-// recall gives the items that a former process left unconfirmed. What goes many with a request
-// is not among them: it is looked at here, as the run may yet be given up, and planned again
-// where it was not done. Nothing speaks against doing it twice.
+// loadInterrupted returns the items that a former process left unconfirmed. Items that are changed
+// many per request are not among them: they are checked here, because the run may still be
+// superseded, and planned again if they were not carried out. Repeating them is safe.
 func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirmed []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {
@@ -170,7 +167,7 @@ func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirme
 		}
 	}
 	move, trash, join := a.bulk(moveMethod{s}), a.bulk(Trashing{a.Write, a.Dest, a.Stop}), a.bulk(joinMethod{a.Collector, a.run})
-	return s, unconfirmed, errors.Join(move.Settle(ctx, many[state.Move]), trash.Settle(ctx, many[state.Trash]), join.Settle(ctx, many[state.Adopt]))
+	return s, unconfirmed, errors.Join(move.Resolve(ctx, many[state.Move]), trash.Resolve(ctx, many[state.Trash]), join.Resolve(ctx, many[state.Adopt]))
 }
 
 func (a *Applier) bulk(m Method) *Bulk {
@@ -184,7 +181,7 @@ func (a *Applier) work(ctx context.Context, s *structure, unconfirmed []state.It
 		return nil, err
 	}
 	draining := retry.WithDrain(ctx, a.Stop)
-	a.turns = make(turns, a.Concurrency)
+	a.uploadSlots = make(uploadSlots, a.Concurrency)
 	var workers sync.WaitGroup
 	for range migrate.Workers(a.Concurrency) {
 		workers.Go(func() {
@@ -199,8 +196,7 @@ func (a *Applier) work(ctx context.Context, s *structure, unconfirmed []state.It
 	return d, err
 }
 
-// KeepAlive has a state database note signs of life, until the function it returns is
-// called.
+// KeepAlive records signs of life in a state database until the returned function is called.
 func KeepAlive(j *state.Store) (stop func()) {
 	done := make(chan struct{})
 	var ticking sync.WaitGroup
@@ -219,8 +215,8 @@ func KeepAlive(j *state.Store) (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// formerEnd is formerEnd for what a former process intended last at a time of the server's
-// clock. Where less has passed by that since, ours was set forward meanwhile.
+// formerEnd is migrate.FormerProcessEnd for the last intent of a former process, by the server's
+// clock. If that is shorter, this machine's clock was set forward since.
 func (a *Applier) formerEnd(intended time.Time) time.Time {
 	end, now := migrate.FormerProcessEnd(a.FormerAlive), clock.Now()
 	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {
@@ -229,7 +225,7 @@ func (a *Applier) formerEnd(intended time.Time) time.Time {
 	return end
 }
 
-// begin opens the phase, and tells which actions there is something left of.
+// begin begins the phase, and returns the actions that have items left.
 func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err error) {
 	tallies, err := a.State.Tallies(ctx, a.run.Num)
 	if err != nil {

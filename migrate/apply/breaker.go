@@ -8,15 +8,15 @@ import (
 	"assetferry/state"
 )
 
-// breakAfter failures in a row, all alike or for reasons that may pass, are no trouble of
-// the items.
+// breakAfter is the number of failures in a row, with the same error or for reasons that may pass,
+// that do not come from single items.
 const breakAfter = 20
 
-// A failureStreak is of items that came to the same end, one after the other.
+// A failureStreak counts items in a row that failed in the same way.
 type failureStreak struct {
 	items  int
 	end    string    // the same for all reasons that may pass
-	trying time.Time // since when one item at a time is tried; zero if that is not so
+	trying time.Time // since when one item at a time is tried; zero if it is not
 }
 
 // breaker stops a run in which everything fails in the same way.
@@ -36,15 +36,14 @@ func (d *dispatcher) breaker(r result) error {
 	return d.failed(r.outcome, r.alike)
 }
 
-// failed notes that one more item came to an end, and stops the run if that makes too
-// many in a row. If they fail for reasons that may pass, one item at a time is tried
-// before, as long as the run would stay for one.
+// failed counts a failed item, and stops the run after too many in a row. If they may pass, one
+// item at a time is tried first, for the time that the run would wait for one.
 func (d *dispatcher) failed(o state.Outcome, alike string) error {
-	return d.streak.failed(o, alike, d.tries)
+	return d.streak.failed(o, alike, d.keepsProbing)
 }
 
-// failed adds an item to the row, or begins another one, and stops the run if the row is
-// too long, unless the items fail for reasons that may pass and the run still tries.
+// failed adds an item to the streak, or begins another one. It stops the run if the streak is too
+// long, unless the failures may pass and the run still probes.
 func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why string) bool) error {
 	passes := o.State != state.ItemChanged && retry.Class(o.Class).Repeatable()
 	if passes {
@@ -59,21 +58,20 @@ func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why str
 	return &BreakerError{r.items, o.Error, passes}
 }
 
-// tries reports whether the run still tries one item at a time.
-func (d *dispatcher) tries(why string) bool {
+// keepsProbing reports whether the run still tries single items.
+func (d *dispatcher) keepsProbing(why string) bool {
 	now := time.Now()
 	if d.streak.trying.IsZero() && d.Wait > 0 {
 		d.streak.trying = now
-		d.Watch.Tries(d.streak.items, why, now.Add(d.Wait))
+		d.Watch.Probing(d.streak.items, why, now.Add(d.Wait))
 	}
 	return now.Before(d.streak.trying.Add(d.Wait))
 }
 
-// A BreakerError stops a run in which one item after the other comes to the same
-// end.
+// A BreakerError stops a run whose items fail in a row.
 type BreakerError struct {
 	Items  int
-	Last   string // what happened to the last of them
+	Last   string // error of the last of them
 	Passes bool   // it may pass
 }
 
@@ -87,9 +85,9 @@ func (e *BreakerError) Error() string {
 
 // Remedy is the next step, with settings in braces.
 func (e *BreakerError) Remedy() string {
-	remedy := "the trouble is hardly with each of them: see that the source is there and the destination works, then run the same command again"
+	remedy := "check that the source is available and that the destination works, then run the same command again"
 	if e.Passes {
-		remedy += "; with {wait} it stays longer for trouble to pass"
+		remedy += "; {wait} sets how long a run waits for a failure to pass"
 	}
 	return remedy
 }

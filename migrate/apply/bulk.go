@@ -15,25 +15,25 @@ import (
 	"assetferry/state"
 )
 
-// bulkBatch is how many assets are changed with one request, and so at most how many
-// intents a crash leaves behind.
+// bulkBatch is the number of assets per request, and so the maximum number of intents that a crash
+// leaves.
 const bulkBatch = 100
 
-// A Method is what a bulk does to assets. To do it twice is to do it once.
+// A Method is a change of assets by a Bulk. It is idempotent.
 type Method interface {
 	// Kind says which items it is for.
 	Kind() state.Kind
-	// Ask has the service change the assets of a batch and gives what became of them. With a
-	// cause that is only about some: there is no usable answer about the others. Where Ask
-	// takes several requests, and one may have been carried out by then, the cause is [Begun].
+	// Ask requests the change of a batch of assets and returns the outcomes. An error with outcomes
+	// for only some items means that there is no usable answer about the others. If Ask takes
+	// several requests, and one may have been carried out by then, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
-	// Look finds out whether the asset of an item is as Ask would make it. If it is not, the
-	// outcome has no state. An error in finishing what Ask had begun is [Begun].
+	// Look checks whether the asset of an item is as Ask would make it. If it is not, the outcome
+	// has no state. An error in finishing what Ask had begun is [Begun].
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
 
-// Begun returns the cause of a batch that ended after some of its requests may have been carried
-// out: that the last one was refused says nothing about those before it. It is nil if the cause is.
+// Begun marks the cause of a batch that ended after some of its requests may have been carried out:
+// the refusal of the last one says nothing about those before. It is nil if the cause is nil.
 func Begun(cause error) error {
 	if cause == nil {
 		return nil
@@ -50,9 +50,8 @@ func hasBegun(cause error) bool {
 	return begun
 }
 
-// A Bulk carries out the items of a run whose assets are changed many with a request.
-// There is no doubt that a repetition could not settle, and one request after the other
-// is fast enough.
+// A Bulk carries out items whose assets are changed many per request. Repeating a request resolves
+// every unconfirmed item, and one request at a time is fast enough.
 type Bulk struct {
 	migrate.Deps
 	Method
@@ -63,8 +62,8 @@ type Bulk struct {
 	streak      failureStreak
 }
 
-// Apply carries out all that is planned. Items that the service refuses are data; the
-// error says why the run as a whole ends early, as that of Applier.Apply does.
+// Apply carries out the planned items. Refused items are data; the error says why the whole run
+// ends early, as that of Applier.Apply does.
 func (b *Bulk) Apply(ctx context.Context) error {
 	for after := ""; ; {
 		if err := b.shouldStop(ctx); err != nil {
@@ -91,11 +90,11 @@ func (b *Bulk) shouldStop(ctx context.Context) error {
 	}
 }
 
-// Settle finds out what became of items that a former process had in hand, so that none is
-// in flight any more. Items that are not done are planned again. So is an item that the service
-// gives no answer about: the next try shows what is wrong with it. So is one that was begun and may
-// not be finished: it must not keep every later run from starting.
-func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
+// Resolve checks items that a former process had in hand, so that none is in flight any more. Items
+// that are not done are planned again, also if the service does not answer: the next attempt shows
+// the error. So are items that were begun and cannot be finished: they must not keep every later
+// run from starting.
+func (b *Bulk) Resolve(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {
 		done, undone, left, unknownErr := b.lookAt(ctx, items)
@@ -110,10 +109,10 @@ func (b *Bulk) Settle(ctx context.Context, items []state.Item) error {
 	}
 }
 
-// mayNotFinish reports whether what was begun with an asset lacks the rights to be finished.
+// mayNotFinish reports whether the credentials do not allow to finish a begun change.
 func mayNotFinish(err error) bool { return hasBegun(err) && assets.IsAuth(err) }
 
-// planAgain gives back unconfirmed items.
+// planAgain releases unconfirmed items.
 func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -125,8 +124,8 @@ func (b *Bulk) planAgain(ctx context.Context, items []state.Item) error {
 	return b.release(ctx, items)
 }
 
-// lookAt finds out which items are done and which are not. It ends at the first that it
-// gets no answer about, so that nobody waits for the same trouble with each of them.
+// lookAt returns which items are done. It ends at the first one without an answer, to wait for a
+// failing service only once.
 func (b *Bulk) lookAt(ctx context.Context, items []state.Item) (done []state.Outcome, undone, left []state.Item, err error) {
 	for n, i := range items {
 		o, err := b.Look(ctx, i)
@@ -142,7 +141,7 @@ func (b *Bulk) lookAt(ctx context.Context, items []state.Item) (done []state.Out
 	return done, undone, nil, nil
 }
 
-// change takes a batch to its end, as long as that may take. Its error ends the run.
+// change changes a batch, with retries. Its error ends the run.
 func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 	began := time.Now()
 	for tries := 1; ; tries++ {
@@ -183,8 +182,8 @@ func without(items []state.Item, outcomes []state.Outcome) (left []state.Item) {
 	return left
 }
 
-// record writes what became of items, also while the run is being aborted, and stops it
-// where one asset after the other is refused in the same way.
+// record writes outcomes, also while the run is being aborted, and stops the run if assets in a row
+// are refused in the same way.
 func (b *Bulk) record(ctx context.Context, items []state.Item, outcomes []state.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
@@ -221,8 +220,8 @@ func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
 	return b.streak.failed(o, alike, func(string) bool { return false })
 }
 
-// separately asks for each asset of a batch by itself, where a request for all of them is
-// refused: one of them may be to blame.
+// separately requests each asset of a refused batch by itself, because one of them may cause the
+// refusal.
 func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
 	for n := range batch {
 		if err := b.shouldStop(ctx); err != nil {
@@ -235,8 +234,7 @@ func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
 	return nil
 }
 
-// refuse fails an item whose request is refused, unless that is because there is nothing
-// left to do.
+// refuse fails an item whose request is refused, unless it was done already.
 func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error {
 	done, _, left, err := b.lookAt(ctx, one)
 	switch {
@@ -248,8 +246,8 @@ func (b *Bulk) refuse(ctx context.Context, one []state.Item, cause error) error 
 	return b.record(ctx, one, done)
 }
 
-// Failure is the outcome of an item that is not tried again. What is fatal is so for this
-// asset, or there would have been no answer about others.
+// Failure returns the outcome of an item that is not tried again. A fatal error concerns only this
+// asset, because the service answered about others.
 func Failure(i state.Item, why error) state.Outcome {
 	class, _ := retry.Classify(why)
 	if class == retry.Fatal {
@@ -258,8 +256,7 @@ func Failure(i state.Item, why error) state.Outcome {
 	return state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: why.Error()}
 }
 
-// pauses waits for another try where nothing works for a reason that may pass, as long as
-// the run would stay for that.
+// pauses waits before another attempt after a failure that may pass, as long as the run may wait.
 func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
 	class, asked := retry.Classify(cause)
 	if !class.Repeatable() || b.shouldStop(ctx) != nil || len(b.RetryPauses) == 0 {
@@ -270,14 +267,14 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 		return false
 	}
 	if tries == 1 {
-		b.Watch.Halts(cause.Error(), until)
+		b.Watch.Paused(cause.Error(), until)
 	}
 	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
 }
 
-// giveUp ends the run in the middle of a batch, whose request may have been carried out:
-// the destination is looked at, and what it does not tell stays unconfirmed. A request that
-// was refused for reasons of the whole run did nothing, unless it was not the first one.
+// giveUp ends the run in the middle of a batch whose request may have been carried out: the
+// destination is checked, and items without an answer stay unconfirmed. A request that was refused
+// for the whole run did nothing, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
 	if migrate.HasClass(cause, retry.Fatal) && tries == 1 && !hasBegun(cause) {
@@ -287,7 +284,7 @@ func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, trie
 	faultpoint.Hit(faultpoint.Looked)
 	for _, i := range left {
 		done = append(done, state.Outcome{Key: i.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
-			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
+			Error: fmt.Sprintf("cannot check the state of its asset: %v", err)})
 	}
 	if migrate.HasClass(err, retry.Fatal) && !migrate.HasClass(why, retry.Fatal) {
 		why = errors.Join(why, err)
@@ -298,7 +295,7 @@ func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, trie
 	return b.stopWith(ctx, why, undone)
 }
 
-// why is what ends a run that comes to nothing with a batch.
+// why returns the error of a run that ends with a failed batch.
 func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	class, _ := retry.Classify(cause)
 	switch {
@@ -312,7 +309,7 @@ func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	return cause
 }
 
-// stopWith gives back items that were not done, and why the run ends.
+// stopWith releases items that were not done, and returns why the run ends.
 func (b *Bulk) stopWith(ctx context.Context, why error, items []state.Item) error {
 	if err := b.release(ctx, items); err != nil {
 		return errors.Join(why, err)

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// holdMost is how many items that are taken wait for a worker at most. A crash leaves
-	// them unconfirmed, with those that the workers have. With half of them, small objects
-	// would take 7 % more computing, for transactions of fewer items each.
+	// holdMost is the maximum number of taken items that wait for a worker. A crash leaves them
+	// unconfirmed, with those of the workers. With half of them, small objects would take 7 % more
+	// CPU time, for transactions of fewer items each.
 	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond
 	recordTimeout = 30 * time.Second // for what must be written even when aborting
 )
 
-// A commit is what the dispatcher writes at once: outcomes that are known, items that
-// are given back, and the intents of those that are taken.
+// A commit is one write of the dispatcher: known outcomes, released items, and the intents of newly
+// taken items.
 //
-// It is written aside, while the workers go on with what was taken before: to wait for
-// the disk takes as long as to send several items. One transaction is for outcomes and
-// intents, and the faster the run is, the more items share it: small objects would
-// otherwise have the disk flushed forty times for a thousand of them.
+// It is written while the workers go on with earlier items: waiting for the disk takes as long as
+// uploading several items. Outcomes and intents share a transaction, and the faster the run is, the
+// more items share it. Otherwise small objects would flush the disk forty times for a thousand of
+// them.
 type commit struct {
 	outcomes []state.Outcome
 	items    []state.Item // those of the outcomes
@@ -43,8 +43,8 @@ func (d *dispatcher) add(i state.Item, o state.Outcome) {
 	d.gathered.items = append(d.gathered.items, i)
 }
 
-// giveBack has items released that were taken and of which nothing was sent by us.
-func (d *dispatcher) giveBack(items ...state.Item) {
+// release releases taken items of which nothing was sent.
+func (d *dispatcher) release(items ...state.Item) {
 	for _, i := range items {
 		if i.State == state.ItemSending { // what was sent stays so
 			d.gathered.release = append(d.gathered.release, i.Key)
@@ -56,8 +56,8 @@ func (d *dispatcher) nothingGathered() bool {
 	return len(d.gathered.outcomes) == 0 && len(d.gathered.release) == 0
 }
 
-// advance has what is gathered written and more items taken, if few are left or
-// something has waited long enough to be written.
+// advance writes the gathered outcomes and takes more items, if few are left or an outcome has
+// waited long enough.
 func (d *dispatcher) advance(ctx context.Context) {
 	n, low := d.wanted()
 	waited := !d.nothingGathered() && time.Since(d.began) >= recordEvery
@@ -69,9 +69,8 @@ func (d *dispatcher) advance(ctx context.Context) {
 	go func() { d.committed <- d.commit(ctx, c) }()
 }
 
-// wanted is how many items may be taken, and whether that is urgent because workers will
-// be without. A run of small objects holds as many as come back while it writes, and
-// more; one of large objects holds few.
+// wanted returns how many items may be taken, and whether workers are about to run out. A run of
+// small objects holds as many as finish during a write, and more; one of large objects holds few.
 func (d *dispatcher) wanted() (n int, low bool) {
 	if d.stopping || d.exhausted {
 		return 0, false
@@ -80,7 +79,7 @@ func (d *dispatcher) wanted() (n int, low bool) {
 	return max(0, hold-len(d.queue)), len(d.queue) <= hold/3
 }
 
-// gather gives what is to be written, with so many items to be taken.
+// gather returns the commit to write, and how many items to take with it.
 func (d *dispatcher) gather(n int) commit {
 	c := d.gathered
 	c.next = state.Next{After: d.cursor, N: n, Time: d.Now(), Of: state.OneByOne}
@@ -88,7 +87,7 @@ func (d *dispatcher) gather(n int) commit {
 	return c
 }
 
-// record writes what is gathered. When it comes back nothing is being written.
+// record writes the gathered outcomes. When it returns, no write is in progress.
 func (d *dispatcher) record(ctx context.Context) (err error) {
 	if d.committing {
 		err = d.advanced(<-d.committed)
@@ -99,8 +98,7 @@ func (d *dispatcher) record(ctx context.Context) (err error) {
 	return errors.Join(err, d.advanced(d.commit(ctx, d.gather(0))))
 }
 
-// commit writes, also while the run is being aborted: an outcome that is known must not
-// get lost.
+// commit writes, also while the run is being aborted: a known outcome must not get lost.
 func (d *dispatcher) commit(ctx context.Context, c commit) commit {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -111,7 +109,7 @@ func (d *dispatcher) commit(ctx context.Context, c commit) commit {
 }
 
 func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
-	if err := d.mistrust(ctx, c); err != nil {
+	if err := d.recheckPlaces(ctx, c); err != nil {
 		return err
 	}
 	if len(c.outcomes) > 0 || c.next.N > 0 {
@@ -129,9 +127,9 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 	return nil
 }
 
-// mistrust has the next plan look into the places of items that failed: a service that
-// refuses an asset may have made it all the same.
-func (d *dispatcher) mistrust(ctx context.Context, c *commit) error {
+// recheckPlaces makes the next plan list the places of failed items: a service that refuses an
+// asset may have created it all the same.
+func (d *dispatcher) recheckPlaces(ctx context.Context, c *commit) error {
 	places := map[state.PlaceKey]bool{}
 	for n, o := range c.outcomes {
 		if i := c.items[n]; o.State == state.ItemFailed && (i.Action == state.Create || i.Action == state.Replace) {
@@ -158,7 +156,7 @@ func (d *dispatcher) writeReleased(ctx context.Context, c *commit) error {
 	return err
 }
 
-// advanced takes note of what was written. What was not is tried again later.
+// advanced records what was written. The rest is written by a later commit.
 func (d *dispatcher) advanced(c commit) error {
 	d.committing = false
 	d.gathered.release = append(c.release, d.gathered.release...)
@@ -172,7 +170,7 @@ func (d *dispatcher) advanced(c commit) error {
 		d.cursor = c.taken[len(c.taken)-1].Key
 	}
 	if d.stopping {
-		d.giveBack(c.taken...)
+		d.release(c.taken...)
 	} else {
 		d.queue = append(d.queue, c.taken...)
 	}
@@ -182,7 +180,7 @@ func (d *dispatcher) advanced(c commit) error {
 	return c.err
 }
 
-// tell tells people of an outcome that is in the state database.
+// report informs the observer about a stored outcome.
 func (d *dispatcher) report(i state.Item, o state.Outcome) {
 	switch o.State {
 	case state.ItemUnconfirmed, state.ItemSent:

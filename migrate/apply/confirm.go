@@ -27,32 +27,31 @@ import (
 )
 
 const (
-	// clockSlack is how much earlier than an intent its effect may seem to be: the
-	// server's clock is known to a second and may have been set a little meanwhile.
+	// clockSlack is how much earlier than its intent an upload may seem to be: the server's clock
+	// is known to a second and may have been set a little since.
 	clockSlack = 5 * time.Minute
 	// listedPerRequest is how many assets come with one request for a list.
 	listedPerRequest = 50
 )
 
-// A finding is what looking at the destination says about an unconfirmed item.
+// A finding is the result of a check of an unconfirmed item.
 type finding struct {
 	pending
-	final   bool           // what is not there by now does not come any more
-	later   bool           // it is not known before the whole container has been listed
+	final   bool           // an upload that is not there by now will not appear
+	later   bool           // unknown until the whole container has been listed
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
-	remark  string         // what people are told although all is well
+	remark  string         // remark on a successful item
 	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
-	unprovable []assets.Asset // that may be it, and of which its object tells nothing any more
-	unproven   bool           // the receipt is of the only asset that can be meant; see takeUnproven
+	candidates   []assets.Asset // possible assets, if the object cannot be compared any more
+	unverifiable bool           // the receipt is of the only possible asset; see matchUnverifiable
 }
 
-// confirmAll finds out about unconfirmed items by looking: at the asset of one that replaces,
-// and else into its container. That is listed once, newest first, back to shortly before
-// the oldest intent, and all of it before anything is sent again; see lookThroughAll. If there
-// is nothing else to do, that is not put off.
+// confirmAll checks unconfirmed items: the asset of a replacement, or else the container. A
+// container is listed once, newest first, back to shortly before the oldest intent, and completely
+// before any item is uploaded again; see lookThroughAll.
 func (a *Applier) confirmAll(ctx context.Context, s *structure, unconfirmed []pending, now time.Time, atRest bool) []finding {
 	reported, unconfirmed := a.confirmEachReplaced(ctx, unconfirmed, now)
 	groups := map[migrate.Container][]finding{}
@@ -87,8 +86,8 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	claimed := map[string]bool{}
 	a.lookAtRecent(ctx, c, group, claimed)
 	a.lookThroughAll(ctx, c, group, claimed, atRest)
-	a.takeUnproven(ctx, c, group, claimed)
-	if slices.ContainsFunc(group, finding.lost) {
+	a.matchUnverifiable(ctx, c, group, claimed)
+	if slices.ContainsFunc(group, finding.isUnknown) {
 		// The next plan that wants the place has to look who is there.
 		if err := a.State.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
 			return migrate.NewStateError(err)
@@ -97,7 +96,7 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	return nil
 }
 
-// lookAtRecent looks for items among what a container got since they were sent.
+// lookAtRecent looks for items among the assets that a container got since their upload.
 func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	var since time.Time
@@ -125,13 +124,12 @@ func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group [
 	}
 }
 
-// lookThroughAll looks for items that would be sent again, among all that is in a container:
-// the service's clock may have been set back since they were sent, or another of its nodes may
-// have made the asset, so that this is older than the intent by all that can be known. No
-// clock has a part in whether something is there twice.
+// lookThroughAll looks in a whole container for items that would be uploaded again. It compares no
+// times: the service's clock may have been set back since the upload, or another of its nodes with
+// another clock may have created the asset.
 //
-// All of a large container is listed once as many items wait for it as that takes requests, or
-// once there is nothing else to do.
+// A large container is listed completely when as many items wait for it as the listing takes
+// requests, or when there is nothing else to do.
 func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool, atRest bool) {
 	var wanted []*finding
 	for n := range group {
@@ -163,7 +161,7 @@ func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group
 		}
 		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
 			f.receipt.Adopted = true
-			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
+			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo keeps it", f.remark)
 		}
 	}
 }
@@ -186,8 +184,8 @@ func (a *Applier) namesakesIn(ctx context.Context, c migrate.Container, wanted [
 	return found, listed, nil
 }
 
-// withoutPlanned leaves out what the plan knew to be in the places of items: some are sent
-// beside it by order.
+// withoutPlanned drops the assets that the plan knew in the places of items: the rules let some
+// items be created next to them.
 func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
 	if len(candidates) == 0 {
 		return nil, nil
@@ -208,7 +206,7 @@ func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candida
 }
 
 // byAge gives the assets that are not older than an item, the oldest first, and those that
-// are, the newest first. If the item was sent beside one that was there, the newest of both
+// are, the newest first. If the item was created next to one that was there, the newest of both
 // comes first.
 func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asset) {
 	for _, asset := range candidates {
@@ -224,7 +222,7 @@ func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asse
 	return since, before
 }
 
-// sizes are how many assets containers had when all of them were listed last.
+// sizes are the numbers of assets in containers when they were last listed completely.
 type sizes struct{ known sync.Map }
 
 func (s *sizes) of(c migrate.Container) int {
@@ -235,8 +233,8 @@ func (s *sizes) of(c migrate.Container) int {
 
 func (s *sizes) note(c migrate.Container, n int) { s.known.Store(c, n) }
 
-// Newest lists what a container got since a time, newest first, or all of it if that is
-// zero. One that is gone has nothing.
+// Newest lists the assets that a container got since a time, newest first, or all of them if that
+// is zero. A container that does not exist is empty.
 func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since time.Time) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
 	if !since.IsZero() {
@@ -254,14 +252,13 @@ func Newest(ctx context.Context, r migrate.Reader, c migrate.Container, since ti
 	}
 }
 
-// isOlder reports whether an asset was there before a time. One whose age is not
-// known may be new.
+// isOlder reports whether an asset existed before a time. An asset of unknown age may be new.
 func isOlder(asset assets.Asset, than time.Time) bool {
 	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
 }
 
-// match finds the asset that an unconfirmed item became. Of several equal ones the first is
-// taken and the others are told.
+// match finds the asset that an unconfirmed item became. If several are identical, the first is
+// used and the others are reported.
 func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
 	checksum := i.Checksum // if it was sent by this process
@@ -275,15 +272,15 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 			f.receipt, f.err = nil, err
 			return
 		case err != nil:
-			if e, lost := errors.AsType[*lostError](err); lost && e.object {
-				f.unprovable = append(f.unprovable, asset)
+			if e, lost := errors.AsType[*unknownError](err); lost && e.object {
+				f.candidates = append(f.candidates, asset)
 			}
 			f.note(err)
 		case !equal:
 		case f.receipt != nil:
 			f.extra = append(f.extra, asset.ID)
 		default:
-			// The same library under another path may have taken it over.
+			// A run of the same library under another path may have adopted it.
 			owned, err := a.State.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 			if err != nil {
 				f.err = migrate.NewStateError(err)
@@ -295,22 +292,22 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 		}
 	}
 	if f.receipt != nil {
-		f.err = nil // whatever the others are
+		f.err = nil // whatever the other candidates are
 		a.keepFound(ctx, f)
 		a.inheritFound(ctx, f)
 	}
 }
 
-// note keeps an error by which a candidate cannot be told, of several one that may pass.
+// note keeps the error of a candidate; of several, one that may pass.
 func (f *finding) note(err error) {
-	if f.err == nil || f.lost() {
+	if f.err == nil || f.isUnknown() {
 		f.err = err
 	}
 }
 
-// isNamesake reports whether an asset with the content of an item may as well be of
-// another object beside it, which goes by the very name that the asset has, and is on
-// its way or unconfirmed itself. The names differ in the case of their extensions.
+// isNamesake reports whether an asset with the content of an item may also belong to another object
+// with the very name of the asset, which is planned or unconfirmed. The names differ in the case of
+// their extensions.
 func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset, checksum []byte) (bool, error) {
 	dir, _ := path.Split(string(i.Key))
 	key := sources.Key(dir + asset.Filename())
@@ -331,8 +328,8 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 	return err != nil || bytes.Equal(theirs, checksum), context.Cause(ctx)
 }
 
-// isItem reports whether an asset that is not ours by the state database has the content
-// of an item, whose checksum it finds out if it is not known.
+// isItem reports whether an unknown asset has the content of an item. It computes the checksum of
+// the object if necessary.
 func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, checksum *[]byte) (bool, error) {
 	held, err := a.State.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
 	if err != nil {
@@ -342,9 +339,9 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	}
 	if *checksum == nil {
 		*checksum, err = inventory.ChecksumOfObject(ctx, a.Source, i.Object)
-		changed := collect.IsChangedOrGone(err)
+		changed := collect.IsChangedOrDeleted(err)
 		if changed || migrate.HasClass(err, retry.Permanent) || a.confirmOnly && collect.IsUnreadable(err) {
-			return false, &lostError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
+			return false, &unknownError{asset.ID, err, changed || collect.IsUnreadable(err), changed}
 		} else if err != nil {
 			return false, err
 		}
@@ -354,7 +351,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // deleted since it was listed
 	case migrate.HasClass(err, retry.Permanent):
-		return false, &lostError{asset.ID, err, false, false}
+		return false, &unknownError{asset.ID, err, false, false}
 	case err != nil || !bytes.Equal(theirs, *checksum):
 		return false, err
 	}
@@ -362,31 +359,30 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	return !others, err
 }
 
-// A lostError says that it cannot be told any more whether an asset is of an
-// item: the object is not what it was when it was sent, or one of the two cannot be
-// read.
-type lostError struct {
+// An unknownError says that it is unknown whether an asset belongs to an item: the object changed,
+// or one of the two cannot be read.
+type unknownError struct {
 	asset   string
 	err     error
-	object  bool // it is the object that tells nothing: it changed, is gone, or may not be read
-	changed bool // it changed, or is gone
+	object  bool // the object cannot be compared: it changed, was deleted, or cannot be read
+	changed bool // it changed, or was deleted
 }
 
-func (e *lostError) Error() string {
-	return fmt.Sprintf("%v, so it cannot be told whether asset %s is of it", e.err, e.asset)
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("%v, so it is unknown whether asset %s belongs to it", e.err, e.asset)
 }
 
-func (e *lostError) Unwrap() error { return e.err }
+func (e *unknownError) Unwrap() error { return e.err }
 
-// lost reports whether asking again will tell no more.
-func (f finding) lost() bool {
-	_, lost := errors.AsType[*lostError](f.err)
+// lost reports whether asking again will report no more.
+func (f finding) isUnknown() bool {
+	_, lost := errors.AsType[*unknownError](f.err)
 	return lost
 }
 
-// outcome is what the state database is told of a finding.
+// outcome returns the outcome of a finding for the state database.
 func (f finding) outcome() state.Outcome {
-	if e, lost := errors.AsType[*lostError](f.err); lost { // a run must not be kept open for what nobody will ever know
+	if e, lost := errors.AsType[*unknownError](f.err); lost { // a run must not stay open for an outcome that no later check can find
 		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
 		if e.changed {
 			o.State = state.ItemChanged
@@ -395,17 +391,17 @@ func (f finding) outcome() state.Outcome {
 	}
 	if f.receipt == nil {
 		return state.Outcome{Key: f.item.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient),
-			Error: "cannot find out whether it arrived: " + f.err.Error()}
+			Error: "cannot check whether it arrived: " + f.err.Error()}
 	}
-	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: migrate.InsteadOf(f.item)}
-	if f.unproven {
+	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: migrate.ReplacedKey(f.item)}
+	if f.unverifiable {
 		o.State = state.ItemChanged
 	}
 	if len(f.extra) > 0 {
-		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
+		o.Error = "found several times at the destination; also as " + strings.Join(f.extra, ", ")
 	}
 	o.Error = migrate.JoinTexts(o.Error, f.remark)
-	if f.refused != "" && !f.unproven {
+	if f.refused != "" && !f.unverifiable {
 		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(f.refused, o.Error), true
 	}
 	return o

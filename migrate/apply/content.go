@@ -15,14 +15,13 @@ import (
 	"assetferry/state"
 )
 
-// Turns bound how many items are sent at once. There are more workers than that: those
-// who wait for a turn have made the folder and opened the object, so that the time which
-// that takes is no time in which the service has less to do. With one turn there is one
-// worker, and the items come one after the other.
-type turns chan struct{}
+// uploadSlots limit the concurrent uploads. There are more workers than slots: waiting workers have
+// created the folder and opened the object already, so the service is always busy. With one slot
+// there is one worker, and the items are processed one after the other.
+type uploadSlots chan struct{}
 
 // begin waits for a turn, which must be ended.
-func (t turns) begin(ctx context.Context) error {
+func (t uploadSlots) begin(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -38,7 +37,7 @@ func (t turns) begin(ctx context.Context) error {
 	}
 }
 
-func (t turns) end() { <-t }
+func (t uploadSlots) end() { <-t }
 
 // A prepared item has what can be had before its turn.
 type prepared struct {
@@ -47,7 +46,7 @@ type prepared struct {
 	content   *content
 }
 
-// prepare finds or makes the place of an item that is to be sent and opens its object.
+// prepare finds or makes the place of an item that will be sent and opens its object.
 func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepared {
 	p := prepared{content: &content{Applier: a, ctx: ctx, item: i}}
 	if wasSent(i) || i.Action == state.Adopt {
@@ -71,13 +70,13 @@ type content struct {
 	item state.Item
 
 	ahead   io.ReadCloser // opened, and not used yet
-	failure error         // of opening ahead, not told yet
+	failure error         // of opening ahead, not reported yet
 	kept    *sources.Description
 	hashing *inventory.HashingReader // of the last try; nil if there was none
-	capture *metadata.Capture        // of the same; nil if nobody looks at the content
+	capture *metadata.Capture        // of the same; nil if no user looks at the content
 }
 
-// openAhead opens the content. That it cannot be is told when it is wanted.
+// openAhead opens the content. That it cannot be is reported when it is wanted.
 func (c *content) openAhead() { c.ahead, c.failure = c.start(c.ctx) }
 
 // drop closes what was not used.

@@ -33,18 +33,18 @@ type dispatcher struct {
 	inHandOf      namesakes    // these
 	unconfirmed   []pending    // to be looked at
 	unconfirmedOf namesakes    // these, and those that are being looked at
-	settling      bool
-	reported      int // doubts that people were told of when nothing moved
+	resolving     bool
+	reported      int // unconfirmed items that people were reported when nothing moved
 	reportedAt    time.Time
 	unknown       int                 // unconfirmed items that could not be found out about
-	fresh         int                 // doubts that arose in this process and are not settled
+	fresh         int                 // unconfirmed items that arose in this process and are not resolved
 	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
 
-	gathered   commit    // what is to be written next
+	gathered   commit    // what will be written next
 	committing bool      // something else is being written
 	began      time.Time // when that was begun last
 
-	nextDue time.Time // of the items that wait for another attempt; zero if none does
+	nextDue time.Time // of the items scheduled for retry for another attempt; zero if none does
 	since   time.Time // since when there is nothing to do but wait for them
 
 	stopping bool
@@ -52,7 +52,7 @@ type dispatcher struct {
 	streak   failureStreak // of failures, see breaker
 }
 
-// newDispatcher makes a dispatcher that knows what former processes left behind.
+// newDispatcher makes a dispatcher that knows what former processes left.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.confirmOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, unconfirmedOf: namesakes{},
@@ -103,7 +103,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		d.reportUnconfirmed()
 		var work chan<- state.Item
 		var next state.Item
-		if len(d.queue) > 0 && !d.holdsBack() && !d.unconfirmedOf.has(d.queue[0]) {
+		if len(d.queue) > 0 && !d.pausesUploads() && !d.unconfirmedOf.has(d.queue[0]) {
 			work, next = d.work, d.queue[0]
 		}
 		var err error
@@ -117,7 +117,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			d.inHandOf.add(r.item, -1)
 			err = d.take(r)
 		case findings := <-d.confirmed:
-			d.settling = false
+			d.resolving = false
 			err = d.learn(ctx, findings)
 		case c := <-d.committed:
 			err = d.advanced(c)
@@ -136,8 +136,8 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	}
 }
 
-// shouldStop is why the run must not be taken for finished, should it have been told
-// to stop just now: what came back then may not have been begun.
+// shouldStop is why the run must not be taken for finished, should it have been reported
+// to stop just now: what returned then may not have been begun.
 func (d *dispatcher) shouldStop(ctx context.Context) error {
 	select {
 	case <-d.Stop:
@@ -147,8 +147,8 @@ func (d *dispatcher) shouldStop(ctx context.Context) error {
 	}
 }
 
-// stop takes no more work. What the workers have is waited for. A run that stops already
-// keeps its reason, and the first fatal error beside it.
+// stop takes no more items and waits for those that workers have. A run that stops already keeps
+// its reason, and the first fatal error with it.
 func (d *dispatcher) stop(why error) {
 	if d.stopping {
 		if migrate.HasClass(why, retry.Fatal) && !migrate.HasClass(d.why, retry.Fatal) {
@@ -157,13 +157,13 @@ func (d *dispatcher) stop(why error) {
 		return
 	}
 	d.stopping, d.why = true, why
-	d.giveBack(d.queue...)
+	d.release(d.queue...)
 	d.queue = nil
 }
 
 // idle reports whether there is nothing to do at the moment.
 func (d *dispatcher) idle() bool {
-	if d.inHand > 0 || d.settling || d.committing || len(d.queue) > 0 {
+	if d.inHand > 0 || d.resolving || d.committing || len(d.queue) > 0 {
 		return false
 	}
 	return d.stopping || d.exhausted && len(d.unconfirmed) == 0
@@ -172,21 +172,21 @@ func (d *dispatcher) idle() bool {
 // take deals with the result of a worker.
 func (d *dispatcher) take(r result) error {
 	if r.release {
-		d.giveBack(r.item)
+		d.release(r.item)
 		return r.fatal
 	}
 	r.outcome = d.postpone(r)
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemUnconfirmed {
 		r.item.Error = r.outcome.Error
-		d.pending(r.item, clock.Now().Add(d.patience(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
+		d.pending(r.item, clock.Now().Add(d.confirmationDelay(r.answer)+migrate.ProcessingTime(r.item.Size)), true)
 	}
 	return cmp.Or(r.fatal, d.breaker(r))
 }
 
-// patience is how long something may take to become visible after its answer was
+// confirmationDelay is how long something may take to become visible after its answer was
 // lost: longer if the service said nothing, because then it may still be at work.
-func (a *Applier) patience(answered bool) time.Duration {
+func (a *Applier) confirmationDelay(answered bool) time.Duration {
 	if answered {
 		return a.ConfirmTimeout
 	}

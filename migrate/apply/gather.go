@@ -12,11 +12,12 @@ import (
 	"assetferry/state"
 )
 
-// What people did to an asset shows by its having been changed after we left it. Where we
-// change it in turn without giving it other content, it counts as left when it was before:
-// else our change would hide theirs from whatever is done to it later.
+// An asset whose modification time is later than our last change was changed by users. When we
+// change such an asset without giving it new content, its recorded time stays the former one.
+// Otherwise our change would hide theirs from later runs.
 
-// leftBefore is when we left an asset that somebody has changed since; zero if nobody has.
+// leftBefore returns the time of our last change of an asset that a user has changed since; zero if
+// none has.
 func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
 	left := collect.LastChangeByUs(r, now)
 	if left.IsZero() || !now.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
@@ -32,15 +33,14 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 		}
 	}
 	// It may be what another try wrote, whose answer was lost. That gave it no content.
-	standing, err := a.StandingOf(ctx, r, now)
-	if err != nil || standing != migrate.StandingEdited {
+	standing, err := a.ConditionOf(ctx, r, now)
+	if err != nil || standing != migrate.ConditionEdited {
 		return time.Time{}, err
 	}
 	return left, nil
 }
 
-// before is what the run keeps of the asset of an item as it was before; nothing if it keeps
-// none.
+// before returns the stored previous state of an item's asset; empty if there is none.
 func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerAsset, err error) {
 	kept, err := a.State.FormerAsset(ctx, a.run.Num, i.Key)
 	if err == nil && kept != nil {
@@ -52,12 +52,13 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was collect.FormerA
 	return was, nil
 }
 
-// gather collects what describes an object. What its content says went by if it was sent
-// just now; else it is as it was, unless nobody has looked so far.
+// gather collects the metadata of an object. If the object was just uploaded, its content was
+// captured on the way. Otherwise earlier findings are reused, and the content is read only if there
+// are none.
 func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last collect.LastDescription) (g collect.Findings, err error) {
 	switch {
 	case sent != nil:
-		g, err = a.wentBy(ctx, sent)
+		g, err = a.capturedMetadata(ctx, sent)
 	case i.Action != state.UpdateMetadata && i.Action != state.Move, i.Reason == string(migrate.ReasonMetadataMissing), i.Reason == string(migrate.ReasonMetadataRefreshed):
 		g, err = a.Examine(ctx, i.Object)
 	case i.Action == state.UpdateMetadata && isTouched(i, *receipt):
@@ -72,13 +73,13 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	return a.Complete(ctx, a.run, i, receipt.Checksum, g)
 }
 
-// isTouched reports whether an object does not look as when it arrived.
+// isTouched reports whether the fingerprint of an object has changed since its upload.
 func isTouched(i state.Item, r state.Receipt) bool {
 	return i.VersionTag != r.VersionTag || !i.Time.Equal(r.Time)
 }
 
-// wentBy gives what went by while an object was sent.
-func (a *Applier) wentBy(ctx context.Context, sent *content) (g collect.Findings, err error) {
+// capturedMetadata returns the metadata that was captured during the upload.
+func (a *Applier) capturedMetadata(ctx context.Context, sent *content) (g collect.Findings, err error) {
 	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
 	if sent.capture == nil {
 		return g, nil

@@ -8,8 +8,8 @@ import (
 	"assetferry/state"
 )
 
-// joinMethod has objects share assets. Nothing is asked of the service: the state database tells
-// whether what they share has arrived.
+// joinMethod makes objects share assets. It sends no requests: the state database knows whether the
+// owners were uploaded.
 type joinMethod struct {
 	collect.Collector
 	run state.Run
@@ -20,7 +20,7 @@ func (joinMethod) Kind() state.Kind { return state.Joins }
 func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
 	outcomes := make([]state.Outcome, len(batch))
 	for n, i := range batch {
-		remark, err := j.leftUnsaid(ctx, i)
+		remark, err := j.unusedMetadata(ctx, i)
 		if err != nil {
 			return nil, err
 		}
@@ -29,21 +29,21 @@ func (j joinMethod) Ask(ctx context.Context, batch []state.Item) ([]state.Outcom
 	return outcomes, nil
 }
 
-// leftUnsaid tells that somebody wrote down what describes an object, and that it goes
-// nowhere, since the asset is described as that of another one.
-func (j joinMethod) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
+// unusedMetadata returns a remark if a table or sidecar has metadata of the object, because the
+// shared asset has the metadata of another one.
+func (j joinMethod) unusedMetadata(ctx context.Context, i state.Item) (remark string, err error) {
 	fields, err := j.TableFields(ctx, j.run, i.Key, nil, nil)
 	if err != nil {
 		return "", err
 	}
 	beside, remark, err := j.SidecarFields(ctx, j.run, i.Key)
 	if err == nil && len(fields)+len(beside) > 0 {
-		remark = migrate.JoinTexts(string(migrate.RemarkCopyMetadata+": its asset is described as "+i.PreviousKey+" is"), remark)
+		remark = migrate.JoinTexts(string(migrate.RemarkCopyMetadata+": its asset has the metadata of "+i.PreviousKey+" is"), remark)
 	}
 	return remark, err
 }
 
-// Look knows nothing of what was not recorded: that is all there is to it.
+// Look does nothing: a join has no effect besides its record.
 func (joinMethod) Look(context.Context, state.Item) (state.Outcome, error) {
 	return state.Outcome{}, nil
 }

@@ -10,12 +10,12 @@ import (
 	"assetferry/state"
 )
 
-// maxKept is how many bytes are kept of what a source has with an object. S3 itself
-// allows 2 KB of metadata and ten tags.
+// maxKept is the maximum size of stored source metadata in bytes. S3 itself allows 2 KB of metadata
+// and ten tags.
 const maxKept = 16 << 10
 
-// keep has a receipt keep what the source has with the object. What is too large for
-// a state database is left out, and the note says so.
+// keep stores the metadata that the source keeps with the object in a receipt. Metadata that is too
+// large for the state database is skipped; the note says so.
 func keep(r *state.Receipt, d *sources.Description) (note string) {
 	if d == nil {
 		return ""
@@ -43,8 +43,8 @@ func keptSize(d *state.Description) int {
 	return n
 }
 
-// keepFound is keep for an unconfirmed item that was found at the destination: whoever
-// sent it cannot tell any more. A source that may answer later leaves it unconfirmed.
+// keepFound is keep for an unconfirmed item that was found at the destination, because the process
+// that uploaded it has ended. If the source may answer later, the item stays unconfirmed.
 func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {
 		return

@@ -18,8 +18,8 @@ import (
 	"assetferry/state"
 )
 
-// moveMethod puts assets where their objects are now, and gives them their names. Those of a
-// batch that are bound for one place go there with one request.
+// moveMethod moves and renames assets after their objects. Moves of a batch into one container are
+// one request.
 type moveMethod struct{ *structure }
 
 func (m moveMethod) Kind() state.Kind { return state.Moves }
@@ -28,18 +28,18 @@ func (m moveMethod) Kind() state.Kind { return state.Moves }
 type pendingMove struct {
 	item     state.Item
 	receipt  state.Receipt     // of the object, as it becomes
-	left     time.Time         // when we left the asset, if somebody has changed it since; see leftBefore
+	left     time.Time         // our last change of the asset, if a user has changed it since; see leftBefore
 	from     migrate.Container // where the asset was
 	at       migrate.Container // where it is
-	current  bool              // the service told of the asset since it was changed last
+	current  bool              // the service has returned the asset since its last change
 	refusal  error             // why it stays where it is
 	failure  string            // why it is in its place, but not as it should be
 	misnamed bool              // only its name is not as it should be
-	reported description       // what was written into it
+	reported description       // the metadata that was written into it
 	remark   string            // for people
 }
 
-// takes notes what the service says of the asset.
+// takes stores the asset as the service returned it.
 func (p *pendingMove) takes(a assets.Asset) {
 	r := &p.receipt
 	r.Name, r.Extension, r.URL, r.Images, r.Modified = a.Name, a.Extension, a.URL, a.ImageURLs, a.LastModifiedAt
@@ -52,14 +52,14 @@ func (p *pendingMove) isNamed() bool {
 	return norm.NFC.String(p.receipt.Name) == norm.NFC.String(name) && p.receipt.Extension == extension
 }
 
-// A moveGroup is what is bound for one place.
+// A moveGroup is all moves of a batch into one container.
 type moveGroup struct {
 	category, folder string
 	moves            []*pendingMove
 	begun            bool // some of its assets may have been moved
 }
 
-// groupMoves puts together what is bound for one place, in the order of the batch.
+// groupMoves groups moves by container, in the order of the batch.
 func groupMoves(all []*pendingMove) (bound []*moveGroup) {
 	known := map[[2]string]*moveGroup{}
 	for _, p := range all {
@@ -74,8 +74,8 @@ func groupMoves(all []*pendingMove) (bound []*moveGroup) {
 	return bound
 }
 
-// Ask moves a batch to its places. What has begun is finished, even if the run is told to
-// stop: an asset that has its new place and still its former name belongs nowhere.
+// Ask moves a batch to its places. A move that has begun is finished even if the run is asked to
+// stop. Otherwise an asset would be in its new place under its former name.
 func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all := make([]*pendingMove, len(batch))
 	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {
@@ -85,7 +85,7 @@ func (m moveMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []sta
 		return nil, err
 	}
 	for _, d := range groupMoves(all) {
-		c, err := m.depart(ctx, d)
+		c, err := m.moveGroup(ctx, d)
 		if err != nil && d.begun {
 			return outcomes, Begun(err)
 		} else if err != nil {
@@ -108,8 +108,8 @@ func (m moveMethod) each(ctx context.Context, n int, f func(ctx context.Context,
 	return g.Wait()
 }
 
-// start finds out where an asset is. The state database knows, unless somebody may have moved it
-// and that does not matter.
+// start finds the container of an asset. The state database knows it, unless a user may have moved
+// the asset and the rules allow that.
 func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, error) {
 	r, err := m.State.Receipt(ctx, m.run.Pair.ID, i.PreviousKey)
 	if err != nil {
@@ -136,16 +136,16 @@ func (m moveMethod) start(ctx context.Context, i state.Item) (*pendingMove, erro
 	return p, err
 }
 
-// depart brings assets to their place and makes them what they should be there. A folder
-// that is gone, with whatever the state database knows to be around it, is made again once.
-func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container, error) {
+// moveGroup moves assets to their container and completes them. A deleted folder is created again
+// once, with its parents.
+func (m moveMethod) moveGroup(ctx context.Context, d *moveGroup) (migrate.Container, error) {
 	began := m.Now()
 	for again := false; ; again = true {
 		c, err := m.container(retry.WithDrain(ctx, m.Stop), d.category, d.folder)
 		if err != nil {
 			return c, err
 		}
-		err = m.bring(ctx, c, d)
+		err = m.moveAll(ctx, c, d)
 		if err == nil {
 			return c, m.complete(ctx, c, d.moves, began)
 		}
@@ -158,9 +158,8 @@ func (m moveMethod) depart(ctx context.Context, d *moveGroup) (migrate.Container
 	}
 }
 
-// bring moves assets to a place. Those that are refused there are tried again under their
-// new names.
-func (m moveMethod) bring(ctx context.Context, c migrate.Container, d *moveGroup) error {
+// moveAll moves assets to a container. Refused ones are tried again under their new names.
+func (m moveMethod) moveAll(ctx context.Context, c migrate.Container, d *moveGroup) error {
 	if err := m.move(ctx, c, d.moves); err != nil {
 		return err
 	}
@@ -198,7 +197,7 @@ func (m moveMethod) move(ctx context.Context, c migrate.Container, moves []*pend
 		case errors.Is(refusal, fs.ErrNotExist):
 			p.refusal = &DeletedError{p.item.Asset}
 		case refusal != nil:
-			p.refusal = fmt.Errorf("its asset stays where it was, as something there may have its name: %w", refusal)
+			p.refusal = fmt.Errorf("its asset is not moved, because another asset there may have its name: %w", refusal)
 		default:
 			p.at, p.current = c, false
 		}
@@ -206,13 +205,13 @@ func (m moveMethod) move(ctx context.Context, c migrate.Container, moves []*pend
 	return nil
 }
 
-// targetIn is a container as what is moved names it.
+// targetIn returns a container as the target of a request.
 func targetIn(c migrate.Container) assets.Target {
 	return assets.Target{CategoryID: c.Category, FolderID: c.Folder}
 }
 
-// renameAndMove gives an asset its new name before it is moved, and its former one again
-// if that did not help: people must not find it renamed and take it for an edit.
+// renameAndMove gives an asset its new name before the move, and its former one again if that did
+// not help: otherwise the next plan would report an edit.
 func (m moveMethod) renameAndMove(ctx context.Context, c migrate.Container, p *pendingMove) error {
 	former := p.receipt.Filename()
 	if err := m.rename(ctx, p, p.item.Name); migrate.HasClass(err, retry.Permanent) {
@@ -243,8 +242,7 @@ func (m moveMethod) rename(ctx context.Context, p *pendingMove, to string) error
 	return err
 }
 
-// complete gives assets that are in their place their names, and whatever else belongs to
-// them, and finds out when the service says that it did.
+// complete renames moved assets, updates their metadata, and reads their modification times.
 func (m moveMethod) complete(ctx context.Context, c migrate.Container, moves []*pendingMove, began time.Time) error {
 	if err := m.each(ctx, len(moves), func(ctx context.Context, n int) error {
 		p := moves[n]
@@ -254,7 +252,7 @@ func (m moveMethod) complete(ctx context.Context, c migrate.Container, moves []*
 		if err := m.giveName(ctx, c, p); err != nil {
 			return err
 		}
-		return m.redescribe(ctx, p)
+		return m.updateMetadata(ctx, p)
 	}); err != nil {
 		return err
 	}
@@ -281,28 +279,27 @@ func (m moveMethod) giveName(ctx context.Context, c migrate.Container, p *pendin
 	if p.item.Reason == string(migrate.ReasonNameAvailable) {
 		return m.keepName(ctx, p, former)
 	}
-	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so whether another has it is not easily told
-		return unlessPermanent(m.nameApart(ctx, p))
+	if migrate.FoldName(former) == migrate.FoldName(p.item.Name) { // so a name conflict cannot be checked
+		return unlessPermanent(m.giveDistinctName(ctx, p))
 	}
-	return unlessPermanent(m.takeBack(ctx, c, p, former))
+	return unlessPermanent(m.moveBack(ctx, c, p, former))
 }
 
-// nameApart gives an asset the name of a collision, from which a later run gives it its own once
-// that is free.
-func (m moveMethod) nameApart(ctx context.Context, p *pendingMove) error {
+// giveDistinctName gives an asset a distinct name; a later run renames it when its own name is
+// available.
+func (m moveMethod) giveDistinctName(ctx context.Context, p *pendingMove) error {
 	name := migrate.DistinctName(p.item.Name, p.item.Key)
 	if err := m.rename(ctx, p, name); err != nil {
 		return err
 	}
-	p.failure, p.misnamed = fmt.Sprintf("%s; it is called %q for now", p.failure, p.receipt.Filename()), true
+	p.failure, p.misnamed = fmt.Sprintf("%s; its name is %q for now", p.failure, p.receipt.Filename()), true
 	p.item.Name = name
 	return nil
 }
 
-// takeBack puts an asset back where it was, under its former name, if another has got the new
-// one since the plan: the next run decides about its object again. Where the service does not
-// tell, or does not let it go back, the asset stays.
-func (m moveMethod) takeBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
+// moveBack restores the place and name of an asset if another one got its new name since the plan:
+// the next run decides again. If the service fails or refuses, the asset stays.
+func (m moveMethod) moveBack(ctx context.Context, c migrate.Container, p *pendingMove, former string) error {
 	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
 	if err != nil || len(taken) == 0 {
 		return err
@@ -328,10 +325,10 @@ func unlessPermanent(err error) error {
 	return err
 }
 
-// keepName leaves an asset the name that it has, where the one that was to be free is not: a
-// later run tries again, and none fails for that.
+// keepName keeps the current name of an asset if its new name is still taken: a later run tries
+// again, and the item does not fail.
 func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string) error {
-	p.remark, p.failure = fmt.Sprintf("its name is not free yet, so its asset is still called %q", former), ""
+	p.remark, p.failure = fmt.Sprintf("its name is not available yet, so its asset keeps the name %q", former), ""
 	p.item.Name = former
 	if p.isNamed() {
 		return nil
@@ -339,10 +336,9 @@ func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string)
 	return m.rename(ctx, p, former)
 }
 
-// redescribe brings an asset in line with what the source says of its object under the new
-// key, and with where it comes from, if either is written into it.
-func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
-	if some, err := m.isContradicted(ctx, p.item); p.refusal != nil || !some || err != nil {
+// updateMetadata updates the metadata of a moved asset, and its provenance, if either is written.
+func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
+	if some, err := m.hasMetadataChanges(ctx, p.item); p.refusal != nil || !some || err != nil {
 		return err
 	}
 	asset, err := m.Dest.Asset(ctx, p.item.Asset)
@@ -350,9 +346,9 @@ func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 		return err
 	}
 	p.takes(asset)
-	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
+	d, err := m.writeMetadata(ctx, p.item, &asset, &p.receipt, nil)
 	if migrate.HasClass(err, retry.Permanent) {
-		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but not described: "+err.Error()), false
+		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but its metadata is not written: "+err.Error()), false
 		return nil
 	} else if err != nil {
 		return err
@@ -361,9 +357,9 @@ func (m moveMethod) redescribe(ctx context.Context, p *pendingMove) error {
 	return nil
 }
 
-// isContradicted reports whether an asset that is moved has to be described anew. The
-// destination is not asked for that: most say of an object what they said before.
-func (m moveMethod) isContradicted(ctx context.Context, i state.Item) (bool, error) {
+// hasMetadataChanges reports whether a moved asset needs a metadata update, without a request: the
+// metadata of most objects is unchanged.
+func (m moveMethod) hasMetadataChanges(ctx context.Context, i state.Item) (bool, error) {
 	if m.Provenance == "always" {
 		return true, nil
 	}
@@ -393,9 +389,9 @@ func (m moveMethod) isContradicted(ctx context.Context, i state.Item) (bool, err
 	return said.Over(last.Base).Encode() != last.Text, err
 }
 
-// askWhen asks when assets were changed last that were only moved. A service that takes
-// this for a change has them first in the list of their place; of one that does not, the
-// state database knows. The service's clock may have been set back since they set out.
+// askWhen reads the modification times of assets that were only moved. Some services count a move
+// as a change and list these assets first. For other services the state database has the times. The
+// service's clock may have been set back since.
 func (m moveMethod) askWhen(ctx context.Context, c migrate.Container, moves []*pendingMove, began time.Time) error {
 	wanted := map[string]*pendingMove{}
 	for _, p := range moves {
@@ -428,7 +424,7 @@ func (m moveMethod) askWhen(ctx context.Context, c migrate.Container, moves []*p
 	return nil
 }
 
-// outcome is what became of an item whose asset is bound for a place.
+// outcome returns the outcome of a pending move.
 func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 	if p.refusal != nil {
 		return Failure(p.item, p.refusal)
@@ -446,8 +442,8 @@ func (p *pendingMove) outcome(c migrate.Container) state.Outcome {
 	return o
 }
 
-// Look finds an asset in its place, and finishes what was begun with it: by its former
-// name it belongs nowhere. One that has only its new name gets its former one again.
+// Look checks whether an asset is in its place, and finishes a begun move. An asset with only its
+// new name gets its former one again.
 func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
 	began := m.Now()
 	c, err := m.lookup(ctx, i.Category, i.Folder)
@@ -462,7 +458,7 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	}
 	asset, err := m.Dest.Asset(ctx, i.Asset)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, nil // that is told when it is tried again
+		return o, nil // the error shows when it is tried again
 	} else if err != nil {
 		return o, err
 	}
@@ -481,25 +477,25 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	return p.outcome(c), nil
 }
 
-// A DeletedError says that an asset that is to be changed is not there any more.
+// A DeletedError says that the asset of a planned change does not exist any more.
 type DeletedError struct{ Asset string }
 
 func (e *DeletedError) Error() string {
-	return fmt.Sprintf("its asset %s was deleted at the destination since the plan looked at it", e.Asset)
+	return fmt.Sprintf("its asset %s was deleted at the destination after it was planned", e.Asset)
 }
 
 // Is makes it an fs.ErrNotExist.
 func (e *DeletedError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Class is permanent: the next plan decides what becomes of it.
+// Class is permanent: the next plan decides again.
 func (e *DeletedError) Class() retry.Class { return retry.Permanent }
 
-// A takenError says that another asset has got the name that an asset was to get.
+// A takenError says that another asset has the new name of an asset.
 type takenError struct{ name string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("its asset stays where it was, as another one has got the name %q since the plan", e.name)
+	return fmt.Sprintf("its asset is not moved, because another asset got the name %q after it was planned", e.name)
 }
 
-// Class is permanent: the next plan decides what becomes of it.
+// Class is permanent: the next plan decides again.
 func (e *takenError) Class() retry.Class { return retry.Permanent }

@@ -12,11 +12,11 @@ import (
 	"assetferry/state"
 )
 
-// rename gives the asset of an item that takes it over its new name, unless it has that, and
-// says why it does not if the service refuses. It gets the name of a collision then, from which
-// a later run gives it its own once that is free. What was sent as a new asset has its name.
+// rename gives the asset of an item its new name and returns why it could not, if the service
+// refuses. The asset then gets a distinct name, and a later run renames it when the name is
+// available. A newly uploaded asset has its name already.
 func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset) (refusal string, err error) {
-	if !migrate.TakesOver(i) || asset.ID != i.Asset {
+	if !migrate.ReusesAsset(i) || asset.ID != i.Asset {
 		return "", nil
 	}
 	refused, err := a.giveName(ctx, asset, i.Name)
@@ -27,13 +27,13 @@ func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset)
 		return "", fmt.Errorf("its asset has the new content, but not the name %q yet: %w", i.Name, err)
 	}
 	if refused != nil {
-		refusal = fmt.Sprintf("its asset has the new content, but is called %q: %v", asset.Filename(), refused)
+		refusal = fmt.Sprintf("its asset has the new content, but the name %q: %v", asset.Filename(), refused)
 	}
 	return refusal, nil
 }
 
-// giveName gives an asset a name, unless it has that. A service that has the name already may
-// refuse it, or give the asset another one.
+// giveName renames an asset, unless it has the name. The service may refuse a taken name, or give
+// the asset another one.
 func (a *Applier) giveName(ctx context.Context, asset *assets.Asset, to string) (refused, err error) {
 	name, extension := migrate.SplitName(to)
 	var changes assets.Changes

@@ -21,7 +21,7 @@ import (
 	"assetferry/state"
 )
 
-// A RefusedError says that the service does not give an asset other content.
+// A RefusedError says that the service does not replace the content of an asset.
 type RefusedError struct {
 	Asset string
 	Err   error
@@ -31,19 +31,19 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf(flagname.InText("the service does not replace the content of asset %s, see {on_replace_refused}: %v"), e.Asset, e.Err)
 }
 
-// Class is permanent: nothing was sent in vain, whatever the answer looks like. That is also
-// why there is no Unwrap.
+// Class is permanent, whatever the answer looks like: nothing was changed. That is also why there
+// is no Unwrap.
 func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 
-// replace gives the asset of an item the content that its object has now. It keeps its
-// identity, address, name and place, and the service keeps its former content.
+// replace replaces the content of an item's asset. The asset keeps its ID, URL, name and place, and
+// the service keeps the previous content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(i))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(i))
 	if err != nil {
 		return judge(ctx, i, migrate.NewStateError(err))
 	}
 	asset, sent, err := a.exchange(ctx, i, former, content)
-	asset, c := asLeft(asset, former)
+	asset, c := withReceiptPlace(asset, former)
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
@@ -61,7 +61,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = migrate.JoinTexts(r.outcome.Error, remark)
-	r.outcome.InsteadOf = migrate.InsteadOf(i)
+	r.outcome.InsteadOf = migrate.ReplacedKey(i)
 	if misnamed != "" && r.outcome.State == state.ItemDone {
 		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), migrate.JoinTexts(misnamed, r.outcome.Error)
 		r.outcome.Misnamed = true
@@ -69,23 +69,22 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	return r
 }
 
-// asLeft returns an asset with the name and the place of its receipt, which the new receipt keeps:
-// if users have moved the asset since, a later run may put it back.
-func asLeft(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
+// withReceiptPlace returns an asset with the name and place of its receipt, for the new receipt: if
+// users have moved the asset, a later run may move it back.
+func withReceiptPlace(asset assets.Asset, former state.Receipt) (assets.Asset, migrate.Container) {
 	asset.Name, asset.Extension = former.Name, former.Extension
 	return asset, migrate.Container{Category: former.Category, Folder: former.Folder}
 }
 
-// judgeUnnamed is judge for an item whose asset has the new content and not its name yet. It is
-// unconfirmed whatever the error: were it taken for unsent, the next plan would read the new
-// content as an edit by people.
+// judgeUnnamed is judge for an item whose asset has the new content but not its name. It is
+// unconfirmed in any case: otherwise the next plan would report the new content as an edit.
 func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
 	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrUnconfirmed))
 	r.answer = true // to the content; to give a name twice does no harm
 	return r
 }
 
-// exchange sends the content of an item to its asset, and checks what came of it.
+// exchange uploads the content of an item to its asset, and checks the answer.
 func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Receipt, content *content) (assets.Asset, sending, error) {
 	asset, err := a.Write.Replace(ctx, i.Asset, assets.Replacement{Filename: former.Filename(), Size: i.Size, Open: content.open})
 	sent, n := content.sent()
@@ -93,17 +92,16 @@ func (a *Applier) exchange(ctx context.Context, i state.Item, former state.Recei
 		return asset, sent, a.whyNotReplaced(ctx, i, err)
 	}
 	if what := mismatchOfContent(i, asset, n); what != "" {
-		return asset, sending{}, a.putBack(ctx, former, what)
+		return asset, sending{}, a.restoreContent(ctx, former, what)
 	}
 	return asset, sent, nil
 }
 
-// mismatchOfContent says in which way an answer is not about the content that was to be
-// sent, or nothing.
+// mismatchOfContent returns how an answer differs from the uploaded content, or "".
 func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case a.ID != i.Asset:
-		return fmt.Sprintf("of asset %s instead", a.ID)
+		return fmt.Sprintf("asset %s instead of %s", a.ID, i.Asset)
 	case sent != i.Size:
 		return fmt.Sprintf("after %d of %d bytes", sent, i.Size)
 	case a.Size != i.Size:
@@ -112,33 +110,32 @@ func mismatchOfContent(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// whyNotReplaced tells an asset that is gone, and a service that does not replace content,
-// from other failures.
+// whyNotReplaced distinguishes deleted assets and refused replacements from other failures.
 func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) error {
 	e, ok := errors.AsType[*assets.Error](err)
 	if !ok || isBodyError(err) || !isRefusal(e) {
 		return err
 	}
-	if _, gone := a.Dest.Asset(ctx, i.Asset); errors.Is(gone, fs.ErrNotExist) {
+	if _, err := a.Dest.Asset(ctx, i.Asset); errors.Is(err, fs.ErrNotExist) {
 		return &DeletedError{i.Asset}
-	} else if gone != nil {
-		return gone
+	} else if err != nil {
+		return err
 	}
 	return &RefusedError{i.Asset, err}
 }
 
-// isRefusal reports whether an answer may mean that the service replaces no content at
-// all, or not this one. What is too large would be so for a new asset, too. That something
-// is not implemented leaves no doubt, other than what else a server says of itself.
+// isRefusal reports whether an answer may mean that the service cannot replace any content, or not
+// this one. An object that is too large would be too large for a new asset, too. Of the 5xx answers
+// only 501 is a refusal.
 func isRefusal(e *assets.Error) bool {
 	_, size := e.SizeLimit()
 	_, pixels := e.MegapixelsLimit()
 	return !size && !pixels && e.Class() == retry.Permanent && slices.Contains([]int{400, 404, 405, 501}, e.Status)
 }
 
-// putBack gives an asset its former content again, even if the run is being aborted, and
-// says so.
-func (a *Applier) putBack(ctx context.Context, former state.Receipt, what string) error {
+// restoreContent restores the previous content of an asset, even if the run is being aborted, and
+// returns an error that says so.
+func (a *Applier) restoreContent(ctx context.Context, former state.Receipt, what string) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
 	return &ReceiptError{Asset: former.Asset, What: what, Replaced: true, Err: a.useFormer(ctx, former)}
@@ -156,45 +153,44 @@ func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
 	return a.Write.UseRevision(ctx, former.Asset, revision)
 }
 
-// sendInstead sends an object as a new asset, where the service does not replace the
-// content of the one that it has.
+// sendInstead uploads an object as a new asset, because the service does not replace the content of
+// its asset.
 func (a *Applier) sendInstead(ctx context.Context, s *structure, i state.Item, content *content) (assets.Asset, migrate.Container, sending, error) {
 	p := prepared{content: content}
 	p.container, p.err = s.container(ctx, i.Category, i.Folder)
 	return a.effect(ctx, s, i, p)
 }
 
-// inherit has the receipt of an asset with other content keep what the former one says of
-// the asset. If it is of a new asset, the former one is retired, and the remark says what
-// became of it.
+// inherit copies the previous receipt's values into the receipt of a replaced content. The previous
+// asset of a new one is trashed if the rules say so; the remark reports that.
 func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, former state.Receipt) (remark string) {
 	if r.Asset == former.Asset {
 		r.Slot, r.Adopted = former.Slot, former.Adopted
-		if migrate.TakesOver(i) && migrate.FoldName(r.Filename()) != migrate.FoldName(i.Name) { // its own name is another's so far
+		if migrate.ReusesAsset(i) && migrate.FoldName(r.Filename()) != migrate.FoldName(i.Name) { // its own name is another's so far
 			r.Slot = migrate.Place{Category: i.Category, Folder: i.Folder, Name: r.Filename()}.Slot()
 		}
 		return ""
 	}
 	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", migrate.RemarkSentAsNew, former.Asset)
 	if !a.rules.Trashes() || a.confirmOnly {
-		return remark + "stays with its address"
+		return remark + "keeps its URL"
 	}
 	shared, err := a.State.SharedAssets(ctx, a.run.Pair, []string{former.Asset})
 	switch {
 	case err != nil:
-		return remark + "stays: " + err.Error()
+		return remark + "was not trashed: " + err.Error()
 	case shared[former.Asset]:
-		return remark + "stays, as another source has it, too"
+		return remark + "was not trashed, because another source shares it"
 	}
 	refused, err := Refusals(a.Write.Trash(ctx, former.Asset))
 	if o := trashOutcome(i, errors.Join(err, refused.Refusal(former.Asset))); o.State != state.ItemDone {
-		return remark + "stays: " + o.Error
+		return remark + "was not trashed: " + o.Error
 	}
 	return remark + "is in the trash"
 }
 
-// confirmEachReplaced finds out about the unconfirmed items that replace content, and gives
-// the others. Whatever may have been sent as a new asset is among those.
+// confirmEachReplaced checks the unconfirmed items that replace content, and returns the others.
+// Items that may have been uploaded as a new asset are among the others.
 func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending, now time.Time) (reported []finding, others []pending) {
 	findings := make([]finding, len(unconfirmed))
 	g := errgroup.Group{}
@@ -216,22 +212,21 @@ func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending
 	return reported, others
 }
 
-// confirmReplaced finds out whether an unconfirmed item has replaced the content of its asset.
-// To send it again does no worse than to make one more revision, so that is done wherever
-// it cannot be told for good.
+// confirmReplaced checks whether an unconfirmed item has replaced the content of its asset. Another
+// upload only makes one more revision, so that is done if the answer stays unknown.
 func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 	asset, checksum, err := a.replaced(ctx, f.item)
 	if err == nil && asset != nil {
 		err = a.confirmExchanged(ctx, f, *asset, checksum)
 	}
 	locked := a.confirmOnly && collect.IsUnreadable(err)
-	unprovable := locked || collect.IsChangedOrGone(err)
-	if unprovable && f.final {
+	candidates := locked || collect.IsChangedOrDeleted(err)
+	if candidates && f.final {
 		if err := a.takeReplaced(ctx, f, locked); !migrate.HasClass(err, retry.Permanent) {
 			f.err = err
 		}
 	}
-	if unprovable || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
+	if candidates || migrate.HasClass(err, retry.Permanent) || err == nil && asset == nil {
 		return
 	}
 	if f.err = err; err != nil {
@@ -244,23 +239,23 @@ func (a *Applier) confirmReplaced(ctx context.Context, f *finding) {
 // confirmExchanged sets the receipt of an unconfirmed item whose asset has its content, and renames
 // the asset if it does not have the item's name yet.
 func (a *Applier) confirmExchanged(ctx context.Context, f *finding, asset assets.Asset, checksum []byte) error {
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(f.item))
 	if err != nil {
 		return migrate.NewStateError(err)
 	}
-	asset, c := asLeft(asset, former)
+	asset, c := withReceiptPlace(asset, former)
 	if f.refused, err = a.rename(ctx, f.item, &asset); err == nil {
 		f.receipt = receiptOf(f.item, asset, c, checksum)
 	}
 	return err
 }
 
-// inheritFound is inherit for an unconfirmed item that was found to have arrived.
+// inheritFound is inherit for an unconfirmed item that arrived.
 func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
 	}
-	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.InsteadOf(f.item))
+	former, err := a.State.Receipt(ctx, a.run.Pair.ID, migrate.ReplacedKey(f.item))
 	if err != nil {
 		f.receipt, f.err = nil, migrate.NewStateError(err)
 		return
@@ -268,9 +263,8 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	f.remark = migrate.JoinTexts(a.inherit(ctx, f.receipt, f.item, former), f.remark)
 }
 
-// replaced gives the asset of an item and the checksum of its content, if it has that of the
-// object; no asset if it has not. Since when does not matter: by no clock is there anything
-// left to be sent then.
+// replaced returns the asset of an item and the checksum of its content, if it has that of the
+// object; no asset otherwise. The time of the change does not matter: nothing is left to upload.
 func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
 	revisions, err := a.Dest.Revisions(ctx, i.Asset)
 	if err != nil || !slices.ContainsFunc(revisions, func(r assets.Revision) bool {

@@ -11,8 +11,8 @@ import (
 	"assetferry/state"
 )
 
-// postpone gives an item that failed for a reason which may pass another attempt
-// later, as long as it has some left. While nothing works it is not the item's fault.
+// postpone schedules a retry of an item that failed for a reason that may pass, while it has
+// attempts left. Failures of all items do not use up attempts.
 func (d *dispatcher) postpone(r result) state.Outcome {
 	o, most := r.outcome, len(d.RetryPauses)
 	onlyDescribes := o.InsteadOf != "" // which is left to the next run
@@ -25,7 +25,7 @@ func (d *dispatcher) postpone(r result) state.Outcome {
 	return o
 }
 
-// await notes when an item is to be tried again.
+// await notes when an item will be tried again.
 func (d *dispatcher) await(due time.Time) {
 	if d.nextDue.IsZero() || due.Before(d.nextDue) {
 		d.nextDue = due
@@ -33,14 +33,14 @@ func (d *dispatcher) await(due time.Time) {
 	faultpoint.Hit(faultpoint.Waited)
 }
 
-// findDue asks the state database for the next item that waits.
+// findDue reads the next item scheduled for retry.
 func (d *dispatcher) findDue(ctx context.Context) (err error) {
 	d.nextDue, _, err = d.State.NextRetry(ctx, d.run.Num)
 	return err
 }
 
-// dueIn is how long the next item waits from a time on; not at all if that is longer than
-// any is put off: then our clock was set back since.
+// dueIn returns how long after now the next retry is due. It returns 0 if that is longer than the
+// longest pause: then this machine's clock was set back.
 func (d *dispatcher) dueIn(now time.Time) time.Duration {
 	in, longest := d.nextDue.Sub(now), retry.MaxRetryAfter
 	for _, pause := range d.RetryPauses {
@@ -52,7 +52,7 @@ func (d *dispatcher) dueIn(now time.Time) time.Duration {
 	return in
 }
 
-// wake takes the items whose time has come.
+// wake takes the items that are due.
 func (d *dispatcher) wake(ctx context.Context) error {
 	now := clock.Now()
 	if d.stopping || d.confirmOnly || d.nextDue.IsZero() || d.dueIn(now) > 0 || len(d.queue) > d.Concurrency/2 {
@@ -70,8 +70,7 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	return d.findDue(ctx)
 }
 
-// stays reports whether the run stays for an item that waits, although there is
-// nothing else to do.
+// stays reports whether the run waits for the next retry when nothing else is left.
 func (d *dispatcher) stays() bool {
 	if d.confirmOnly || d.nextDue.IsZero() {
 		return false
@@ -83,7 +82,7 @@ func (d *dispatcher) stays() bool {
 	in := d.dueIn(d.since)
 	stays := in <= d.Wait
 	if !reported && in > migrate.MinReportedWait {
-		d.Watch.Waits(d.nextDue, stays)
+		d.Watch.WaitingForRetries(d.nextDue, stays)
 	}
 	return stays
 }

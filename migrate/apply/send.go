@@ -17,28 +17,28 @@ import (
 	"assetferry/state"
 )
 
-// A result is what became of one attempt at an item.
+// A result is the result of one attempt at an item.
 type result struct {
 	item    state.Item
 	outcome state.Outcome
 	release bool          // nothing was sent, and the item is not to blame
 	fatal   error         // the run cannot go on
-	alike   string        // a failure, without what differs from item to item
+	alike   string        // the failure, without the parts that differ from item to item
 	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
 
-// send gets an item ready, carries it out in its turn, and says what became of it. The
-// state database is written by the dispatcher alone.
+// send prepares an item, carries it out in an upload slot, and returns the result. Only the
+// dispatcher writes the state database.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel() // a read that still blocks
 	p := a.prepare(within, s, i)
 	defer p.content.drop()
-	if err := a.turns.begin(ctx); err != nil {
+	if err := a.uploadSlots.begin(ctx); err != nil {
 		return judge(ctx, i, err)
 	}
-	defer a.turns.end()
+	defer a.uploadSlots.end()
 	return a.carryOut(ctx, s, i, p)
 }
 
@@ -59,11 +59,11 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	receipt := receiptOf(i, asset, c, sent.checksum)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
-	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.InsteadOf(i)
+	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.ReplacedKey(i)
 	return r
 }
 
-// noted is what a plan notes of an item that it decided to send.
+// noted returns the remark of the plan on an item.
 func noted(i state.Item) string {
 	if i.Class != "" { // then it is why a former try came to nothing
 		return ""
@@ -71,14 +71,14 @@ func noted(i state.Item) string {
 	return i.Error
 }
 
-// A sending is what is known of an object that was sent, or else adopted.
+// A sending holds the facts about an uploaded, or adopted, object.
 type sending struct {
 	checksum []byte               // nil unless all of it was sent
-	kept     *sources.Description // what the source has with it, nil if nothing
+	kept     *sources.Description // source metadata, nil if there is none
 }
 
-// wasSent reports whether the asset of an item is there and in the state database as it should
-// be, so that only what describes it may be missing.
+// wasSent reports whether the asset of an item exists and is in the state database, so that only
+// its metadata may be missing.
 func wasSent(i state.Item) bool {
 	if i.Action == state.Replace {
 		return i.State == state.ItemSent // it has had an asset all the time
@@ -86,8 +86,8 @@ func wasSent(i state.Item) bool {
 	return i.Asset != "" && (i.Action == state.Create || i.Action == state.UpdateMetadata)
 }
 
-// receiptOf is what the state database keeps of an asset that carries an item. The place
-// is that of the category's id, which a plan that wants the category cannot know.
+// receiptOf returns the receipt of an item's asset. Its slot uses the category's ID, which a plan
+// with a new category cannot know.
 func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byte) *state.Receipt {
 	return &state.Receipt{
 		Object: i.Object, Checksum: checksum,
@@ -97,8 +97,7 @@ func receiptOf(i state.Item, a assets.Asset, c migrate.Container, checksum []byt
 	}
 }
 
-// effect adopts or uploads. A folder that is gone, with whatever the state database
-// knows to be around it, is made again once.
+// effect adopts or uploads. A deleted folder is created again once, with its parents.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c migrate.Container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
@@ -125,8 +124,7 @@ func isBodyError(err error) bool {
 	return ok
 }
 
-// adopt reads the asset that the plan found equal, so that the receipt says what
-// is there now.
+// adopt reads the identical asset of the plan, so that the receipt has its current state.
 func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error) {
 	asset, err := a.Dest.Asset(ctx, i.Asset)
 	if err == nil && asset.Size != i.Size {
@@ -135,8 +133,8 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 	return asset, err
 }
 
-// upload sends an item's content, hashing it on its way, and checks the receipt.
-// What the source has with the object is asked for before anything is sent.
+// upload uploads an item's content, hashing it on its way, and checks the answer. It reads the
+// metadata that the source keeps with the object first.
 func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item, content *content) (assets.Asset, sending, error) {
 	u := assets.Upload{CategoryID: c.Category, FolderID: c.Folder, Filename: i.Name, Size: i.Size, Open: content.open}
 	if c.Folder != "" {
@@ -148,14 +146,13 @@ func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item,
 		return asset, sent, err
 	}
 	if what := mismatch(i, asset, n); what != "" {
-		return asset, sending{}, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
+		return asset, sending{}, a.discardUpload(ctx, &ReceiptError{Asset: asset.ID, What: what})
 	}
 	return asset, sent, nil
 }
 
-// A ReceiptError says that the service made another asset than we sent, or gave one other
-// content. What it made has been trashed, and what was before put back, unless Err says
-// why it could not be.
+// A ReceiptError says that the service created another asset than was uploaded, or stored other
+// content. A wrong asset was trashed and replaced content was restored, unless Err says why not.
 type ReceiptError struct {
 	Asset, What string
 	Replaced    bool // it was there before, with other content
@@ -169,20 +166,20 @@ func (e *ReceiptError) Error() string {
 	}
 	switch {
 	case e.Replaced && e.Err != nil:
-		fate = "has to get its former content back by hand, from its revisions: " + e.Err.Error()
+		fate = "could not get its previous content again; restore it by hand from its revisions: " + e.Err.Error()
 	case e.Replaced:
-		fate = "has its former content again"
+		fate = "has its previous content again"
 	case e.Err != nil:
-		fate = "is still there and must be deleted by hand: " + e.Err.Error()
+		fate = "could not be trashed; delete it by hand: " + e.Err.Error()
 	}
-	return fmt.Sprintf("the service answered with %s than was sent (%s); asset %s %s", what, e.What, e.Asset, fate)
+	return fmt.Sprintf("the service created %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
-// Class is permanent: whatever kept us from trashing the asset must not make the
-// item look as if nothing had been sent. That is also why there is no Unwrap.
+// Class is permanent, whatever error kept the asset from being trashed: something was uploaded.
+// That is also why there is no Unwrap.
 func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
 
-// mismatch says in which way a receipt is not of what was to be sent, or nothing.
+// mismatch returns how an answer differs from the upload, or "".
 func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	switch {
 	case sent != i.Size:
@@ -195,19 +192,19 @@ func mismatch(i state.Item, a assets.Asset, sent int64) string {
 	return ""
 }
 
-// takeBack trashes an asset that must not stay, even if the run is being aborted.
-func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
+// discardUpload trashes a wrong asset, even if the run is being aborted.
+func (a *Applier) discardUpload(ctx context.Context, e *ReceiptError) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
 	e.Err = a.Write.Trash(ctx, e.Asset)
 	return e
 }
 
-// gone is what is told of an object that vanished. Many of them in a row rather
-// mean that the source did.
-const gone = "gone since it was listed"
+// deletedSinceListing is the error of an object that was deleted after the listing. Many of them in
+// a row mean that the source itself is missing.
+const deletedSinceListing = "deleted at the source after it was listed"
 
-// judge says what an error means for an item and for the run.
+// judge returns the consequences of an error for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
 	class, asked := retry.Classify(err)
 	r := result{item: i, asked: asked, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
@@ -215,10 +212,10 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
-		r.outcome.Error = e.Op + ": " + e.Err.Error() // the trouble is at the source, and people know which object
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and its key is known to readers
 	}
 	switch {
-	case other: // whatever else happened, it was sent
+	case other: // whatever else happened, it was uploaded
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
@@ -230,7 +227,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
 		r.outcome.State, r.alike = state.ItemChanged, ""
 	case body && errors.Is(err, fs.ErrNotExist):
-		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, gone, gone
+		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, deletedSinceListing, deletedSinceListing
 	case body && errors.Is(err, fs.ErrPermission):
 		r.outcome.Class = string(retry.Permanent)
 	case class == retry.Fatal:
@@ -239,24 +236,23 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	return r
 }
 
-// alike describes an error so that it reads the same for every item that fails
-// in the same way.
+// alike returns the part of an error that is the same for all items that fail in the same way.
 func alike(i state.Item, err error) string {
 	if _, ok := errors.AsType[*ReceiptError](err); ok {
-		return "another asset than was sent" // each has an ID of its own
+		return "another asset than was uploaded" // each has an ID of its own
 	}
 	if e, ok := errors.AsType[*RefusedError](err); ok {
 		return "not replaced: " + alike(i, e.Err)
 	}
-	if e, ok := errors.AsType[*unseenError](err); ok {
+	if e, ok := errors.AsType[*notFoundError](err); ok {
 		return "not there: " + alike(i, e.last)
 	}
-	if e, ok := errors.AsType[*lostError](err); ok {
-		return "cannot be told: " + alike(i, e.err)
+	if e, ok := errors.AsType[*unknownError](err); ok {
+		return "not confirmed: " + alike(i, e.err)
 	}
 	text := err.Error()
 	switch e, ok := errors.AsType[*assets.Error](err); {
-	case ok && e.Status >= 500: // what it says of itself may differ each time
+	case ok && e.Status >= 500: // such messages may differ each time
 		text = fmt.Sprint(e.Op, e.Status)
 	case ok: // without subject and trace
 		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
@@ -264,9 +260,8 @@ func alike(i state.Item, err error) string {
 	return strings.NewReplacer(string(i.Key), "", i.Name, "", i.Asset, "").Replace(text)
 }
 
-// answered reports whether the service said something, so that it is done with
-// the request. A gateway in front of it may give up before it is, and says so with
-// these, or with numbers of its own above all that are registered.
+// answered reports whether the service itself answered, so that it has finished the request.
+// Gateways answer earlier, with these codes or with unregistered ones.
 func answered(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
 	return ok && !slices.Contains([]int{0, 408, 502, 504}, e.Status) && e.Status < 520

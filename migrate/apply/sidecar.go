@@ -9,8 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// leaveSidecars leaves to a later run the sidecars of assets that were to be changed in this
-// one and were not.
+// leaveSidecars leaves the sidecars of assets that this run did not update to a later run.
 func (a *Applier) leaveSidecars(ctx context.Context) error {
 	if !a.FollowsSidecars() || a.Sidecarless {
 		return nil

@@ -22,10 +22,10 @@ import (
 	"assetferry/state"
 )
 
-// structure gives the categories and folders that items go to. What is there is
-// adopted by name, what is missing is made once, however many workers want it at
-// once. The state database has an intent of each while it is being made, so that another
-// process looks long enough for one whose answer was lost.
+// structure finds and creates the categories and folders that items go to. Existing ones are
+// adopted by name. A missing one is created once, however many workers want it. The state database
+// holds an intent for each creation, so that another process waits long enough for one whose answer
+// was lost.
 type structure struct {
 	*Applier
 	tree   *inventory.Tree
@@ -41,7 +41,7 @@ type structure struct {
 	shared  map[state.PlaceKey]bool      // see share
 }
 
-// A youngFolder was made so short a time ago that not all of the service may know it.
+// A youngFolder was created so recently that some nodes of the service may not know it.
 type youngFolder struct {
 	place state.PlaceKey
 	known time.Time // when all of it does
@@ -57,13 +57,12 @@ func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	}
 	intents, err := a.State.Intents(ctx, a.run.Pair.Destination)
 	for place, at := range intents {
-		s.lost[place] = a.formerEnd(at).Add(a.patience(false))
+		s.lost[place] = a.formerEnd(at).Add(a.confirmationDelay(false))
 	}
 	return s, err
 }
 
-// makeCategories makes the categories that the plan wants and that are not there
-// by now.
+// makeCategories creates the missing categories of the plan.
 func (s *structure) makeCategories(ctx context.Context) error {
 	for _, c := range s.wanted {
 		if err := s.category(ctx, c); err != nil {
@@ -75,7 +74,7 @@ func (s *structure) makeCategories(ctx context.Context) error {
 
 func (s *structure) category(ctx context.Context, c migrate.NewCategory) error {
 	place := state.PlaceKey{Category: migrate.NewPrefix + c.Name}
-	id, made, err := s.make(ctx, place, making{
+	id, made, err := s.create(ctx, place, creation{
 		look:   func() (string, error) { return s.findCategory(ctx, c) },
 		forget: func() {},
 		create: func() (string, error) {
@@ -98,8 +97,8 @@ func (s *structure) category(ctx context.Context, c migrate.NewCategory) error {
 	return s.forgetIntent(ctx, place)
 }
 
-// findCategory looks for a category of that name that allows all the extensions and is
-// not public if it must not be, and gives "" if there is none.
+// findCategory returns the category with the name, all extensions and the privacy, "" if there is
+// none.
 func (s *structure) findCategory(ctx context.Context, want migrate.NewCategory) (string, error) {
 	there, err := migrate.Categories(ctx, s.Dest)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *structure) findCategory(ctx context.Context, want migrate.NewCategory) 
 	return "", nil
 }
 
-// idOf gives the id of a category, "" for one that was not made.
+// idOf returns the ID of a category, "" if it was not created.
 func (s *structure) idOf(category string) string {
 	if name, wanted := strings.CutPrefix(category, migrate.NewPrefix); wanted {
 		return s.categories[name]
@@ -125,7 +124,7 @@ func (s *structure) idOf(category string) string {
 	return category
 }
 
-// container gives the ids of a place, making its folders if they are missing.
+// container returns the IDs of a place, creating its folders if they are missing.
 func (s *structure) container(ctx context.Context, category, folder string) (migrate.Container, error) {
 	c := migrate.Container{Category: s.idOf(category)}
 	if c.Category == "" {
@@ -139,8 +138,8 @@ func (s *structure) container(ctx context.Context, category, folder string) (mig
 	return c, err
 }
 
-// share has other sources look into a place before they send something there: their
-// plans may be newer than ours.
+// share makes other sources list a place before they write to it: their plans may be newer than
+// ours.
 func (s *structure) share(ctx context.Context, p state.PlaceKey) error {
 	s.mu.Lock()
 	shared := s.shared[p]
@@ -157,8 +156,8 @@ func (s *structure) share(ctx context.Context, p state.PlaceKey) error {
 	return nil
 }
 
-// lookup finds a place as container does, but makes nothing: what is not there
-// is an fs.ErrNotExist.
+// lookup finds a place as container does, but creates nothing: a missing place is an
+// fs.ErrNotExist.
 func (s *structure) lookup(ctx context.Context, category, folder string) (migrate.Container, error) {
 	if name, ok := strings.CutPrefix(category, migrate.NewPrefix); ok {
 		i := slices.IndexFunc(s.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
@@ -185,9 +184,9 @@ func (s *structure) lookup(ctx context.Context, category, folder string) (migrat
 	return migrate.Container{Category: category, Folder: id}, err
 }
 
-// forget makes us look anew at the folders of a category, because one of them is
-// not there any more, unless that has been done since. One that was just made may only
-// not be known to all of the service yet, so it is looked for until it must be.
+// forget makes us list the folders of a category again, because one of them is missing, unless that
+// was done since. A new folder may be unknown to some nodes of the service yet, so it is looked for
+// until all know it.
 func (s *structure) forget(ctx context.Context, c migrate.Container, dir string) error {
 	known, err := s.known(ctx, c.Category)
 	if err != nil {
@@ -235,7 +234,7 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 	return id, err
 }
 
-// saveFolder adopts or makes a folder, and has it known from then on.
+// saveFolder adopts or creates a folder, and stores it.
 func (s *structure) saveFolder(ctx context.Context, known map[string]string, category, dir string) (string, error) {
 	id, made, err := s.adoptOrMake(ctx, category, dir)
 	if err != nil {
@@ -270,7 +269,7 @@ func (s *structure) grown() {
 	s.young = slices.Delete(s.young, 0, n)
 }
 
-// known gives the folders of a category that the state database knows.
+// known returns the folders of a category in the state database.
 func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +290,7 @@ func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (id s
 		return "", false, err
 	}
 	l := inventory.Level{Category: category, Folder: parent}
-	return s.make(ctx, state.PlaceKey{Category: category, Path: dir}, making{
+	return s.create(ctx, state.PlaceKey{Category: category, Path: dir}, creation{
 		look:   func() (string, error) { return s.tree.Child(ctx, l, name) },
 		forget: func() { s.tree.Forget(l) },
 		create: func() (string, error) {

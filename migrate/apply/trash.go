@@ -11,14 +11,14 @@ import (
 	"assetferry/state"
 )
 
-// Trashing is the [Method] that puts assets into the trash, all of a batch with one request.
+// Trashing is the [Method] that trashes assets, one request per batch.
 type Trashing struct {
 	Write migrate.Trasher
 	Dest  migrate.Reader
 	Stop  <-chan struct{}
 }
 
-// Kind is that of items whose assets are trashed.
+// Kind returns the kind of items whose assets are trashed.
 func (t Trashing) Kind() state.Kind { return state.Trashes }
 
 // Ask trashes the assets of a batch; see [Method].
@@ -38,8 +38,7 @@ func (t Trashing) Ask(ctx context.Context, batch []state.Item) ([]state.Outcome,
 	return outcomes, nil
 }
 
-// Refusals takes the answer about each asset out of an error, if there was an answer about
-// all of them.
+// Refusals returns the answers about each asset in an error, if there were any.
 func Refusals(err error) (*assets.BulkError, error) {
 	if e, ok := errors.AsType[*assets.BulkError](err); ok && e.Err == nil {
 		return e, nil
@@ -47,16 +46,16 @@ func Refusals(err error) (*assets.BulkError, error) {
 	return &assets.BulkError{}, err
 }
 
-// trashOutcome is what a refusal means for an item. An asset that is not there is as good
-// as trashed, and often was by an earlier try whose answer was lost.
+// trashOutcome returns the outcome of a trashed item. A missing asset counts as trashed; often an
+// earlier attempt with a lost answer trashed it.
 func trashOutcome(i state.Item, refusal error) state.Outcome {
 	if refusal == nil || errors.Is(refusal, fs.ErrNotExist) {
-		return state.Outcome{Key: i.Key, State: state.ItemDone, TakenBack: true}
+		return state.Outcome{Key: i.Key, State: state.ItemDone, Undone: true}
 	}
 	return Failure(i, refusal)
 }
 
-// Look finds out whether the asset of an item is in the trash; see [Method].
+// Look checks whether the asset of an item is in the trash; see [Method].
 func (t Trashing) Look(ctx context.Context, i state.Item) (state.Outcome, error) {
 	_, err := t.Dest.Asset(ctx, i.Asset)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,20 +16,20 @@ import (
 	"assetferry/state"
 )
 
-// StandingOf asks whether an asset that was changed later has got another content then.
-func (d Collector) StandingOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Standing, error) {
+// ConditionOf asks whether an asset that was changed later has got another content then.
+func (d Collector) ConditionOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Condition, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
-		return migrate.StandingAsLeft, nil // an older service keeps none, and has no way to change a content
+		return migrate.ConditionUnchanged, nil // an older service keeps none, and has no way to change a content
 	} else if err != nil {
-		return migrate.StandingUnknown, err
+		return migrate.ConditionUnknown, err
 	}
 	for _, v := range revisions {
 		if v.Current && len(revisions) > 1 && v.CreatedAt.After(LastChangeByUs(r, a).Add(TimeTolerance)) {
-			return migrate.StandingEdited, nil
+			return migrate.ConditionEdited, nil
 		}
 	}
-	return migrate.StandingAsLeft, nil
+	return migrate.ConditionUnchanged, nil
 }
 
 const (

@@ -36,7 +36,7 @@ func (d Collector) LastDescription(ctx context.Context, run state.Run, key sourc
 	return last, nil
 }
 
-// MetadataOf is what describes an asset. People may have given attributes values that are
+// MetadataOf is the metadata of an asset. People may have given attributes values that are
 // no text.
 func MetadataOf(a assets.Asset) metadata.Metadata {
 	m := metadata.Metadata{Description: a.Metadata.Description, Tags: a.Tags, Attributes: map[string]string{}}
@@ -56,9 +56,9 @@ func MetadataOf(a assets.Asset) metadata.Metadata {
 	return m
 }
 
-// LastMetadata is what the source said of an object when its asset was described last. It is not
-// asked for where nothing describes the asset: that is so for most libraries as a whole,
-// and what people took away shows by the time of the change.
+// LastMetadata returns the metadata that the source had when the asset was last updated. It is not
+// read if the asset has no metadata, as in most libraries; removals by users show in the
+// modification time.
 func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
 	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
 		return m, nil
@@ -70,10 +70,10 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 	return metadata.Decode(kept.Metadata)
 }
 
-// HasForeignWords reports whether an asset says something else than we wrote into it, which
-// shows whatever we did to it since. Tags do not tell: those that the source gives up stay.
-// Nor does what was adopted: nobody knows whose words it had.
-func (d Collector) HasForeignWords(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
+// HasForeignMetadata reports whether an asset says something else than we wrote into it, which
+// shows whatever we did to it since. Tags do not report: those that the source gives up stay.
+// Nor does what was adopted: it is unknown whose words it had.
+func (d Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
 	if r.Adopted {
 		return false, nil
 	}

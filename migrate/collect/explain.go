@@ -21,22 +21,22 @@ func (e *NoObjectError) Error() string { return fmt.Sprintf("the source has no o
 
 // Remedy is what to do next, with settings in braces.
 func (e *NoObjectError) Remedy() string {
-	return "a key is relative to SOURCE and exact, as plan {verbose} shows it"
+	return "a key is relative to SOURCE and exact; plan {verbose} lists the keys"
 }
 
-// A SidecarError says that what somebody takes for an object describes another one.
+// A SidecarError says that what a user takes for an object describes another one.
 type SidecarError struct{ Key, Describes sources.Key }
 
 func (e *SidecarError) Error() string {
-	return fmt.Sprintf("%q is no object of its own: it describes %q", e.Key, e.Describes)
+	return fmt.Sprintf("%q is a sidecar: it holds the metadata of %q", e.Key, e.Describes)
 }
 
 // Remedy is what to do next, with settings in braces.
 func (e *SidecarError) Remedy() string {
-	return "ask for that one; with {ignore_metadata} sidecar, files beside objects are objects themselves"
+	return "name that object, or use {ignore_metadata} sidecar to treat sidecars as objects"
 }
 
-// ExplainMapping tells what rules make of an object, and why. It looks at the source alone,
+// ExplainMapping shows what rules make of an object, and why. It looks at the source alone,
 // and there only where the object and its sidecars are.
 func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
 	d = New(d.Deps)
@@ -139,7 +139,7 @@ func justBefore(begin string) sources.Key {
 func (d Collector) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
 	for _, o := range sidecars {
 		says, err := d.ReadSidecar(ctx, state.Sidecar{Object: o})
-		wrong, err := notTaken(string(o.Key), err)
+		wrong, err := notReadRemark(string(o.Key), err)
 		if err != nil {
 			return nil, "", err
 		}

@@ -51,7 +51,7 @@ func (d Collector) UsesSource(from metadata.Source) bool {
 	return slices.Contains(d.Mapping.Origins(), from)
 }
 
-// embedded are the origins for which the content has to be looked at.
+// embedded are the metadata sources for which the content has to be looked at.
 var embedded = [...]metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 
 // UsesContent reports whether the mapping uses metadata that is embedded in the content.
@@ -59,11 +59,11 @@ func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], 
 
 // Findings are what was found of an object, and what is said of its asset by that.
 type Findings struct {
-	Found     metadata.Found     // as much of it as is kept
-	Said      metadata.Metadata  // of the asset, by what the mapping makes of that
-	Fields    []state.FoundField // all that were found, and whether they are mapped
-	Addresses []string           // the URLs that the object had
-	Remark    string             // for people
+	Found   metadata.Found     // as much of it as is kept
+	Said    metadata.Metadata  // of the asset, by what the mapping makes of that
+	Fields  []state.FoundField // all that were found, and whether they are mapped
+	OldURLs []string           // the URLs that the object had
+	Remark  string             // for people
 }
 
 const notRead = "it was not read: "
@@ -104,11 +104,11 @@ func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings
 // IsUnreadableForGood reports whether an object is another one by now, or cannot be read at any other
 // time either.
 func IsUnreadableForGood(err error) bool {
-	return IsChangedOrGone(err) || migrate.HasClass(err, retry.Permanent)
+	return IsChangedOrDeleted(err) || migrate.HasClass(err, retry.Permanent)
 }
 
-// IsChangedOrGone reports whether an object is another one by now, or gone.
-func IsChangedOrGone(err error) bool {
+// IsChangedOrDeleted reports whether an object was changed or deleted at the source.
+func IsChangedOrDeleted(err error) bool {
 	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }
 
@@ -180,7 +180,7 @@ func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, ch
 		return g, err
 	}
 	g.Said, g.Remark = said, migrate.JoinTexts(g.Remark, remark, remarks)
-	g.Addresses = d.Mapping.Addresses(MappingObject(i.Object, g.Found))
+	g.OldURLs = d.Mapping.Addresses(MappingObject(i.Object, g.Found))
 	g.Fields, g.Found, err = d.AccountForFields(i.Object, g.Found)
 	return g, err
 }
@@ -217,24 +217,24 @@ func MappingObject(o sources.Object, found metadata.Found) mapping.Object {
 	return mapping.Object{Key: string(o.Key), Size: o.Size, Time: o.Time, ContentType: o.ContentType, Found: found}
 }
 
-// AccountForFields says where each field of an object went, and leaves out what nobody will ask for
+// AccountForFields says where each field of an object went, and skips what no user will ask for
 // again: a camera writes dozens of fields.
 func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	if found.IsZero() { // as of most objects that are no pictures
 		return nil, nil, nil
 	}
-	nowhere, err := d.Mapping.Unmapped(MappingObject(o, found))
+	unmapped, err := d.Mapping.Unmapped(MappingObject(o, found))
 	if err != nil {
 		return nil, nil, &mappingError{err}
 	}
-	unmapped := map[string]bool{}
-	for _, name := range nowhere {
-		unmapped[name] = true
+	isUnmapped := map[string]bool{}
+	for _, name := range unmapped {
+		isUnmapped[name] = true
 	}
 	for from, named := range found {
 		keeps := metadata.Fields{}
 		for name, values := range named {
-			fields = append(fields, state.FoundField{PreviousKey: string(from), Name: name, Unmapped: unmapped[name]})
+			fields = append(fields, state.FoundField{Source: string(from), Name: name, Unmapped: isUnmapped[name]})
 			if from == metadata.FromTable || d.Mapping.Keeps(name) {
 				keeps[name] = values
 			}
@@ -242,7 +242,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 		kept = kept.With(from, keeps)
 	}
 	slices.SortFunc(fields, func(a, b state.FoundField) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.PreviousKey, b.PreviousKey))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source))
 	})
 	return fields, kept, nil
 }

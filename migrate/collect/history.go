@@ -17,7 +17,7 @@ import (
 )
 
 // A FormerAsset is what people can change of an asset, as it was before a run that is about
-// to change it. The state database keeps it as JSON, so that an undo can go back to it.
+// to change it. The state database keeps it as JSON, so that an undo can restore it.
 type FormerAsset struct {
 	Name        string            `json:"name"` // without the extension
 	Extension   string            `json:"extension"`
@@ -28,7 +28,7 @@ type FormerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
-	Left        time.Time         `json:"left,omitzero"`     // when we left it, if somebody had changed it since
+	Left        time.Time         `json:"left,omitzero"`     // when we left it, if a user had changed it since
 	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
 }
 
@@ -46,16 +46,16 @@ type AssetHistory struct {
 	source    string
 	BeforeRun state.Receipt
 	Now       state.Receipt     // as the run wrote it
-	Kept      FormerAsset       // as the asset was before
-	said      metadata.Metadata // by the source when the run described the asset
+	Previous  FormerAsset       // as the asset was before
+	said      metadata.Metadata // of the source, when the run updated the metadata of the asset
 }
 
 // NewAssetHistory reads what is known of the asset of an item of an undo. The asset was there
 // before the run: u.Before is not nil.
 func NewAssetHistory(source string, u state.Undoing, now state.Receipt) (t AssetHistory, err error) {
 	t = AssetHistory{source: source, BeforeRun: *u.Before, Now: now}
-	if err := json.Unmarshal(u.Former, &t.Kept); err != nil {
-		return t, fmt.Errorf("%s: read what the asset was before: %w", u.Key, err)
+	if err := json.Unmarshal(u.Former, &t.Previous); err != nil {
+		return t, fmt.Errorf("%s: read the previous state of the asset: %w", u.Key, err)
 	}
 	t.said, err = metadata.Decode(u.Said)
 	return t, err
@@ -69,22 +69,22 @@ func (t AssetHistory) ChangedSince(a assets.Asset) (names []string) {
 		return norm.NFC.String(a.Name) == norm.NFC.String(name) && a.Extension == extension
 	}
 	at := migrate.Container{Category: a.CategoryID, Folder: a.FolderID}
-	if !isNamed(t.Now.Name, t.Now.Extension) && !isNamed(t.Kept.Name, t.Kept.Extension) {
+	if !isNamed(t.Now.Name, t.Now.Extension) && !isNamed(t.Previous.Name, t.Previous.Extension) {
 		names = append(names, "name")
 	}
 	if at != (migrate.Container{Category: t.Now.Category, Folder: t.Now.Folder}) && at != t.FormerPlace() {
 		names = append(names, "place")
 	}
-	if a.Size != t.Now.Size && a.Size != t.Kept.Size {
+	if a.Size != t.Now.Size && a.Size != t.Previous.Size {
 		names = append(names, "size")
 	}
 	return names
 }
 
-// WasEdited reports whether the asset had been changed by somebody else before the run, so
+// WasEdited reports whether the asset had been changed by another user before the run, so
 // that its content may not be what we had sent.
 func (t AssetHistory) WasEdited() bool {
-	return t.Kept.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Kept.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
+	return t.Previous.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Previous.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
 }
 
 // IsSwapped reports whether another asset stands for the object since the run: the service
@@ -93,35 +93,34 @@ func (t AssetHistory) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset
 
 // FormerPlace returns where the asset was before.
 func (t AssetHistory) FormerPlace() migrate.Container {
-	return migrate.Container{Category: t.Kept.Category, Folder: t.Kept.Folder}
+	return migrate.Container{Category: t.Previous.Category, Folder: t.Previous.Folder}
 }
 
 // IsRenamed reports whether the asset has another name than before.
 func (t AssetHistory) IsRenamed(a assets.Asset) bool {
-	return norm.NFC.String(a.Name) != norm.NFC.String(t.Kept.Name) || a.Extension != t.Kept.Extension
+	return norm.NFC.String(a.Name) != norm.NFC.String(t.Previous.Name) || a.Extension != t.Previous.Extension
 }
 
-// RestoringChanges returns what has to be written into an asset so that its name and metadata are
-// as before, as far as they are as the run left them. What people changed since stays, and is
-// named.
+// RestoringChanges returns the changes that restore the name and metadata of an asset, as far as
+// they are as the run left them. stays names the fields that users changed since.
 func (t AssetHistory) RestoringChanges(a assets.Asset) (c assets.Changes, stays []string) {
 	if t.IsRenamed(a) {
-		c.Name, c.Extension = &t.Kept.Name, &t.Kept.Extension
-		if a.Extension == t.Kept.Extension {
+		c.Name, c.Extension = &t.Previous.Name, &t.Previous.Extension
+		if a.Extension == t.Previous.Extension {
 			c.Extension = nil
 		}
 	}
 	switch now := a.Metadata.Description; {
-	case now == t.Kept.Description:
+	case now == t.Previous.Description:
 	case sameText(now, t.said.Description):
-		c.Description = &t.Kept.Description
+		c.Description = &t.Previous.Description
 	default:
 		stays = append(stays, "description")
 	}
 	switch {
-	case sameTags(a.Tags, t.Kept.Tags):
+	case sameTags(a.Tags, t.Previous.Tags):
 	case t.tagged(a.Tags):
-		c.Tags = &t.Kept.Tags
+		c.Tags = &t.Previous.Tags
 	default:
 		stays = append(stays, "tags")
 	}
@@ -138,20 +137,20 @@ func sameTags(a, b []string) bool {
 
 // tagged reports whether tags are those from before and no others than the source gave.
 func (t AssetHistory) tagged(tags []string) bool {
-	for _, tag := range t.Kept.Tags {
+	for _, tag := range t.Previous.Tags {
 		if !slices.Contains(tags, tag) {
 			return false
 		}
 	}
 	for _, tag := range tags {
-		if !slices.Contains(t.Kept.Tags, tag) && !slices.Contains(t.said.Tags, norm.NFC.String(tag)) {
+		if !slices.Contains(t.Previous.Tags, tag) && !slices.Contains(t.said.Tags, norm.NFC.String(tag)) {
 			return false
 		}
 	}
 	return true
 }
 
-// attributes gives all custom attributes as they are to be, nil if they are so already.
+// attributes gives all custom attributes as they will be, nil if they are so already.
 func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []string) {
 	now := a.Metadata.CustomAttributes
 	back = maps.Clone(now)
@@ -160,14 +159,14 @@ func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []s
 	}
 	texts := MetadataOf(a).Attributes
 	names := map[string]bool{}
-	for _, m := range []map[string]any{now, t.Kept.Attributes} {
+	for _, m := range []map[string]any{now, t.Previous.Attributes} {
 		for name := range m {
 			names[name] = true
 		}
 	}
 	changed := false
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, had := t.Kept.Attributes[name]
+		was, had := t.Previous.Attributes[name]
 		value, has := now[name]
 		switch {
 		case had == has && reflect.DeepEqual(was, value):
@@ -188,8 +187,8 @@ func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []s
 	return back, stays
 }
 
-// wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
-// trashed the state database has no receipt any more, and it wrote nothing into that.
+// wrote reports whether an attribute of an asset is as the run left it. If the run trashed the
+// asset, there is no receipt, and the run wrote no attribute.
 func (t AssetHistory) wrote(name string, value any, text, asset string) bool {
 	if name != migrate.ProvenanceAttribute {
 		return sameText(text, t.said.Attributes[name])

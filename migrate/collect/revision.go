@@ -27,10 +27,10 @@ func (h RestoreError) Class() retry.Class { return retry.Permanent }
 // IsContentLost reports whether the content that an asset had before is certainly not among its
 // revisions, without reading any.
 func IsContentLost(ctx context.Context, d migrate.Reader, t AssetHistory, a assets.Asset) (bool, error) {
-	if a.Size == t.Kept.Size {
+	if a.Size == t.Previous.Size {
 		return false, nil // it may be back
 	}
-	all, err := RevisionsOfSize(ctx, d, a.ID, t.Kept.Size)
+	all, err := RevisionsOfSize(ctx, d, a.ID, t.Previous.Size)
 	if migrate.HasClass(err, retry.Permanent) {
 		return true, nil
 	}
@@ -68,23 +68,23 @@ func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []a
 	return "", errNoRevision
 }
 
-// MayBeEdit reports whether a revision is what somebody made of the content that we had sent.
-// Who only described the asset made none, whatever runs that were taken back have left.
+// MayBeEdit reports whether a revision may be an edit that a user made of our content. A user who
+// only changed metadata made none, whatever revisions undone runs have left.
 func (t AssetHistory) MayBeEdit(r assets.Revision) bool {
-	if t.Kept.Size != t.BeforeRun.Size {
+	if t.Previous.Size != t.BeforeRun.Size {
 		return true
 	}
-	return t.WasEdited() && r.CreatedAt.After(t.BeforeRun.Modified.Add(TimeTolerance)) && !r.CreatedAt.After(t.Kept.Modified.Add(TimeTolerance))
+	return t.WasEdited() && r.CreatedAt.After(t.BeforeRun.Modified.Add(TimeTolerance)) && !r.CreatedAt.After(t.Previous.Modified.Add(TimeTolerance))
 }
 
 // HasFormerContent reports whether an asset has the content that it had before the run, and fails if
 // it has neither that nor what the run sent.
 func HasFormerContent(ctx context.Context, d migrate.Reader, t AssetHistory, a assets.Asset) (bool, error) {
 	switch {
-	case a.Size != t.Now.Size && a.Size != t.Kept.Size:
+	case a.Size != t.Now.Size && a.Size != t.Previous.Size:
 		return false, ErrTouched
-	case t.Now.Size != t.Kept.Size:
-		return a.Size == t.Kept.Size, nil
+	case t.Now.Size != t.Previous.Size:
+		return a.Size == t.Previous.Size, nil
 	}
 	checksum, err := inventory.ChecksumOfWhole(ctx, d, a.ID, a.URL, a.Size)
 	switch {

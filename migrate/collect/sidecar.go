@@ -46,7 +46,7 @@ func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources
 				return nil, "", migrate.NewStateError(err)
 			}
 		}
-		wrong, err := notTaken(string(c.Key), err)
+		wrong, err := notReadRemark(string(c.Key), err)
 		if err != nil {
 			return nil, "", err
 		}
@@ -66,13 +66,13 @@ func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields met
 	return fields, errors.Join(err, r.Close())
 }
 
-// notTaken is the remark on an object that has a sidecar which could not be read, for a reason
+// notReadRemark is the remark on an object that has a sidecar which could not be read, for a reason
 // that concerns no others.
-func notTaken(sidecar string, err error) (remark string, _ error) {
+func notReadRemark(sidecar string, err error) (remark string, _ error) {
 	if err == nil || !isUnread(err) && !IsMalformedSidecar(err) {
 		return "", err
 	}
-	return fmt.Sprintf("what %s %s: %v", sidecar, migrate.RemarkBadSidecar, err), nil
+	return fmt.Sprintf("sidecar %s %s: %v", sidecar, migrate.RemarkBadSidecar, err), nil
 }
 
 // IsMalformedSidecar reports whether a sidecar was read, and says nothing that can be understood.

@@ -12,7 +12,7 @@ import (
 )
 
 // ForeignNames are the names of assets that are not ours, as hashes, in places where only a list
-// tells whose a name is.
+// reports whose a name is.
 type ForeignNames struct {
 	tree  *Tree
 	store *state.Store

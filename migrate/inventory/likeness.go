@@ -88,9 +88,9 @@ func (n *NameCounter) Add(a assets.Asset, w Ownership) {
 	n.All = append(n.All, named{maphash.String(n.seed, name), maphash.String(n.seed, a.ID), w})
 }
 
-// Doubled counts the names that more than one asset has with one size, unless all of these
+// Duplicates counts the names that more than one asset has with one size, unless all of these
 // are ours, or are known to be beside ours.
-func (n *NameCounter) Doubled() (count int64) {
+func (n *NameCounter) Duplicates() (count int64) {
 	slices.SortFunc(n.All, func(a, b named) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.asset, b.asset))
 	})

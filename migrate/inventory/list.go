@@ -14,9 +14,9 @@ import (
 	"assetferry/state"
 )
 
-// List lists the assets directly in a container, the oldest first; none, and no error, if it is
-// gone. None of those that stay is missed, whatever people add and remove meanwhile: what is
-// missed here is sent again.
+// List lists the assets directly in a container, the oldest first. A container that does not exist
+// is empty. It misses no asset that stays, whatever users add and remove meanwhile: a missed asset
+// would be uploaded again.
 func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, Overlap: true}
 	if c.Folder != "" {
@@ -53,11 +53,11 @@ func IDsOf(page []assets.Asset) []string {
 type AssetStatus struct {
 	assets.Asset
 	There      bool
-	UnknownErr error // why it cannot be told
+	UnknownErr error // why it is unknown
 }
 
-// Ask asks for one asset by its ID. What the service says for good is no error: it is not
-// there, or cannot be told.
+// Ask requests one asset by its ID. An asset that does not exist, or that the service permanently
+// refuses to show, is no error.
 func Ask(ctx context.Context, from migrate.Reader, id string) (AssetStatus, error) {
 	a, err := from.Asset(ctx, id)
 	switch {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// worthListing is how many assets of one place are rather listed than asked for: a page
+	// minListed is how many assets of one place are rather listed than asked for: a page
 	// of a listing has many more.
-	worthListing = 3
+	minListed = 3
 	// listedAtOnce is how many assets a page of a listing has at least.
 	listedAtOnce = 50
 )
@@ -31,7 +31,7 @@ func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, 
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for c, wanted := range places {
-		if len(wanted) < worthListing {
+		if len(wanted) < minListed {
 			continue
 		}
 		g.Go(func() error { return lookInto(parallel, from, c, wanted, &all) })

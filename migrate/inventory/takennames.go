@@ -16,7 +16,7 @@ import (
 	"assetferry/state"
 )
 
-// TakenNames asks which names are taken where assets go, whoever has them.
+// TakenNames checks which names are taken where assets go, by any asset.
 type TakenNames struct {
 	Dest        migrate.Reader
 	Tree        *Tree // of Dest
@@ -57,8 +57,8 @@ func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ct
 	return g.Wait()
 }
 
-// in asks which names of some items are taken in their place. Of a service that does not say it
-// is not known: it may still refuse them.
+// in returns which names of some items are taken in their place. Some services cannot say; they may
+// still refuse a name.
 func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item) (map[string]bool, error) {
 	target, err := n.Tree.Target(ctx, at.Category, at.Folder)
 	if errors.Is(err, fs.ErrNotExist) {

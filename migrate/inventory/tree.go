@@ -21,11 +21,11 @@ type Tree struct {
 	dest   migrate.Reader
 	flight singleflight.Group
 
-	mu        sync.Mutex
-	levels    map[Level]map[string]string // a level's folders: name -> id
-	made      map[Level]map[string]string // those that were added while their level was not known
-	turn      int                         // how often something was forgotten
-	forgotten map[string]int              // category -> the turn at which something of it was last
+	mu         sync.Mutex
+	levels     map[Level]map[string]string // a level's folders: name -> id
+	made       map[Level]map[string]string // those that were added while their level was not known
+	generation int                         // how often something was forgotten
+	forgotten  map[string]int              // category -> the turn at which something of it was last
 }
 
 // A Level is where folders are directly: a category, or a folder of it.
@@ -123,19 +123,18 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.children(ctx, l) // again if the answer was to somebody with another category
+	return t.children(ctx, l) // again if the answer was to a user with another category
 }
 
 // now gives the turn at which a level is asked for.
 func (t *Tree) now() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.turn
+	return t.generation
 }
 
-// set takes the answer about a level that was asked for at a turn. What is known by then is as
-// new or newer, as folders were added to it meanwhile; and who had the level forgotten meanwhile
-// wants an answer from after that.
+// set stores the answer about a level that was requested in a generation. Entries that are known
+// already stay: they are as new or newer. An answer from before the level was forgotten is dropped.
 func (t *Tree) set(l Level, names map[string]string, asked int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +154,7 @@ func (t *Tree) set(l Level, names map[string]string, asked int) {
 func (t *Tree) Forget(l Level) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.turnOf(l.Category)
+	t.advanceGeneration(l.Category)
 	delete(t.levels, l)
 }
 
@@ -163,16 +162,16 @@ func (t *Tree) Forget(l Level) {
 func (t *Tree) ForgetAll(category string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.turnOf(category)
+	t.advanceGeneration(category)
 	ofCategory := func(l Level, _ map[string]string) bool { return l.Category == category }
 	maps.DeleteFunc(t.levels, ofCategory)
 	maps.DeleteFunc(t.made, ofCategory)
 }
 
-// turnOf begins a turn, from which on no answer about a category counts that was asked for before.
-func (t *Tree) turnOf(category string) {
-	t.turn++
-	t.forgotten[category] = t.turn
+// advanceGeneration begins a turn, from which on no answer about a category counts that was asked for before.
+func (t *Tree) advanceGeneration(category string) {
+	t.generation++
+	t.forgotten[category] = t.generation
 }
 
 // Add notes a folder that was just made; nothing is in it yet.

@@ -69,7 +69,7 @@ func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
 }
 
 // Who has a level forgotten is not given an answer that was asked for before.
-func TestForgottenLevelIsAskedForAnew(t *testing.T) {
+func TestForgottenLevelIsReadAgain(t *testing.T) {
 	for _, l := range []Level{{"c", ""}, {"c", "parent"}} {
 		var late lateFolders
 		tree := NewTree(&late)

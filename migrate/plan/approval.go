@@ -79,7 +79,7 @@ func (a *approvals) failure() error {
 	return a.err
 }
 
-// refuse leaves alone what has drifted.
+// refuse keeps what has drifted.
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Checksum = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)
@@ -135,7 +135,7 @@ func drifted(approved, now state.Item) (drift []string) {
 	case now.Obstacle == migrate.ObstacleVanished:
 		return []string{"it is not at the source any more"}
 	case now.Obstacle != "":
-		return []string{"its content cannot be taken: " + string(now.Obstacle)}
+		return []string{"its content cannot be read: " + string(now.Obstacle)}
 	}
 	differs := func(what string, was, is any) {
 		drift = append(drift, fmt.Sprintf("its %s was %v, is %v", what, was, is))
@@ -166,8 +166,8 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// redecided says in which ways a decision is not the one that was approved. What has
-// arrived since needs no decision, at most a description.
+// redecided returns the differences between a decision and the approved one. An object that arrived
+// since the approval needs at most a metadata update.
 func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	switch {
 	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:

@@ -18,7 +18,7 @@ import (
 type collisions struct {
 	*planning
 	*decisions
-	*encounters
+	*placeComparer
 	successions *successions
 	deleted     *deletedCount
 }
@@ -31,8 +31,8 @@ func (k *collisions) do(ctx context.Context) error {
 		return err
 	}
 	resolved := func(c state.Collision) bool {
-		tookOver := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
-		return c.Action == state.Adopt || migrate.TakesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
+		adopted := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
+		return c.Action == state.Adopt || migrate.ReusesAsset(c.Item) || adopted || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
 	}
 	for group := range bySlot(collisions) {
 		held := group[0].Held || slices.ContainsFunc(group, resolved)
@@ -44,7 +44,7 @@ func (k *collisions) do(ctx context.Context) error {
 				held = true
 				continue
 			}
-			if became, err := k.takeOver(ctx, c); err != nil {
+			if became, err := k.reuseAsset(ctx, c); err != nil {
 				return err
 			} else if became {
 				continue
@@ -57,10 +57,10 @@ func (k *collisions) do(ctx context.Context) error {
 	return k.flush(ctx)
 }
 
-// takeOver decides that an object gets the asset which holds its place, if that has its
-// content and its own object is gone: to send it would make a second one beside it. Where
-// runs follow what is gone, that is settled by now, and nothing is asked here.
-func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bool, err error) {
+// reuseAsset decides that an object gets the asset which holds its place, if that has its
+// content and its own object was deleted: to send it would make a second one beside it. Where
+// runs follow what was deleted, that is resolved by now, and nothing is asked here.
+func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became bool, err error) {
 	if !c.Held || c.Action != state.Create || c.PreviousKey != "" || k.successions.followed[c.Holder] {
 		return false, nil
 	}
@@ -78,7 +78,7 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it tells what is wrong with it
+	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it shows what is wrong with it
 		return false, nil
 	}
 	asset, left, err := k.asLeft(ctx, r)
@@ -98,23 +98,23 @@ func (k *collisions) takeOver(ctx context.Context, c state.Collision) (became bo
 	if err := k.store(ctx, i); err != nil {
 		return false, err
 	}
-	former, err := k.formerly(ctx, i, r, asset, migrate.StandingAsLeft)
+	former, err := k.formerly(ctx, i, r, asset, migrate.ConditionUnchanged)
 	if err != nil {
 		return false, err
 	}
 	return true, k.keepFormer(ctx, []state.Former{former}) // for an undo
 }
 
-// asLeft gives the asset of a receipt, if it still is what the receipt says. What people
-// deleted, moved or edited does not stand for the content of another object.
+// withReceiptPlace returns the asset of a receipt, if it still is as the receipt says. An asset
+// that users deleted, moved or edited is not used for the content of another object.
 func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
 	all, err := inventory.LookUp(ctx, k.Dest, []state.Receipt{r}, k.Concurrency)
 	found := all[r.Asset]
 	if err != nil || found.UnknownErr != nil {
 		return asset, false, err
 	}
-	standing, err := k.standing(ctx, state.Move, r, found)
-	return found.Asset, standing == migrate.StandingAsLeft, err
+	condition, err := k.condition(ctx, state.Move, r, found)
+	return found.Asset, condition == migrate.ConditionUnchanged, err
 }
 
 // isDeleted asks the source whether an object that has arrived is not there any more.
@@ -150,7 +150,7 @@ func (k *collisions) resolve(ctx context.Context, i state.Item) error {
 			return err
 		}
 		if found.existing != migrate.ExistingNothing {
-			k.meets(&i, found)
+			k.decideAgain(&i, found)
 		}
 	}
 	return k.store(ctx, i)

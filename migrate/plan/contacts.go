@@ -25,37 +25,37 @@ import (
 // claimedAssets are assets that stand for an object already, so that no other one adopts them.
 type claimedAssets map[string]bool
 
-// contacts are where objects would go and other assets may be already.
-type contacts struct {
+// existingAssets are where objects would go and other assets may be already.
+type existingAssets struct {
 	*planning
 	*decisions
-	*encounters
+	*placeComparer
 	places   *placements
-	doubled  *doubledNames
+	doubled  *duplicateNames
 	vanished map[string]bool // assets that were listed and are not there any more
 	others   bool            // in the place of an object is an asset that is not equal to it
 }
 
-// doubledNames is how many names assets have more than once where objects would go.
-type doubledNames struct{ atomic.Int64 }
+// duplicateNames is how many names assets have more than once where objects would go.
+type duplicateNames struct{ atomic.Int64 }
 
-// encounters compare objects with the assets that are in their places.
-type encounters struct {
+// placeComparer compare objects with the assets that are in their places.
+type placeComparer struct {
 	*planning
 	claimed claimedAssets
 }
 
-// do looks into the containers where objects would go, and decides anew
+// do looks into the containers where objects would go, and decides again
 // about every object whose place is taken there. So a lost state database ends in
 // adoption, not in a second library.
 //
-// A container is left out once the state database knows that nothing is in it but assets
+// A container is skipped once the state database knows that nothing is in it but assets
 // of this source: in the usual case that is from the moment we made it. One that
 // holds other assets, those of another source included (which may be the same
 // library under another path), is looked at in every plan that wants to put something
 // there; to look just once would forget what a limit, a filter or a conflict
 // left unsettled, and put a second copy there in the next run.
-func (c *contacts) do(ctx context.Context) error {
+func (c *existingAssets) do(ctx context.Context) error {
 	if err := c.share(ctx); err != nil {
 		return err
 	}
@@ -75,26 +75,26 @@ func (c *contacts) do(ctx context.Context) error {
 	return c.meetAll(ctx)
 }
 
-// forgotten is how old an upload of another source is that nobody waits for any more.
+// forgotten is how old an upload of another source is that no user waits for any more.
 const forgotten = 24 * time.Hour
 
 // awaitOthers waits until what another source sent without an answer must have shown
 // up: it may be the same library, under another path since a crash.
-func (c *contacts) awaitOthers(ctx context.Context) error {
+func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	n, largest, err := c.State.OthersUnconfirmed(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
 		return err
 	}
 	until := migrate.FormerProcessEnd(c.FormerAlive).Add(c.ResponseTimeout + migrate.ProcessingTime(largest))
 	if until.Sub(clock.Now()) > migrate.MinReportedWait {
-		c.Watch.Others(n, until)
+		c.Watch.AwaitingOtherSources(n, until)
 	}
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
-// inventories stages what is in places beside our assets, and counts it. Of several passes
-// the one counts that found the most names more than once: a later one looks at fewer places.
-func (c *contacts) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
+// inventories stages the foreign assets in the given places, and counts them. Of several passes the
+// highest count of duplicate names is kept: later passes look at fewer places.
+func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
 	c.Watch.Phase(migrate.PhaseInventory, -1, -1)
 	var all atomic.Int64
 	before := c.doubled.Swap(0)
@@ -115,7 +115,7 @@ func (c *contacts) inventories(ctx context.Context, places []migrate.Place) (fou
 
 // share makes other sources look into the containers where objects of this one
 // would go.
-func (c *contacts) share(ctx context.Context) error {
+func (c *existingAssets) share(ctx context.Context) error {
 	var keys []state.PlaceKey
 	for place := range c.places.containers {
 		keys = append(keys, state.PlaceKey{Category: place.Category, Path: place.Folder})
@@ -125,7 +125,7 @@ func (c *contacts) share(ctx context.Context) error {
 
 // toLookAt gives the containers that exist, or may, and may hold assets which
 // are not ours.
-func (c *contacts) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
+func (c *existingAssets) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
 	for place := range maps.Keys(c.places.containers) {
 		if strings.HasPrefix(place.Category, migrate.NewPrefix) {
 			continue
@@ -146,7 +146,7 @@ func (c *contacts) toLookAt(ctx context.Context) (places []migrate.Place, err er
 
 // inventory stages the assets of one container that are not ours, if it is
 // there, and counts them.
-func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place migrate.Place) (others int64, err error) {
+func (c *existingAssets) inventory(ctx context.Context, tree *inventory.Tree, place migrate.Place) (others int64, err error) {
 	folder, err := tree.Find(ctx, place.Category, place.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -165,7 +165,7 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 		others += n
 	}
 	if others > 0 {
-		c.doubled.Add(names.Doubled())
+		c.doubled.Add(names.Duplicates())
 	} else if len(names.All) > 0 {
 		err = c.State.SaveOurs(ctx, c.run.Pair.ID, place.Category, place.Folder)
 	}
@@ -174,7 +174,7 @@ func (c *contacts) inventory(ctx context.Context, tree *inventory.Tree, place mi
 
 // stageOthers stages those of some assets in a place that are not ours, and counts them. It
 // collects the names of all.
-func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NameCounter) (others int64, err error) {
+func (c *existingAssets) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NameCounter) (others int64, err error) {
 	receipts, err := c.State.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
 		return 0, err
@@ -208,8 +208,8 @@ func (c *contacts) stageOthers(ctx context.Context, place migrate.Place, page []
 }
 
 // meetAll decides again about every object whose place is taken. First each finds the asset
-// that is equal to it; what is in a place then and stands for no object is of somebody else.
-func (c *contacts) meetAll(ctx context.Context) error {
+// that is equal to it; what is in a place then and stands for no object is of another user.
+func (c *existingAssets) meetAll(ctx context.Context) error {
 	c.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	if err := c.everyPage(ctx, c.findEqual); err != nil || !c.others {
 		return err
@@ -219,7 +219,7 @@ func (c *contacts) meetAll(ctx context.Context) error {
 
 // findEqual decides about objects whose equal is in their places. Several contents are
 // compared at once, and then the decisions are taken in order.
-func (c *contacts) findEqual(ctx context.Context, page []state.Item) error {
+func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (c *contacts) findEqual(ctx context.Context, page []state.Item) error {
 			c.others = c.others || found.existing == migrate.ExistingOther
 			continue
 		}
-		c.meets(&i, found)
+		c.decideAgain(&i, found)
 		if err := c.store(ctx, i); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (c *contacts) findEqual(ctx context.Context, page []state.Item) error {
 }
 
 // meetOthers decides about objects in whose places something else is.
-func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
+func (c *existingAssets) meetOthers(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
 		if len(others) == 0 {
 			continue
 		}
-		c.meets(&i, sight{comparison: comparison{existing: migrate.ExistingOther}})
+		c.decideAgain(&i, placeResult{comparison: comparison{existing: migrate.ExistingOther}})
 		if err := c.store(ctx, i); err != nil {
 			return err
 		}
@@ -285,15 +285,15 @@ func (c *contacts) meetOthers(ctx context.Context, page []state.Item) error {
 // comparisons are what is known already of assets beside one object, by their ids.
 type comparisons map[string]comparison
 
-// A comparison tells what an asset is to an object, and their common checksum if they
+// A comparison shows what an asset is to an object, and their common checksum if they
 // are equal.
 type comparison struct {
 	existing migrate.Existing
 	checksum []byte
 }
 
-// meets decides about an object again by what was found in its place.
-func (n *encounters) meets(i *state.Item, found sight) {
+// decideAgain decides about an object again by what was found in its place.
+func (n *placeComparer) decideAgain(i *state.Item, found placeResult) {
 	s := migrate.Situation{Existing: found.existing}
 	if i.State == state.ItemRetriesExhausted {
 		s.RetriesExhausted = migrate.Reason(i.Reason)
@@ -310,7 +310,7 @@ func (n *encounters) meets(i *state.Item, found sight) {
 // inTheirPlaces gives the assets in the places where objects would go, the one of the very
 // name first, then others that people would take for it. Assets that stand for another
 // object do not count: collisions see to those.
-func (n *encounters) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
+func (n *placeComparer) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
 	var slots []int64
 	for _, i := range items {
 		if isToBePlaced(i) {
@@ -340,18 +340,18 @@ func isToBePlaced(i state.Item) bool {
 	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemRetriesExhausted)
 }
 
-func (n *encounters) unclaimed(entries []state.Entry) []state.Entry {
+func (n *placeComparer) unclaimed(entries []state.Entry) []state.Entry {
 	return slices.DeleteFunc(entries, func(e state.Entry) bool { return n.claimed[e.Asset] })
 }
 
-// A sight is what was found in the place of an object.
-type sight struct {
+// A placeResult is what was found in the place of an object.
+type placeResult struct {
 	comparison
 	asset string
 }
 
 // look compares an object with assets, up to the first that is equal.
-func (n *encounters) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found sight, err error) {
+func (n *placeComparer) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found placeResult, err error) {
 	for _, e := range entries {
 		c, ok := known[e.Asset]
 		if !ok {
@@ -363,7 +363,7 @@ func (n *encounters) look(ctx context.Context, i state.Item, entries []state.Ent
 			}
 		}
 		if c.existing != migrate.ExistingNothing {
-			found = sight{c, e.Asset}
+			found = placeResult{c, e.Asset}
 		}
 		if c.existing == migrate.ExistingEqual {
 			break
@@ -387,7 +387,7 @@ func nameDistance(e state.Entry, name string) int {
 }
 
 // compare reads an object and an asset.
-func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
+func (n *placeComparer) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
 	other := comparison{existing: migrate.ExistingOther}
 	if e.Size != i.Size || n.Rules.KeepsDuplicates() {
 		return other, nil
@@ -398,12 +398,12 @@ func (n *encounters) compare(ctx context.Context, i state.Item, e state.Entry) (
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
 	case err != nil:
-		// Sending it will tell what is wrong with it; equal it is not.
+		// Sending it will show what is wrong with it; equal it is not.
 		n.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return other, nil
 	}
 	if n.Rules.OnExisting == "adopt" {
-		return equal, nil // on the user's word: verify --content tells what it is worth
+		return equal, nil // on the user's word: verify --content shows what it is worth
 	}
 	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
 		return equal, nil // it says itself that it is of this very content

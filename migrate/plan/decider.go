@@ -15,20 +15,20 @@ import (
 // A decider decides about one object after another.
 type decider struct {
 	*planning
-	places   *placements
-	failures *merge.Cursor[state.Failure] // of former runs, see history
-	ahead    map[sources.Key]ahead        // what describes objects that are decided next, if that says where they go
+	places        *placements
+	failures      *merge.Cursor[state.Failure]  // of former runs, see history
+	foundMetadata map[sources.Key]foundMetadata // the metadata of objects that are decided next, if that says where they go
 }
 
 // judge decides an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) (err error) {
 	o := i.Object
-	if s.RetriesExhausted, err = d.parked(o); err != nil {
+	if s.RetriesExhausted, err = d.retriesExhausted(o); err != nil {
 		return err
 	}
 	action, why := migrate.Decide(s, d.Rules)
 	var place placement.Spot
-	var looked ahead
+	var looked foundMetadata
 	if action == state.Create || action == state.Replace || action == state.Move {
 		if place, looked, err = d.findPlace(ctx, o, &s, action, approved); err != nil {
 			return err
@@ -59,11 +59,11 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 
 // findPlace finds where an object goes on which a plan is about to act, and notes in its situation
 // what speaks against that.
-func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place placement.Spot, looked ahead, err error) {
+func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place placement.Spot, looked foundMetadata, err error) {
 	if err := d.places.need(ctx); err != nil {
 		return place, looked, err
 	}
-	if looked, err = d.aheadOf(ctx, o); err != nil {
+	if looked, err = d.metadataOf(ctx, o); err != nil {
 		return place, looked, err
 	}
 	if looked.err != nil && action != state.Replace { // which stays where it is
@@ -79,11 +79,11 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 }
 
 // maxFailedRuns runs in which an object failed, it is not tried any more until it
-// changes or somebody asks for it.
+// changes or a user asks for it.
 const maxFailedRuns = 5
 
 // out of retries gives the reason why an object is not tried any more, if there is one.
-func (d *decider) parked(o sources.Object) (migrate.Reason, error) {
+func (d *decider) retriesExhausted(o sources.Object) (migrate.Reason, error) {
 	f, failed, err := d.failures.Find(o.Key)
 	switch {
 	case err != nil || !failed || d.RetryExhausted, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
@@ -102,19 +102,19 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 	if d.Mapping.PlaceNeedsMetadata() {
 		unknown := state.Item{Object: i.Object}
 		unknown.State = state.ItemStaged
-		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
+		if d.foundMetadata, err = d.findMetadata(ctx, []state.Item{unknown}); err != nil {
 			return err
 		}
-		defer func() { d.ahead = nil }()
+		defer func() { d.foundMetadata = nil }()
 	}
 	i.PreviousKey = ""
 	return d.judge(ctx, i, d.situation(i.Object, migrate.MemoryNone, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }
 
-// aheadOf gives what describes an object that is to be placed. What people deleted or moved
-// at the destination is not among what was looked at ahead.
-func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
-	a, looked := d.ahead[o.Key]
+// metadataOf returns the metadata of an object that will be placed. It reads the metadata of
+// objects whose assets users deleted or moved, because findMetadata does not.
+func (d *decider) metadataOf(ctx context.Context, o sources.Object) (foundMetadata, error) {
+	a, looked := d.foundMetadata[o.Key]
 	if looked || !d.Mapping.PlaceNeedsMetadata() {
 		return a, nil
 	}

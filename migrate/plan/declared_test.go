@@ -113,7 +113,7 @@ func (l *library) put(keysAndContents ...string) {
 func (h *handover) snapshot() map[finding]string {
 	s := map[finding]string{
 		theListing: fmt.Sprint(*h.listing), theDeleted: fmt.Sprint(*h.deleted), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),
-		theHeld: fmt.Sprint(*h.held), theLost: fmt.Sprint(h.lost), theCursor: fmt.Sprint(*h.cursor), theDoubled: fmt.Sprint(h.doubled.Load()),
+		theHeldDeletes: fmt.Sprint(*h.held), theMissingOwners: fmt.Sprint(h.lost), theCursor: fmt.Sprint(*h.cursor), theDuplicateNames: fmt.Sprint(h.doubled.Load()),
 		theViolations: fmt.Sprint(len(h.violated.all)), thePlaces: fmt.Sprint(h.places.containers, h.places.creates, h.places.limits),
 	}
 	if p := h.places.placer; p != nil {

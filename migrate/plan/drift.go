@@ -20,7 +20,7 @@ type drift struct {
 	*planning
 	*decisions
 	*decider
-	lost     *lostAssets
+	lost     *changedOwners
 	followed followedKeys
 	cursor   *driftCursor
 }
@@ -76,7 +76,7 @@ func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n i
 		if n++; n == most {
 			break
 		}
-		if len(page) == overviewPage {
+		if len(page) == assetCheckPage {
 			if err := d.driftPage(ctx, page); err != nil {
 				return n, last, err
 			}
@@ -94,17 +94,17 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 	for _, r := range page {
 		asset := seen[r.Asset]
 		d.Watch.Progress(1, 0)
-		if asset.UnknownErr != nil { // another run may tell
+		if asset.UnknownErr != nil { // another run may report
 			continue
 		}
-		standing, err := d.standing(ctx, state.Unchanged, r, asset)
+		condition, err := d.condition(ctx, state.Unchanged, r, asset)
 		if err != nil {
 			return err
 		}
-		if standing == migrate.StandingAsLeft {
+		if condition == migrate.ConditionUnchanged {
 			continue
 		}
-		if err := d.drifts(ctx, r, standing, asset); err != nil {
+		if err := d.drifts(ctx, r, condition, asset); err != nil {
 			return err
 		}
 	}
@@ -112,8 +112,8 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 }
 
 // drifts decides about an object that is unchanged while its asset is not. One of which the
-// plan decided otherwise needs nothing more: the survey has looked at its asset.
-func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.Standing, asset inventory.AssetStatus) error {
+// plan decided otherwise needs nothing more: the asset check has looked at its asset.
+func (d *drift) drifts(ctx context.Context, r state.Receipt, condition migrate.Condition, asset inventory.AssetStatus) error {
 	if d.followed[r.Key] {
 		return nil
 	}
@@ -125,9 +125,9 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 	case err != nil:
 		return err
 	case i.Action != state.Unchanged && !isDrift(migrate.Reason(i.Reason)):
-		return d.lost.partFromLost(ctx, &i, r, asset, standing)
+		return d.lost.detachFromChanged(ctx, &i, r, asset, condition)
 	}
-	s := migrate.Situation{Memory: migrate.MemorySame, Standing: standing}
+	s := migrate.Situation{Memory: migrate.MemorySame, Condition: condition}
 	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
 		return err
 	}
@@ -147,13 +147,13 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, standing migrate.St
 	if err := d.store(ctx, i); err != nil {
 		return err
 	}
-	if err := d.lost.partFromLost(ctx, &i, r, asset, standing); err != nil || i.State != state.ItemPlanned {
+	if err := d.lost.detachFromChanged(ctx, &i, r, asset, condition); err != nil || i.State != state.ItemPlanned {
 		return err
 	}
 	if i.Action == state.Create {
 		return d.keepDeleted(ctx, i)
 	}
-	f, err := d.formerly(ctx, i, r, asset.Asset, standing)
+	f, err := d.formerly(ctx, i, r, asset.Asset, condition)
 	if err != nil {
 		return err
 	}

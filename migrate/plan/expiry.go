@@ -23,17 +23,17 @@ type expiry struct {
 // heldDeletes is why a plan trashes none of the assets that it would; "" if it may.
 type heldDeletes struct{ why string }
 
-// do decides to trash the assets of objects that have been gone for long enough, if
+// do decides to trash the assets of objects that have been deleted for long enough, if
 // that is wanted, and if they are no more than may be.
 func (e *expiry) do(ctx context.Context) error {
 	if !e.Rules.Trashes() || !e.Rules.FollowsDeletions() {
 		return nil
 	}
 	tallies, err := e.State.Tallies(ctx, e.run.Num)
-	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what is gone may be among these, under another key
+	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what was deleted may be among these, under another key
 		return err
 	}
-	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonPossiblyMoved)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what is gone is decided at first
+	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonPossiblyMoved)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what was deleted is decided at first
 		return nil
 	}
 	oldest, err := e.oldestExpired(ctx)
@@ -53,13 +53,13 @@ func (e *expiry) do(ctx context.Context) error {
 		return err
 	}
 	return e.eachExpired(ctx, func(i state.Item, missed time.Time) error {
-		action, why := migrate.Decide(migrate.Situation{Deleted: true, Expired: true, Elsewhere: unconfirmed.Has(i.Size, missed), Excess: excess}, e.Rules)
+		action, why := migrate.Decide(migrate.Situation{Deleted: true, Expired: true, PossiblyMoved: unconfirmed.Has(i.Size, missed), TooMany: excess}, e.Rules)
 		migrate.SetDecision(&i, action, why)
 		return e.store(ctx, i)
 	})
 }
 
-// oldestExpired gives when the first of what has been gone for long enough was missed first; zero
+// oldestExpired gives when the first of what has been deleted for long enough was missed first; zero
 // if nothing has been.
 func (e *expiry) oldestExpired(ctx context.Context) (oldest time.Time, err error) {
 	err = e.eachExpired(ctx, func(_ state.Item, missed time.Time) error {
@@ -82,7 +82,7 @@ func (e *expiry) countDue(ctx context.Context, unconfirmed *safety.Unconfirmed) 
 	return due, err
 }
 
-// eachExpired passes the items whose objects have been gone for long enough to f, and when they
+// eachExpired passes the items whose objects have been deleted for long enough to f, and when they
 // were missed first: by the time of that listing, and by one more that was finished since.
 func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed time.Time) error) error {
 	orphans := merge.New(e.State.Orphans(ctx, e.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
@@ -111,8 +111,8 @@ func (e *expiry) eachExpired(ctx context.Context, f func(i state.Item, missed ti
 	return errors.Join(e.flush(ctx), orphans.Err())
 }
 
-// mayBeMoved finds what is there and cannot be taken for now. What was missed first before a time
-// does not matter.
+// mayBeMoved finds the objects that this run cannot process. Objects first missed before the given
+// time do not matter.
 func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unconfirmed, error) {
 	unconfirmed := safety.NewUnconfirmed(e.State, e.run, oldest)
 	for size := range e.unread {
@@ -124,11 +124,11 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 		if err != nil {
 			return nil, err
 		}
-		waits, err := e.waits(i, known)
+		possible, err := e.isPossiblyMoved(i, known)
 		switch {
 		case err != nil:
 			return nil, err
-		case !waits:
+		case !possible:
 		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
 			if err := unconfirmed.AddUnsized(ctx, i.Key); err != nil {
 				return nil, err
@@ -140,9 +140,9 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 	return unconfirmed, unconfirmed.Flush(ctx)
 }
 
-// waits reports whether an item is of an object that may be taken some day, and be what is gone.
+// isPossiblyMoved reports whether an item is of an object that may be taken some day, and be what was deleted.
 // A known one that fails would be replaced, and one that is archived has its asset, as it was sent.
-func (e *expiry) waits(i state.Item, known *merge.Cursor[state.Receipt]) (bool, error) {
+func (e *expiry) isPossiblyMoved(i state.Item, known *merge.Cursor[state.Receipt]) (bool, error) {
 	switch {
 	case i.Asset != "":
 		return false, nil
@@ -158,7 +158,7 @@ func (e *expiry) waits(i state.Item, known *merge.Cursor[state.Receipt]) (bool, 
 	return !found || !sameFingerprint(i.Object, r.Object, e.Source.Traits().Precision), err
 }
 
-// stillAlone reports of an object that is gone, and of which is known since when, whether it
+// stillAlone reports of an object that was deleted, and of which is known since when, whether it
 // is the only one that its asset stands for.
 func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
 	if !known {
@@ -170,7 +170,7 @@ func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (b
 	return true, nil
 }
 
-// checkDeletes reports whether more assets are to be trashed than may be, and has the run
+// checkDeletes reports whether more assets will be trashed than may be, and has the run
 // remember that.
 func (e *expiry) checkDeletes(ctx context.Context, due int64) (excess bool, err error) {
 	known, err := e.State.SumReceipts(ctx, e.run.Pair.ID)

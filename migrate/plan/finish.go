@@ -43,8 +43,8 @@ func (f *finishing) do(ctx context.Context) error {
 	return err
 }
 
-// hash hashes the plan as it is in the state database. What carries out an approved plan has
-// the hash of that.
+// hash returns the hash of the plan in the state database. A run of an approved plan has the hash
+// of that plan.
 func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (string, error) {
 	if f.Approval != nil {
 		return f.Approval.Hash, nil
@@ -66,7 +66,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	return h.Sum(), nil
 }
 
-// stillWanted gives the categories that are to be made: of those in an approved plan
+// stillWanted gives the categories that will be made: of those in an approved plan
 // the ones that something goes to.
 func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
 	if f.Approval == nil {

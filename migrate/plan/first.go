@@ -24,7 +24,7 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	if f.listing.decided {
 		f.Watch.Progress(f.listing.judged, 0)
 	}
-	if f.listing.decided && !f.listing.maybeSidecars {
+	if f.listing.decided && !f.listing.possibleSidecars {
 		return nil
 	}
 	f.history = f.openHistory(ctx, "", nil)
@@ -32,7 +32,7 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	f.failures = f.history.failures
 	decide := func(ctx context.Context) error { return f.everyItem(ctx, f.first) }
 	if f.Mapping.PlaceNeedsMetadata() {
-		decide = f.decideAhead
+		decide = f.decideWithMetadata
 	}
 	if err := decide(ctx); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (f *firstDecisions) do(ctx context.Context) error {
 	return f.history.unread()
 }
 
-// first decides an item by the rules, the state database and the categories. What is at
-// the destination, and other objects, come later.
+// first decides an item by the rules, the state database and the categories. Later passes consider
+// the destination and the other objects.
 func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error) {
 	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
 		return false, nil
@@ -55,7 +55,7 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 			return false, nil
 		}
 		if i.State != state.ItemDone { // which needs its place
-			return true, f.judge(ctx, i, migrate.Situation{Memory: migrate.MemoryChanged, Standing: migrate.StandingDeleted}, state.Receipt{}, state.Item{})
+			return true, f.judge(ctx, i, migrate.Situation{Memory: migrate.MemoryChanged, Condition: migrate.ConditionDeleted}, state.Receipt{}, state.Item{})
 		}
 	}
 	if i.State == state.ItemDone { // an outcome from before this listing
@@ -75,20 +75,20 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 	}
 	f.Watch.Progress(1, 0)
 	s := f.situation(o, memory, receipt, approved, true)
-	if err := f.redescribe(&s, o, receipt, true, f.history.redescribed); err != nil {
+	if err := f.checkMetadata(&s, o, receipt, true, f.history.redescribed); err != nil {
 		return false, err
 	}
 	return true, f.judge(ctx, i, s, receipt, approved)
 }
 
-// decideAhead decides every item after what describes the objects was looked for: rules ask
+// decideWithMetadata decides every item after the metadata of the objects was looked for: rules ask
 // for that to say where they go.
-func (f *firstDecisions) decideAhead(ctx context.Context) error {
+func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	for page, err := range migrate.Pages(f.State.Items(ctx, f.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		if f.ahead, err = f.lookAhead(ctx, page); err != nil {
+		if f.foundMetadata, err = f.findMetadata(ctx, page); err != nil {
 			return err
 		}
 		for _, i := range page {
@@ -101,11 +101,11 @@ func (f *firstDecisions) decideAhead(ctx context.Context) error {
 			}
 		}
 	}
-	f.ahead = nil
+	f.foundMetadata = nil
 	return f.flush(ctx)
 }
 
-// settle decides what the approved plan alone decides, and gives what it says of the
+// resolve decides what the approved plan alone decides, and gives what it says of the
 // object otherwise.
 func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolved bool, err error) {
 	if f.Approval == nil {
@@ -122,7 +122,7 @@ func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolv
 		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
-		if approved.Asset != "" { // which nobody else may adopt instead
+		if approved.Asset != "" { // which no other process may adopt instead
 			f.claimed[approved.Asset] = true
 		}
 		refuse(i, drift)

@@ -23,7 +23,7 @@ type foreignNames struct {
 // It comes when all names are decided, and asks for those of one place together.
 func (n *foreignNames) do(ctx context.Context) error {
 	if n.Rules.Sync == nil || n.Rules.KeepsDuplicates() || n.Rules.AdoptOnly {
-		return nil // without a sync an asset goes nowhere but to the name that it has, case aside
+		return nil // without a sync an asset goes not used but to the name that it has, case aside
 	}
 	if planned, err := n.countPlanned(ctx, state.Move, state.Replace); err != nil || planned == 0 {
 		return err
@@ -36,7 +36,7 @@ func (n *foreignNames) do(ctx context.Context) error {
 			return err
 		}
 		renames := slices.DeleteFunc(page, func(i state.Item) bool {
-			return i.Action != state.Move && !migrate.TakesOver(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
+			return i.Action != state.Move && !migrate.ReusesAsset(i) || strings.HasPrefix(i.Category, migrate.NewPrefix)
 		})
 		if err := n.spareForeignNamesOf(ctx, names, theirs, renames); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error
 }
 
 // recasedAmong gives those of some items whose assets have their places, and so their names but
-// for case. A service may not tell these apart.
+// for case. A service may not distinguish these.
 func (n *foreignNames) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
 	receipts, err := n.receiptsOf(ctx, items)
 	for _, i := range items {

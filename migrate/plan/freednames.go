@@ -9,16 +9,16 @@ import (
 	"assetferry/state"
 )
 
-// freedNames are names that assets could not get when they arrived.
-type freedNames struct {
+// availableNames are names that assets could not get when they arrived.
+type availableNames struct {
 	*planning
 	*decisions
 }
 
-// do decides to give assets the names that they could not get when they arrived, as
-// those were taken by others that are gone by now. Whoever looks for one finds it by the name
-// that it has at the source. Where no name is free, nothing is asked of the destination.
-func (n *freedNames) do(ctx context.Context) error {
+// do renames assets whose wanted names were taken when they were created and are available now.
+// Users find such an asset by the name that it has at the source. Without an available name, it
+// sends no request.
+func (n *availableNames) do(ctx context.Context) error {
 	if !n.Rules.FollowsDeletions() {
 		return nil
 	}
@@ -56,7 +56,7 @@ func approvedName(approved *approvals, i state.Item) (state.Item, bool, error) {
 }
 
 // takeFree stages those of some items whose places are free, each place once.
-func (n *freedNames) takeFree(ctx context.Context, renames []state.Item) error {
+func (n *availableNames) takeFree(ctx context.Context, renames []state.Item) error {
 	if len(renames) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (n *freedNames) takeFree(ctx context.Context, renames []state.Item) error {
 
 // nameBack gives the item that gives an asset the name of its object, if it has that with the
 // suffix of a collision and the plan has nothing else to do with the object.
-func (n *freedNames) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
+func (n *availableNames) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
 	name, is := nameBefore(r)
 	if !is {
 		return i, false, nil

@@ -18,20 +18,20 @@ type history struct {
 	receipts    *merge.Cursor[state.Receipt]
 	failures    *merge.Cursor[state.Failure]
 	described   *merge.Cursor[state.Described]
-	redescribed redescriber
+	redescribed metadataComparer
 	approved    *approvals
 }
 
-// openHistory begins after a key. It tells of the receipts of no object, if missed is set.
+// openHistory begins after a key. It reports the receipts of no object, if missed is set.
 func (p *planning) openHistory(ctx context.Context, after sources.Key, missed func(state.Receipt) error) *history {
 	receipts := p.State.Fingerprints
-	if p.Unchanged != nil { // which is told of all that is in them
+	if p.Unchanged != nil { // which is reported all that is in them
 		receipts = p.State.Receipts
 	}
 	h := &history{receipts: merge.New(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
 	h.receipts.Passed = missed
 	h.failures = merge.New(p.State.Failures(ctx, p.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
-	h.redescribed, h.described = p.redescriptions(ctx, after)
+	h.redescribed, h.described = p.metadataChanges(ctx, after)
 	h.memory, h.approved = p.remembered(h.receipts), p.approvals(after)
 	return h
 }
@@ -48,7 +48,7 @@ func (h *history) unread() error {
 	return errors.Join(h.receipts.Err(), h.failures.Err(), h.described.Err())
 }
 
-// recall tells what the state database knows of an object.
+// load shows what the state database knows of an object.
 type load func(sources.Object) (migrate.Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
@@ -63,16 +63,16 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 			return p.trust(migrate.MemorySame), receipt, nil
 		case o.Size != receipt.Size:
 			return migrate.MemoryChanged, receipt, nil
-		case p.provesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
-			return p.trust(migrate.MemorySeeming), receipt, nil
+		case p.identifiesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
+			return p.trust(migrate.MemoryTouched), receipt, nil
 		}
-		return migrate.MemoryMaybe, receipt, nil
+		return migrate.MemoryPossiblyChanged, receipt, nil
 	}
 }
 
-// recollections are all that is remembered of what a listing may have. What is passed in it and not
-// listed is told to unlisted.
-type recollections struct {
+// memories are all rows of the state database about the objects of a listing. Rows whose objects
+// are not listed are passed to unlisted.
+type memories struct {
 	*history
 	sidecars   *merge.Cursor[state.Sidecar] // as they were listed last
 	aliases    *merge.Cursor[state.Alias]   // the same
@@ -80,10 +80,10 @@ type recollections struct {
 	outcomes   *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
-// openRecollections begins where the run's listing stopped.
-func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollections {
+// openMemories begins where the run's listing stopped.
+func (p *planning) openMemories(ctx context.Context, u *unlisted) *memories {
 	pair, after := p.run.Pair.ID, p.run.Cursor
-	r := &recollections{history: p.openHistory(ctx, after, u.receipts(ctx))}
+	r := &memories{history: p.openHistory(ctx, after, u.receipts(ctx))}
 	r.sidecars = merge.New(p.State.Sidecars(ctx, pair, after), func(c state.Sidecar) sources.Key { return c.Key })
 	r.sidecars.Passed = func(c state.Sidecar) error { return u.sidecar(ctx, c) }
 	r.aliases = merge.New(p.State.AllAliases(ctx, pair, after), func(a state.Alias) sources.Key { return a.Key })
@@ -95,7 +95,7 @@ func (p *planning) openRecollections(ctx context.Context, u *unlisted) *recollec
 	return r
 }
 
-func (r *recollections) close() {
+func (r *memories) close() {
 	r.history.close()
 	r.sidecars.Stop()
 	r.aliases.Stop()
@@ -104,7 +104,7 @@ func (r *recollections) close() {
 }
 
 // A recollection is what is known of an object before it is listed.
-type recollection struct {
+type objectMemory struct {
 	memory     migrate.Memory
 	receipt    state.Receipt
 	alias      state.Alias
@@ -115,7 +115,7 @@ type recollection struct {
 }
 
 // of finds what is remembered of the next object.
-func (r *recollections) of(o sources.Object) (is recollection, err error) {
+func (r *memories) of(o sources.Object) (is objectMemory, err error) {
 	if is.memory, is.receipt, err = r.memory(o); err != nil {
 		return is, err
 	}
@@ -133,12 +133,12 @@ func (r *recollections) of(o sources.Object) (is recollection, err error) {
 }
 
 // rest passes all that is left but the receipts.
-func (r *recollections) rest() error {
+func (r *memories) rest() error {
 	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unresolved.Rest(), r.outcomes.Rest())
 }
 
-// unclear lists the objects after the cursor that were sent and of which nobody can tell
-// whether they arrived. To ask for them anew is how a person says that this is settled.
+// unclear lists the objects after the cursor that were sent and of which no user can report
+// whether they arrived. To ask for them again is how a person says that this is resolved.
 func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
 	return func(yield func(state.Failure, error) bool) {
 		if !p.Rules.FollowsDeletions() || p.RetryExhausted {
@@ -155,8 +155,8 @@ func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] 
 	}
 }
 
-// doneBefore lists what a sync did before it was listed again. Whoever approved a plan wants no
-// other one, and all else but a sync brings only what is new.
+// doneBefore lists the items that a sync completed before it was listed again. A run of an approved
+// plan must not do more, and other commands only create new objects.
 func (p *planning) doneBefore(ctx context.Context, decided bool) iter.Seq2[state.Item, error] {
 	if decided || p.Rules.Sync == nil || p.Approval != nil {
 		return func(func(state.Item, error) bool) {}

@@ -22,13 +22,13 @@ type joining struct {
 	*planning
 	*decisions
 	*decider
-	lost     *lostAssets
+	lost     *changedOwners
 	contents *identical.Comparer
 }
 
-// do finds among what is to be created the objects whose content another object has,
+// do finds among what will be created the objects whose content another object has,
 // and which are to share its asset. It comes when all else is decided: so what they share
-// is to be there, or is already as far as the state database knows.
+// will be there, or is already as far as the state database knows.
 //
 // Only objects of one size can be equal, so there is never more in memory than those. What
 // is empty says nothing, and an asset keeps its category and its extension, so objects that
@@ -74,7 +74,7 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 		extension := strings.ToLower(path.Ext(string(c.Key)))
 		byExtension[extension] = append(byExtension[extension], &identical.Object{Sharer: c})
 	}
-	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one tells of the next
+	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one reports the next
 		alike := byExtension[extension]
 		if len(alike) < 2 {
 			continue
@@ -102,7 +102,7 @@ func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 }
 
 // joinAlike joins objects of one size and extension, by their contents. Those of which none
-// is known stay as they are: sending them will tell what is wrong with them.
+// is known stay as they are: sending them will show what is wrong with them.
 func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
@@ -139,14 +139,14 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 }
 
 // confirmOwners looks at the assets that were there before and that more objects are to share
-// from now on. Where one is not what the state database says, nobody shares it any more, and the
+// from now on. Where one is not what the state database says, no user shares it any more, and the
 // objects of which that was said are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	tallies, err := j.State.Tallies(ctx, j.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
 		return false, err
 	}
-	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), overviewPage) {
+	for page, err := range migrate.Pages(j.State.JoinedReceipts(ctx, j.run.Num, j.run.Pair.ID), assetCheckPage) {
 		if err != nil {
 			return false, err
 		}
@@ -181,18 +181,18 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	for _, r := range page {
 		asset := seen[r.Asset]
 		if asset.UnknownErr == nil {
-			standing, err := j.standing(ctx, state.Unchanged, r, asset)
+			condition, err := j.condition(ctx, state.Unchanged, r, asset)
 			if err != nil {
 				return lost, err
 			}
-			if !isLostTo(r, asset, standing) {
+			if !isUnusableTo(r, asset, condition) {
 				continue
 			}
-			if err := j.lost.partAllFrom(ctx, r.Key, &state.Item{}); err != nil {
+			if err := j.lost.detachAll(ctx, r.Key, &state.Item{}); err != nil {
 				return lost, err
 			}
 		}
-		j.lost.owners[r.Key], lost = &loss{asset.UnknownErr}, true
+		j.lost.owners[r.Key], lost = &missingOwner{asset.UnknownErr}, true
 	}
 	return lost, nil
 }

@@ -9,32 +9,32 @@ import (
 	"assetferry/state"
 )
 
-// lostAssets part objects from assets that have not what they share any more.
-type lostAssets struct {
+// changedOwners part objects from assets that have not what they share any more.
+type changedOwners struct {
 	*planning
 	*decisions
 	*decider
-	owners lostOwners
+	owners missingOwners
 }
 
-// partFromLost parts from an asset those who share it, if it does not have what they share any
+// detachFromChanged parts from an asset those who share it, if it does not have what they share any
 // more, or not where they would have it, and the plan does not see to that. People who deleted
-// or edited it knew of one object. That they made something of it is told of the owner, whose
+// or edited it knew of one object. That they made something of it is reported the owner, whose
 // item may be that of an heir.
-func (l *lostAssets) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
-	if asset.UnknownErr != nil || !isLostTo(r, asset, standing) || restores(*i) {
+func (l *changedOwners) detachFromChanged(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) error {
+	if asset.UnknownErr != nil || !isUnusableTo(r, asset, condition) || restores(*i) {
 		return nil
 	}
-	err := l.partAllFrom(ctx, r.Key, i)
+	err := l.detachAll(ctx, r.Key, i)
 	if i.Action == state.Move { // on which goes what people made of it
-		l.owners[i.Key] = &loss{}
+		l.owners[i.Key] = &missingOwner{}
 	}
 	return err
 }
 
-// isLostTo reports whether those who share the asset of a receipt have not what they share.
-func isLostTo(r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) bool {
-	return !asset.There || standing == migrate.StandingEdited || asset.CategoryID != r.Category
+// isUnusableTo reports whether those who share the asset of a receipt have not what they share.
+func isUnusableTo(r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) bool {
+	return !asset.There || condition == migrate.ConditionEdited || asset.CategoryID != r.Category
 }
 
 // restores reports whether an item makes its asset again what it was.
@@ -49,18 +49,18 @@ func restores(i state.Item) bool {
 	return false
 }
 
-// partAllFrom makes new objects of all aliases of an owner, and has the state database forget that
+// detachAll makes new objects of all aliases of an owner, and has the state database forget that
 // they ever shared its asset: whatever becomes of them in this run, the next one must not take
 // them for what has arrived. One of them may be an heir, whose item is given.
-func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
-	p, some := parting{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
+func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *state.Item) error {
+	p, some := detachment{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
 	for a, err := range l.State.AliasesOf(ctx, l.run.Pair.ID, owner) {
 		if err != nil {
 			return err
 		}
 		some = true
 		if a.Key != heir.Key {
-			_, _, err = p.part(ctx, a)
+			_, _, err = p.detach(ctx, a)
 		} else if err = l.asNew(ctx, heir, state.Item{}, false); err == nil {
 			err = l.store(ctx, *heir)
 		}
@@ -77,8 +77,8 @@ func (l *lostAssets) partAllFrom(ctx context.Context, owner sources.Key, heir *s
 	return l.State.ForgetAliasesOf(ctx, l.run.Pair.ID, owner)
 }
 
-// lostOwners are objects whose assets others were to share, and why they are not.
-type lostOwners map[sources.Key]*loss
+// missingOwners are objects whose assets others were to share, and why they are not.
+type missingOwners map[sources.Key]*missingOwner
 
-// A loss is why nobody else is to share the asset of an object.
-type loss struct{ unknownErr error } // nil where the asset has not what the state database says
+// A missingOwner is why no other process is to share the asset of an object.
+type missingOwner struct{ unknownErr error } // nil where the asset has not what the state database says

@@ -13,10 +13,10 @@ import (
 	"assetferry/state"
 )
 
-// followedKeys are objects that are gone and go by another key now.
+// followedKeys are objects that were deleted and go by another key now.
 type followedKeys map[sources.Key]bool
 
-// unreadSizes are those of new objects that may be what is gone, and whose contents cannot be read.
+// unreadSizes are those of new objects that may be what was deleted, and whose contents cannot be read.
 type unreadSizes map[int64]bool
 
 // moves are objects that only got another key.
@@ -28,13 +28,13 @@ type moves struct {
 }
 
 // do finds among what is new the objects that have only got another key: those
-// whose content is that of an object that is gone. Their assets are moved then, and nothing
+// whose content is that of an object that was deleted. Their assets are moved then, and nothing
 // is sent.
 //
 // Only objects of one size can be equal, so there is never more in memory than those. Which
-// of several equal ones has become which is told by keys that differ in case only, and then by
-// the longest end that keys have in common, as long as it is the only one; else nobody can
-// tell, and none of them moves.
+// of several equal ones has become which is reported by keys that differ in case only, and then by
+// the longest end that keys have in common, as long as it is the only one; else no user can
+// report, and none of them moves.
 func (m *moves) do(ctx context.Context) error {
 	if !m.Rules.FollowsDeletions() {
 		return nil
@@ -79,7 +79,7 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	return nil
 }
 
-// leave decides about a new object that may be one which is gone, and whose content cannot be
+// leave decides about a new object that may be one which was deleted, and whose content cannot be
 // read: it is not sent, since it may well be readable by then, and would get a second asset. One
 // that is out of retries stays so.
 func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
@@ -95,12 +95,12 @@ func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 }
 
 // contentsOf gives the checksums of new objects, or why one of them cannot be read. What a
-// version tag tells need not be read. That tags differ tells nothing: those of objects that are
+// version tag reports need not be read. That tags differ shows nothing: those of objects that are
 // encrypted, or came in parts, are not made from the content, and need not look otherwise.
 func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []string, unread []error, err error) {
 	byTag := map[string]string{}
 	for _, c := range of.Deleted {
-		if m.provesContent(c.VersionTag) {
+		if m.identifiesContent(c.VersionTag) {
 			byTag[c.VersionTag] = string(c.Checksum)
 		}
 	}
@@ -126,7 +126,7 @@ func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []
 	return contents, unread, g.Wait()
 }
 
-// follow decides what becomes of objects of one content, some of which are gone and some
+// follow decides what becomes of objects of one content, some of which were deleted and some
 // new.
 func (m *moves) follow(ctx context.Context, of identical.Group) error {
 	pairs, ambiguous := of.Pair()
@@ -159,8 +159,8 @@ type successions struct {
 	followed followedKeys
 }
 
-// become decides about a new object whose content is that of one which is gone. If it is
-// out of retries, it stays so: that its asset cannot be moved does not mean that the object is gone.
+// become decides about a new object whose content is that of one which was deleted. If it is
+// out of retries, it stays so: that its asset cannot be moved does not mean that the object was deleted.
 func (s *successions) become(ctx context.Context, m identical.Move) (state.Item, error) {
 	i := m.New.Item
 	can, err := s.canBecome(ctx, m)
@@ -168,19 +168,19 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 		i.PreviousKey, i.Asset, i.Checksum = m.Deleted.Key, m.Deleted.Asset, m.Deleted.Checksum
 		s.followed[i.PreviousKey] = true
 	}
-	switch parked := i.State == state.ItemRetriesExhausted; {
-	case can && parked:
+	switch retriesExhausted := i.State == state.ItemRetriesExhausted; {
+	case can && retriesExhausted:
 		migrate.SetDecision(&i, state.Move, migrate.Reason(i.Reason))
 	case can:
 		migrate.SetDecision(&i, state.Move, migrate.ReasonMoved)
 		s.places.withdraw()
-	case !parked:
+	case !retriesExhausted:
 		migrate.SetDecision(&i, state.Create, migrate.ReasonCategoryFixed)
 	}
 	return i, err
 }
 
-// canBecome reports whether the asset of an object that is gone can get the place and the
+// canBecome reports whether the asset of an object that was deleted can get the place and the
 // name of a new one. No category takes an extension that it does not allow, so on the way
 // into another one either the old extension has to be allowed there, or the new one where
 // the asset comes from.

@@ -15,14 +15,14 @@ type neededContents struct {
 	*decisions
 }
 
-// do leaves assets alone that were to get other content, where somebody who shares
+// do leaves assets alone that were to get other content, where a user who shares
 // the former one gets no asset of its own in this run: it would have none from then on.
 func (n *neededContents) do(ctx context.Context) error {
 	return n.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
 			return false, nil
 		}
-		by, err := n.neededBy(ctx, migrate.InsteadOf(*i))
+		by, err := n.neededBy(ctx, migrate.ReplacedKey(*i))
 		if err != nil || by == "" {
 			return false, err
 		}

@@ -13,21 +13,21 @@ import (
 
 // inMemory are the types of findings that are handed over in memory.
 var inMemory = map[reflect.Type]finding{
-	reflect.TypeFor[listing]():       theListing,
-	reflect.TypeFor[deletedCount]():  theDeleted,
-	reflect.TypeFor[placements]():    thePlaces,
-	reflect.TypeFor[followedKeys]():  theFollowed,
-	reflect.TypeFor[unreadSizes]():   theUnread,
-	reflect.TypeFor[claimedAssets](): theClaimed,
-	reflect.TypeFor[heldDeletes]():   theHeld,
-	reflect.TypeFor[lostOwners]():    theLost,
-	reflect.TypeFor[driftCursor]():   theCursor,
-	reflect.TypeFor[doubledNames]():  theDoubled,
-	reflect.TypeFor[violations]():    theViolations,
+	reflect.TypeFor[listing]():        theListing,
+	reflect.TypeFor[deletedCount]():   theDeleted,
+	reflect.TypeFor[placements]():     thePlaces,
+	reflect.TypeFor[followedKeys]():   theFollowed,
+	reflect.TypeFor[unreadSizes]():    theUnread,
+	reflect.TypeFor[claimedAssets]():  theClaimed,
+	reflect.TypeFor[heldDeletes]():    theHeldDeletes,
+	reflect.TypeFor[missingOwners]():  theMissingOwners,
+	reflect.TypeFor[driftCursor]():    theCursor,
+	reflect.TypeFor[duplicateNames](): theDuplicateNames,
+	reflect.TypeFor[violations]():     theViolations,
 }
 
 // reported are the findings that Plan reads after the last pass.
-var reported = findings{theDeleted, thePlaces, theCursor, theDoubled, theViolations}
+var reported = findings{theDeleted, thePlaces, theCursor, theDuplicateNames, theViolations}
 
 func testPasses() []pass {
 	p := &planning{Planner: &Planner{}}

@@ -14,8 +14,8 @@ import (
 type placements struct {
 	*planning
 	placer     *placement.Placer      // nil until something has to be placed
-	containers map[migrate.Place]bool // where objects go; names left out
-	creates    int                    // objects that are to be sent
+	containers map[migrate.Place]bool // where objects go; names skipped
+	creates    int                    // objects that will be sent
 	limits     assets.Limits          // of the destination, as far as it was asked
 }
 
@@ -53,7 +53,7 @@ func (p *placements) need(ctx context.Context) error {
 	return nil
 }
 
-// admit counts what is to be sent to a place, unless that is enough already.
+// admit counts what will be sent to a place, unless that is enough already.
 func (p *placements) admit(place placement.Spot, why migrate.Reason) (state.Action, migrate.Reason) {
 	if !why.StopsRetries() {
 		if p.Approval == nil && p.Rules.Limit > 0 && p.creates >= p.Rules.Limit {
@@ -66,5 +66,5 @@ func (p *placements) admit(place placement.Spot, why migrate.Reason) (state.Acti
 	return state.Create, why
 }
 
-// withdraw counts one object less that is to be sent.
+// withdraw counts one object less that will be sent.
 func (p *placements) withdraw() { p.creates-- }

@@ -1,17 +1,18 @@
-// Package plan decides for every object what has to happen and why, and writes that down. It lists
-// the source, asks the state database and the destination, and ends with the hash of the plan.
+// Package plan decides which action is necessary for every object and why, and stores the
+// decisions. It lists the source, reads the state database and the destination, and ends with the
+// hash of the plan.
 //
-// A plan is made in passes, each of which is a type in a file of its own: passes.go lists them in their
-// order, with what each reads and writes. The first lists the source (scan.go) beside what is
-// remembered of it (history.go). A decider decides about one object (decider.go), and decisions write
-// what was decided (planning.go).
+// A plan is made in passes. Each pass is a type in a file of its own; passes.go lists them in their
+// order, with what each reads and writes. The first pass lists the source (scan.go) and compares it
+// with the state database (history.go). A decider decides about one object (decider.go), and
+// decisions store the result (planning.go).
 //
-// What passes ask and no pass decides is below: where an object goes (placement), which objects are
-// identical (identical), what a sync must not do (safety), and what is remembered of the object that
-// a listing has come to (merge).
+// The packages below answer questions of the passes: where an object goes (placement), which
+// objects are identical (identical), what a sync must not do (safety), and which rows belong to the
+// current object of a listing (merge).
 //
-// Its Planner holds only what can read the destination: this package does not import what writes
-// there, so that a dry run cannot write even by mistake.
+// A Planner can only read the destination: this package does not import what writes to it, so a dry
+// run cannot write even by mistake.
 package plan
 
 import (
@@ -37,7 +38,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		return migrate.Plan{}, err
 	}
 	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
-		// What a former process could not look into, or did not find, is not known here.
+		// Findings of a former process, such as folders that it could not read, are not known here.
 		if err := p.State.Relist(ctx, run.Num); err != nil {
 			return migrate.Plan{}, err
 		}
@@ -59,14 +60,14 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	}
 	if run.State == state.Scanning || run.State == state.Planning {
 		err := shared.decide(ctx, found)
-		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
+		if e, overtaken := errors.AsType[*supersededError](err); overtaken {
 			return p.planAgain(ctx, run, e.key)
 		} else if err != nil {
 			return migrate.Plan{}, err
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = found.violated.all, string(found.cursor.next), found.doubled.Load()
+	plan.FailedChecks, plan.Drift, plan.DuplicateNames = found.violated.all, string(found.cursor.next), found.doubled.Load()
 	plan.Deleted, plan.Limits = found.deleted.objects, found.places.limits
 	return plan, err
 }
@@ -147,6 +148,6 @@ func (p *Planner) planAgain(ctx context.Context, former state.Run, key sources.K
 		return migrate.Plan{}, err
 	}
 	plan, err := p.Plan(ctx, run)
-	plan.Overtaken = &migrate.Overtaken{Run: former.ID, Key: key}
+	plan.Superseded = &migrate.Superseded{Run: former.ID, Key: key}
 	return plan, err
 }

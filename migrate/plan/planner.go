@@ -18,12 +18,12 @@ const DefaultDriftShare = 1.0 / 30
 // A Planner makes plans. It can read the destination and nothing more.
 type Planner struct {
 	collect.Collector
-	// Rules say what is taken and what is to be done with it.
+	// Rules say what is taken and what will be done with it.
 	Rules migrate.Rules
-	// Approval is the approved plan that is to be carried out, if there is one.
+	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
-	// SourceAddress is where the source is read; see PlanHead.
-	SourceAddress string
+	// SourceLocation is where the source is read; see PlanHead.
+	SourceLocation string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
 	// Unchanged, if it is set, is called with the receipts of objects that are as the state
@@ -57,7 +57,7 @@ func New(d migrate.Deps, r migrate.Rules) *Planner {
 // Head returns what the plan of a run says besides its items.
 func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
 	return migrate.PlanHead{
-		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
+		Source: run.Pair.Source, SourceLocation: p.SourceLocation, Destination: run.Pair.Destination, Rules: p.Rules,
 		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
 	}
 }
@@ -70,20 +70,18 @@ func (p *Planner) onlyFailed() *migrate.KeyList {
 	return p.Rules.Sync.Failed
 }
 
-// isLeftOut reports whether only what failed before is taken, and an object is not of that. A
+// isSkipped reports whether only what failed before is taken, and an object is not of that. A
 // directory that could not be read stands for what is below it.
-func (p *Planner) isLeftOut(o sources.Object) bool {
+func (p *Planner) isSkipped(o sources.Object) bool {
 	failed := p.onlyFailed()
 	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
 }
 
-// An Approval is a plan that somebody approved. A planner that has one looks at source
-// and destination as for any plan, and then holds each decision against the approved
-// one. What the approved plan leaves alone stays alone, for the reason it had then; so
-// does what is not in it. What it acts on must be in every way as it was approved, or
-// it has drifted and is left alone as well. Filters and limits are not asked again,
-// nor which of several objects keeps its name: the approved plan has the answers, and
-// they stand even where an object that they were about is gone.
+// An Approval is an approved plan. A planner with an approval reads source and destination as for
+// any plan, and then compares each decision with the approved one. Objects that the approved plan
+// skips, or does not contain, are skipped. An object that changed in any way since the approval is
+// skipped as drifted. Filters, limits and name collisions are not decided again: the approved
+// decisions hold, even if an object was deleted since.
 type Approval struct {
 	Hash       string
 	Categories []migrate.NewCategory        // to be made

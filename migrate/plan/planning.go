@@ -63,7 +63,7 @@ func (d *decisions) flush(ctx context.Context) error {
 	return err
 }
 
-// everyPage passes the run's items to f page by page. What f stores is written then.
+// everyPage passes the run's items to f page by page, and writes what f stores after each page.
 func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
 	for page, err := range migrate.Pages(d.State.Items(ctx, d.run.Num), migrate.PageSize) {
 		if err == nil {
@@ -97,8 +97,8 @@ func countOf(tallies []state.Tally, why migrate.Reason) (n int64) {
 	return n
 }
 
-// isSuccessor reports whether a pass has decided that an item is the object of another key, of
-// which there is no item any more. What people did to its asset may have its say since.
+// isSuccessor reports whether a pass has decided that an item continues an object with another key,
+// which has no item any more. Edits of its asset may have changed the action since.
 func isSuccessor(i state.Item) bool {
 	return i.Action != "" && !i.Joins() && i.PreviousKey != "" && i.PreviousKey != i.Key
 }

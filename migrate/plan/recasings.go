@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// recasings are objects whose keys differ from that of one that is gone in case only, or in their
+// recasings are objects whose keys differ from that of one that was deleted in case only, or in their
 // Unicode form.
 type recasings struct {
 	*planning
@@ -17,12 +17,12 @@ type recasings struct {
 	followed followedKeys
 }
 
-// do finds among what is new the objects that are called as one that is gone but
-// for case or Unicode form, and have another content: whoever saves "Photo.jpg" anew as
-// "photo.jpg" means one picture. Its asset gets the content and the name, and keeps its ID and
-// its address. Otherwise the former name would stand in the way of the new one.
+// do finds new objects whose key differs from that of a deleted object only in case or Unicode
+// form, and whose content differs. A user who saves "Photo.jpg" again as "photo.jpg" means the same
+// image. Its asset gets the new content and name, and keeps its ID and its URL. Otherwise the
+// former name would block the new one.
 //
-// It comes after moves: what has equal content under another name is that object.
+// It runs after moves, which handle identical content.
 func (r *recasings) do(ctx context.Context) error {
 	if !r.Rules.FollowsDeletions() {
 		return nil

@@ -42,7 +42,7 @@ func (w *walk) scan(ctx context.Context) (err error) {
 		}
 	}
 	w.unlisted = &unlisted{staging: w.staging}
-	w.known = w.openRecollections(ctx, w.unlisted)
+	w.known = w.openMemories(ctx, w.unlisted)
 	defer w.known.close()
 	w.failures = w.known.failures
 	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
@@ -61,7 +61,7 @@ type walk struct {
 	*staging
 	deleted *deletedCount
 
-	known    *recollections
+	known    *memories
 	unlisted *unlisted
 	chain    chain // of objects that may have sidecars
 	sentinel bool  // was listed
@@ -109,9 +109,9 @@ func (w *walk) count() {
 
 // decide stages an object, and what is decided about it, unless it is as the state database
 // remembers it.
-func (w *walk) decide(ctx context.Context, o sources.Object, r *recollection) error {
+func (w *walk) decide(ctx context.Context, o sources.Object, r *objectMemory) error {
 	s := w.situation(o, r.memory, r.receipt, r.approved, r.isApproved)
-	if err := w.redescribe(&s, o, r.receipt, r.isApproved, w.known.redescribed); err != nil {
+	if err := w.checkMetadata(&s, o, r.receipt, r.isApproved, w.known.redescribed); err != nil {
 		return err
 	}
 	if r.wasDone {
@@ -169,9 +169,8 @@ func (w *walk) end(ctx context.Context) error {
 	return w.stage(ctx)
 }
 
-// notThere ends a listing of what is not the source, or not all of it. A sync is history
-// then, and people have to see in the morning that it was held back; all else is gone on
-// with once the source is there.
+// notThere ends the listing of a source that is missing or incomplete. A sync ends as stopped, so
+// that its report shows it; other runs can be resumed when the source is available again.
 func (w *walk) notThere(ctx context.Context, why error) error {
 	err := errors.Join(why, w.stage(ctx))
 	if w.Rules.Sync != nil {
@@ -180,10 +179,10 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 	return err
 }
 
-// disorder ends a listing in which a key comes after a greater one. What it has left
-// out before that nobody knows, so all of it is forgotten.
+// disorder ends a listing in which a key comes after a greater one. Keys before it may have been
+// skipped, so the whole listing is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
-	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, w.page.Cursor)
+	err := fmt.Errorf("the source listed %q after %q: its listing is not sorted and cannot be used", key, w.page.Cursor)
 	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
 }
 
@@ -222,7 +221,7 @@ func (w *walk) stageMissing(ctx context.Context) error {
 }
 
 // isAlias reports whether an object still is an alias, by all that its fingerprint says, and
-// nothing else is to be said of it.
+// nothing else will be said of it.
 func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
 	s := w.situation(o, migrate.MemorySame, state.Receipt{}, approved, isApproved)
 	switch {
@@ -233,7 +232,7 @@ func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isA
 	case w.trust(migrate.MemorySame) != migrate.MemorySame: // to be read again
 		return false
 	}
-	return s.LeftOut == "" && s.Failed == ""
+	return s.Skipped == "" && s.Failed == ""
 }
 
 // passAlias counts an object that is an alias and has not changed.
@@ -249,7 +248,7 @@ func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
 }
 
 // sidecar takes an object of the listing that may describe another one, and reports whether
-// it does, or is told later.
+// it does, or is reported later.
 func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
 	owner, ok := metadata.OwnerOf(string(o.Key))
 	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
@@ -264,7 +263,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
 	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
 	case same && !known.Pending:
-		w.isBack(known)
+		w.reappeared(known)
 		w.page.UnchangedBytes += o.Size
 		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
 			return true, nil
@@ -277,7 +276,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		}
 	default:
 		i.Obstacle = maybeSidecar
-		w.listing.maybeSidecars = true
+		w.listing.possibleSidecars = true
 	}
 	return true, w.add(ctx, i)
 }

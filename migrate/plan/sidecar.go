@@ -49,17 +49,17 @@ func asSidecar(i state.Item) state.Sidecar {
 	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
 }
 
-// maybeSidecars are what was listed that may describe other objects.
-type maybeSidecars struct {
+// possibleSidecars are what was listed that may describe other objects.
+type possibleSidecars struct {
 	*planning
 	*decisions
 	listing *listing
 }
 
-// do tells what describes another object from objects, where that could not
-// be told while they were listed.
-func (m *maybeSidecars) do(ctx context.Context) error {
-	if !m.FollowsSidecars() || m.listing.decided && !m.listing.maybeSidecars {
+// do shows the metadata of another object from objects, where that could not
+// be reported while they were listed.
+func (m *possibleSidecars) do(ctx context.Context) error {
+	if !m.FollowsSidecars() || m.listing.decided && !m.listing.possibleSidecars {
 		return nil
 	}
 	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num), migrate.PageSize) {
@@ -79,10 +79,9 @@ func (m *maybeSidecars) do(ctx context.Context) error {
 	return m.flush(ctx)
 }
 
-// recordSidecars gives those of some items that describe other objects. They are known as
-// sidecars before that is decided of their items: whoever goes on after a crash does not
-// look at those again.
-func (m *maybeSidecars) recordSidecars(ctx context.Context, page []state.Item) (reported []state.Item, err error) {
+// recordSidecars returns the items that are sidecars of other objects. It stores them as sidecars
+// before their items are decided, because a resumed run does not check them again.
+func (m *possibleSidecars) recordSidecars(ctx context.Context, page []state.Item) (reported []state.Item, err error) {
 	var asked []sources.Key
 	for _, i := range page {
 		if isUnknown(i) {
@@ -136,7 +135,7 @@ func (p *planning) owners(ctx context.Context, sidecars []sources.Key) (map[sour
 	for sidecar, owner := range asked {
 		owners[sidecar] = described(owner, there)
 	}
-	return owners, p.leaveOutSidecars(ctx, owners)
+	return owners, p.skipSidecars(ctx, owners)
 }
 
 // described picks what a sidecar describes from objects in key order.
@@ -160,8 +159,8 @@ func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.Sid
 	return all
 }
 
-// leaveOutSidecars takes those out of what sidecars describe that describe others.
-func (p *planning) leaveOutSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
+// skipSidecars takes those out of what sidecars describe that describe others.
+func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
 	isAnother := func(o state.SidecarOwner) bool {
 		_, also := metadata.OwnerOf(string(o.Key))
 		return also && !o.Arrived
@@ -187,7 +186,7 @@ type changedSidecars struct {
 	*decisions
 }
 
-// do has assets described anew whose sidecars are not as they were. Those of
+// do has assets updated whose sidecars are not as they were. Those of
 // objects that are sent now are described by them anyway. Nothing counts as described before
 // the run has come to its end.
 func (s *changedSidecars) do(ctx context.Context) error {
@@ -233,15 +232,15 @@ type sidecarWork struct {
 	items       map[sources.Key]state.Item // of the objects that they describe
 }
 
-// follow finds what is to be done for one sidecar.
+// follow finds what will be done for one sidecar.
 func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
-	redescribe, another := toDescribe(c, owners)
-	if len(redescribe) > 0 && c.Unread {
+	updated, another := ownersToUpdate(c, owners)
+	if len(updated) > 0 && c.Unread {
 		if unread, err := s.recordUnread(ctx, c); unread || err != nil {
 			return err
 		}
 	}
-	if another || len(redescribe) > 0 && s.Rules.Sync == nil {
+	if another || len(updated) > 0 && s.Rules.Sync == nil {
 		work.later = append(work.later, c.Key)
 	} else {
 		work.ours = append(work.ours, c.Key)
@@ -249,8 +248,8 @@ func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []
 	if s.Rules.Sync == nil {
 		return nil
 	}
-	for _, key := range redescribe {
-		i, err := s.redescription(ctx, key)
+	for _, key := range updated {
+		i, err := s.updateItem(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -259,26 +258,26 @@ func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []
 	return nil
 }
 
-// toDescribe tells which of the objects that a sidecar describes have an asset that has to be
-// described anew, and whether there is one that a later run has to look after. What was written
-// since a run took care of the sidecar was described by it, even if that run came to no end.
-func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (redescribe []sources.Key, later bool) {
+// ownersToUpdate returns the objects of a sidecar whose assets need a metadata update, and whether
+// a later run has to update one. Assets that were written after a run claimed the sidecar are up to
+// date, even if that run did not finish.
+func ownersToUpdate(c state.Sidecar, owners []state.SidecarOwner) (updated []sources.Key, later bool) {
 	for _, o := range owners {
 		switch {
 		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
 		case o.Action == "" && c.Claimed != 0 && o.Run >= c.Claimed:
 		case o.Action == "" || o.Action == state.UpdateMetadata:
-			redescribe = append(redescribe, o.Key)
+			updated = append(updated, o.Key)
 		case o.Action != state.Create && o.Action != state.Replace:
 			later = true
 		}
 	}
-	return redescribe, later
+	return updated, later
 }
 
-// redescription is the item of an object that is as it was, and whose asset is to be
-// described again.
-func (s *changedSidecars) redescription(ctx context.Context, key sources.Key) (state.Item, error) {
+// updateItem is the item of an object that is as it was, and whose asset will be
+// updated.
+func (s *changedSidecars) updateItem(ctx context.Context, key sources.Key) (state.Item, error) {
 	r, err := s.State.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {
 		return state.Item{}, err
@@ -299,8 +298,8 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 	return all
 }
 
-// recordUnread tries again to read a sidecar that could not be read when an asset was to be
-// described by it, and tells of it, as of an object, if it cannot be read now either.
+// recordUnread tries again to read a sidecar that could not be read when an asset should be
+// updated by it, and reports it, as of an object, if it cannot be read now either.
 func (s *changedSidecars) recordUnread(ctx context.Context, c state.Sidecar) (unread bool, err error) {
 	_, err = s.ReadSidecar(ctx, c)
 	switch {

@@ -11,22 +11,22 @@ import (
 // maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
 const maybeSidecar sources.Obstacle = "may describe another object"
 
-// situation is what is known of a listed object before anybody looks at the
+// situation is what is known of a listed object before anyone looks at the
 // destination. An approved plan may have an item of it.
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
-	s := migrate.Situation{Failed: failed(o), Memory: m, MetadataPending: p.lacksDescription(r), Deleted: o.Obstacle == migrate.ObstacleAbsent}
+	s := migrate.Situation{Failed: failed(o), Memory: m, MetadataPending: p.lacksMetadata(r), Deleted: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
-	case p.Approval == nil && m != migrate.MemorySame && p.isLeftOut(o):
-		s.LeftOut = migrate.ReasonNotFailedBefore
+	case p.Approval == nil && m != migrate.MemorySame && p.isSkipped(o):
+		s.Skipped = migrate.ReasonNotFailedBefore
 	case p.Approval == nil:
-		s.LeftOut = p.Rules.SkipReason(o, p.started)
+		s.Skipped = p.Rules.SkipReason(o, p.started)
 	case known && !acts(approved):
-		s.LeftOut = migrate.Reason(approved.Reason)
+		s.Skipped = migrate.Reason(approved.Reason)
 	case known:
 	case m == migrate.MemorySame: // then, too, or it would have an item; to describe it was not approved
 		s.MetadataPending = false
 	default:
-		s.LeftOut = migrate.ReasonNotApproved
+		s.Skipped = migrate.ReasonNotApproved
 	}
 	return s
 }
@@ -38,7 +38,7 @@ func failed(o sources.Object) migrate.Reason {
 		return migrate.ReasonMissingAtSource
 	case o.Obstacle.IsMiswritten():
 		return migrate.ReasonTableError
-	case o.Obstacle == migrate.ObstacleUnsettled:
+	case o.Obstacle == migrate.ObstacleUnconfirmed:
 		return migrate.ReasonUnconfirmedDeleted
 	case o.Obstacle.IsFailure():
 		return migrate.ReasonUnreadable
@@ -46,18 +46,18 @@ func failed(o sources.Object) migrate.Reason {
 	return ""
 }
 
-// lacksDescription reports whether an asset is still to be described, by who can.
-func (p *Planner) lacksDescription(r state.Receipt) bool {
+// lacksMetadata reports whether an asset is still to be described, by who can.
+func (p *Planner) lacksMetadata(r state.Receipt) bool {
 	return r.MetadataPending && (p.Describes || p.UsesMetadata())
 }
 
-// redescribe has an asset described anew if the source says something else of its object,
+// update has an asset updated if the source says something else of its object,
 // unless an approved plan knows nothing of that.
-func (p *planning) redescribe(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs redescriber) (err error) {
-	if p.isLeftOut(o) {
+func (p *planning) checkMetadata(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs metadataComparer) (err error) {
+	if p.isSkipped(o) {
 		return nil
 	}
-	if s.LeftOut != "" || s.Memory == migrate.MemoryNone || p.Approval != nil && !approved {
+	if s.Skipped != "" || s.Memory == migrate.MemoryNone || p.Approval != nil && !approved {
 		return nil
 	}
 	if p.Rules.Sync != nil && p.Rules.Sync.RefreshMetadata {

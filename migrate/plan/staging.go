@@ -10,15 +10,15 @@ import (
 
 const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
 
-// A listing is what a scan tells those that decide what it staged.
+// A listing is what a scan reports those that decide what it staged.
 type listing struct {
-	decided       bool  // all that is staged, while it was listed
-	judged        int64 // how much of that is decided
-	maybeSidecars bool  // something was listed that may describe another object
+	decided          bool  // all that is staged, while it was listed
+	judged           int64 // how much of that is decided
+	possibleSidecars bool  // something was listed that may describe another object
 }
 
 // A staging writes what is listed to the state database, a page at a time, with what is decided about
-// it if that can be told by then.
+// it if that is known by then.
 type staging struct {
 	*planning
 	*decider
@@ -26,7 +26,7 @@ type staging struct {
 	page    state.Page // to be staged next
 }
 
-// addIn has an item staged, and decides it in its situation if that can be told by now.
+// addIn has an item staged, and decides it in its situation if that is known by now.
 func (g *staging) addIn(ctx context.Context, i state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) error {
 	if g.listing.decided {
 		if err := g.judge(ctx, &i, s, receipt, approved); err != nil {
@@ -73,10 +73,10 @@ func (g *staging) stage(ctx context.Context) error {
 
 // decidesAtOnce reports whether objects can be decided while they are listed. Then all of
 // them are listed in order by this process: what was staged before, and an outcome from a
-// former listing, have a part in the decisions, but only once they are decided anew.
+// former listing, have a part in the decisions, but only once they are decided again.
 func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
-		return false, nil // what describes an object may be listed after it
+		return false, nil // the metadata of an object may be listed after it
 	}
 	for _, err := range p.State.Items(ctx, p.run.Num) {
 		return false, err
@@ -84,9 +84,9 @@ func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// isBack takes note of a sidecar that was missed and is there as it was. No asset was described
+// reappeared takes note of a sidecar that was missed and is there as it was. No asset was described
 // without it meanwhile: then it would have been forgotten.
-func (g *staging) isBack(c state.Sidecar) {
+func (g *staging) reappeared(c state.Sidecar) {
 	if c.Missed != 0 {
 		c.Missed = 0
 		g.page.Sidecars = append(g.page.Sidecars, c)

@@ -20,7 +20,7 @@ type touches struct {
 }
 
 // do asks the source what it keeps with objects that look changed and have the
-// content they had, and has assets described anew of which that is something else: to
+// content they had, and has assets updated of which that is something else: to
 // write metadata is to touch an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
@@ -48,7 +48,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 	g.SetLimit(t.Concurrency)
 	for n, i := range page {
 		g.Go(func() (err error) {
-			otherwise[n], err = t.isKeptOtherwise(parallel, i)
+			otherwise[n], err = t.hasChangedMetadata(parallel, i)
 			return err
 		})
 	}
@@ -64,7 +64,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 			return err
 		}
 		i.Asset = r.Asset
-		action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySeeming, MetadataRefreshed: true}, t.Rules)
+		action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemoryTouched, MetadataRefreshed: true}, t.Rules)
 		migrate.SetDecision(&i, action, why)
 		if err := t.store(ctx, i); err != nil {
 			return err
@@ -73,10 +73,10 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 	return nil
 }
 
-// isKeptOtherwise reports whether the source keeps something else with an object than when
+// hasChangedMetadata reports whether the source keeps something else with an object than when
 // its asset was described last. Where it cannot be asked now, it may: it is asked again when
 // the asset is described, and what goes wrong then is the item's trouble.
-func (t *touches) isKeptOtherwise(ctx context.Context, i state.Item) (bool, error) {
+func (t *touches) hasChangedMetadata(ctx context.Context, i state.Item) (bool, error) {
 	now, err := t.AddFromSource(ctx, i.Object, collect.Findings{})
 	switch {
 	case ctx.Err() != nil:

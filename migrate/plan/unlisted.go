@@ -48,8 +48,8 @@ func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources
 	return u.addIn(ctx, i, u.situation(i.Object, m, r, state.Item{}, false), r, state.Item{})
 }
 
-// receipts gives what is to be told of objects that have arrived; nil where nothing follows
-// from that. What is to become of their assets is decided once all is listed.
+// receipts returns the function that gets receipts of unlisted objects; nil if unlisted objects
+// mean nothing in this run. Their actions are decided after the listing.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	if !u.Rules.FollowsDeletions() {
 		return nil
@@ -60,20 +60,20 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	}
 }
 
-// alias has an alias forgotten whose object is not listed any more. Nothing is lost with
-// it. Of one that the listing could not look for nothing is known.
+// alias forgets an alias whose object is not listed any more; its asset belongs to another object.
+// Aliases in folders that could not be listed are kept.
 func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 	if u.unread.hides(a.Key) {
 		return u.addDeleted(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
 	}
-	if u.page.LostAliases = append(u.page.LostAliases, a.Key); len(u.page.LostAliases) < migrate.PageSize {
+	if u.page.DroppedAliases = append(u.page.DroppedAliases, a.Key); len(u.page.DroppedAliases) < migrate.PageSize {
 		return nil
 	}
 	return u.stage(ctx)
 }
 
-// sidecar takes note of a sidecar that is not listed any more. What it said stays, and it is known
-// still: a source that was not whole for a run has no assets described again.
+// sidecar marks a sidecar that is not listed any more as missed. Its metadata stays, and it stays
+// known: a source that is incomplete for one run causes no metadata updates.
 func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 	follows := u.FollowsSidecars()
 	switch {
@@ -83,27 +83,27 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 		c.Missed = u.run.Num
 		u.page.Sidecars = append(u.page.Sidecars, c)
 	default: // should it be back, it is as good as new
-		u.page.Lost = append(u.page.Lost, c.Key)
+		u.page.DroppedSidecars = append(u.page.DroppedSidecars, c.Key)
 	}
-	if len(u.page.Sidecars)+len(u.page.Lost) < migrate.PageSize {
+	if len(u.page.Sidecars)+len(u.page.DroppedSidecars) < migrate.PageSize {
 		return nil
 	}
 	return u.stage(ctx)
 }
 
-// failure has people told of an object that is not listed any more while an asset may be
+// failure has people reported an object that is not listed any more while an asset may be
 // of it, with every run: nothing else would ever lead to that asset.
 func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}
-	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnsettled, migrate.MemoryNone, state.Receipt{})
+	return u.addDeleted(ctx, f.Object, migrate.ObstacleUnconfirmed, migrate.MemoryNone, state.Receipt{})
 }
 
-// outcome ends the listing if an object is gone since the run was done with it.
+// outcome ends the listing if an object was deleted since the run was done with it.
 func (u *unlisted) outcome(i state.Item) error {
 	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsDeletions() || u.unread.hides(i.Key) {
-		return nil // it was gone already, nothing is lost with it, or nothing follows from that
+		return nil // it was deleted already, nothing is lost with it, or nothing follows from that
 	}
-	return &overtakenError{i.Key}
+	return &supersededError{i.Key}
 }

@@ -11,7 +11,7 @@ import (
 
 // Of what goes wrong with several assets at once, the state database's error is not hidden by the
 // first that may pass.
-func TestGoingBackPrefersTheFatalError(t *testing.T) {
+func TestRestorePrefersTheFatalError(t *testing.T) {
 	rest, disk := errors.New("the rest failed"), errors.New("the disk is full")
 	all := []*restoration{{}, {}, {}}
 	answers := map[*restoration]error{all[0]: rest, all[1]: migrate.NewStateError(disk)}

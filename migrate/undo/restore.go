@@ -20,9 +20,9 @@ import (
 	"assetferry/state"
 )
 
-// restoreMethod makes assets what they were before a run: those that it trashed it restores, and
-// those that it moved it brings back, all of a batch with one request for each place. To
-// others it gives back their content and what was said of them, one by one.
+// restoreMethod restores the previous state of assets: trashed ones are restored and moved ones
+// moved back, with one request per batch and container. Content and metadata are restored one by
+// one.
 type restoreMethod struct {
 	collect.Collector
 	write       Reverter
@@ -38,16 +38,16 @@ func (g restoreMethod) Kind() state.Kind { return g.of }
 type restoration struct {
 	state.Undoing
 	collect.AssetHistory
-	asset   assets.Asset // as the service told of it last
-	current bool         // it was not changed since then
-	edited  bool         // by people, which is not to pass for ours
-	done    bool         // it is as it was before
-	refusal error        // why it does not get any further
-	halfway error        // what keeps it between two assets, both in the trash, for now
+	asset      assets.Asset // as the service last returned it
+	current    bool         // it was not changed since then
+	edited     bool         // by people, which is not to pass for ours
+	done       bool         // it is as it was before
+	refusal    error        // why it does not get any further
+	incomplete error        // error that leaves both assets in the trash for now
 }
 
-// Ask makes the assets of a batch what they were. What has begun is finished, even if the
-// undo is told to stop: half of the way back is nowhere.
+// Ask restores the assets of a batch. Work that has begun is finished even if the undo is asked to
+// stop, so that no asset is restored in part.
 func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
 	all, err := g.loadBatch(ctx, batch)
 	if err != nil {
@@ -73,7 +73,7 @@ func (g restoreMethod) Ask(ctx context.Context, batch []state.Item) (outcomes []
 	return outcomes, cause
 }
 
-// recall finds out what the state database knows of a batch.
+// loadBatch reads the records of a batch.
 func (g restoreMethod) loadBatch(ctx context.Context, batch []state.Item) ([]*restoration, error) {
 	undoings, err := g.State.Undoings(ctx, g.undo, apply.ItemKeys(batch))
 	if err != nil {
@@ -91,7 +91,7 @@ func (g restoreMethod) loadBatch(ctx context.Context, batch []state.Item) ([]*re
 	for n, i := range batch {
 		c := &restoration{Undoing: undoings[i.Key]}
 		if c.Before == nil {
-			return nil, migrate.NewStateError(fmt.Errorf("nothing is kept of what %s was before", i.Key))
+			return nil, migrate.NewStateError(fmt.Errorf("the previous state of %s is not stored", i.Key))
 		}
 		now, known := receipts[i.Asset]
 		if !known { // it is in the trash
@@ -105,9 +105,8 @@ func (g restoreMethod) loadBatch(ctx context.Context, batch []state.Item) ([]*re
 	return all, nil
 }
 
-// each calls f for the assets that get any further, several at once. An error that is about
-// one of them for good is its refusal; of the others it gives a fatal one, or else the first,
-// when all are through.
+// each calls f for the assets without a refusal, several at once. A permanent error about one of
+// them becomes its refusal. It returns a fatal error, or else the first one, when all are finished.
 func (g restoreMethod) each(ctx context.Context, all []*restoration, f func(context.Context, *restoration) error) error {
 	errs := make([]error, len(all))
 	var parallel errgroup.Group
@@ -129,7 +128,7 @@ func (g restoreMethod) each(ctx context.Context, all []*restoration, f func(cont
 	return worst(errs)
 }
 
-// worst gives the first fatal error, or else the first, nil if there is none.
+// worst returns the first fatal error, or else the first one, nil if there is none.
 func worst(errs []error) error {
 	for _, err := range errs {
 		if migrate.HasClass(err, retry.Fatal) {
@@ -139,7 +138,7 @@ func worst(errs []error) error {
 	return cmp.Or(errs...)
 }
 
-// restore takes assets out of the trash. One that is not in there may be back already.
+// restore restores assets from the trash. A missing one may be restored already.
 func (g restoreMethod) restore(ctx context.Context, all []*restoration) error {
 	var restorations []assets.Restoration
 	for _, c := range all {
@@ -166,7 +165,7 @@ func (g restoreMethod) restore(ctx context.Context, all []*restoration) error {
 
 func (c *restoration) wasTrashed() bool { return c.Was == state.Trash }
 
-// meet looks at an asset once more before anything is changed.
+// meet reads an asset once more before anything is changed.
 func (g restoreMethod) meet(ctx context.Context, c *restoration) (err error) {
 	c.asset, err = g.Dest.Asset(ctx, c.Undoing.Asset)
 	switch {
@@ -186,8 +185,8 @@ func (g restoreMethod) meet(ctx context.Context, c *restoration) (err error) {
 	return g.findEdit(ctx, c)
 }
 
-// move brings assets back to where they were, those that were in one place with one request.
-// What is refused there is tried again under its former name.
+// move moves assets to their previous places, with one request for all that were in one place. A
+// refused asset is tried again under its previous name.
 func (g restoreMethod) move(ctx context.Context, all []*restoration) error {
 	bound := map[migrate.Container][]*restoration{}
 	for _, c := range all {
@@ -227,7 +226,7 @@ func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*
 	faultpoint.Hit(faultpoint.Sent)
 	for _, c := range all {
 		if refusal := refused.Refusal(c.Undoing.Asset); refusal != nil {
-			c.refusal = fmt.Errorf("it stays where it is, as something where it was may have its name: %w", refusal)
+			c.refusal = fmt.Errorf("it is not moved back, because another asset there may have its name: %w", refusal)
 			continue
 		}
 		c.asset.CategoryID, c.asset.FolderID, c.current = to.Category, to.Folder, false
@@ -235,11 +234,11 @@ func (g restoreMethod) moveTo(ctx context.Context, to migrate.Container, all []*
 	return nil
 }
 
-// renameAndMove gives an asset its former name before it is moved, and takes that back if it
-// did not help.
+// renameAndMove gives an asset its previous name before it is moved, and restores its current name
+// if that did not help.
 func (g restoreMethod) renameAndMove(ctx context.Context, to migrate.Container, c *restoration) error {
 	name, extension := c.asset.Name, c.asset.Extension
-	if err := g.update(ctx, c, assets.Changes{Name: &c.Kept.Name, Extension: &c.Kept.Extension}); migrate.HasClass(err, retry.Permanent) {
+	if err := g.update(ctx, c, assets.Changes{Name: &c.Previous.Name, Extension: &c.Previous.Extension}); migrate.HasClass(err, retry.Permanent) {
 		return nil // that it was refused before stands
 	} else if err != nil {
 		return err
@@ -259,8 +258,8 @@ func (g restoreMethod) update(ctx context.Context, c *restoration, changes asset
 	return err
 }
 
-// complete gives an asset that is where it was its content and what was said of it, and finds
-// out when the service says that it did. It can be repeated.
+// complete restores the content and metadata of a restored asset, and reads its modification time.
+// It is idempotent.
 func (g restoreMethod) complete(ctx context.Context, c *restoration) error {
 	switch {
 	case c.Was == state.Replace && c.IsSwapped():
@@ -287,7 +286,7 @@ func (g restoreMethod) complete(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// replace makes the revision the current one that has the former content.
+// replace makes the revision with the previous content the current one.
 func (g restoreMethod) replace(ctx context.Context, c *restoration) error {
 	revision, err := formerRevision(ctx, g.Dest, c.AssetHistory, c.asset)
 	if err != nil || revision == "" {
@@ -301,17 +300,17 @@ func (g restoreMethod) replace(ctx context.Context, c *restoration) error {
 	return nil
 }
 
-// outcome is what became of an item; it has no state if nobody knows.
+// outcome returns the outcome of an item; without a state if it is unknown.
 func (c *restoration) outcome() state.Outcome {
 	switch {
 	case c.refusal != nil:
 		return apply.Failure(c.Item, c.refusal)
-	case c.halfway != nil:
-		return state.Outcome{Key: c.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient), Error: c.halfway.Error()}
+	case c.incomplete != nil:
+		return state.Outcome{Key: c.Key, State: state.ItemUnconfirmed, Class: string(retry.Transient), Error: c.incomplete.Error()}
 	case !c.done:
 		return state.Outcome{}
 	}
-	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true}
+	o := state.Outcome{Key: c.Key, State: state.ItemDone, Undone: true}
 	if !c.edited {
 		o.Modified = c.asset.LastModifiedAt
 	}
@@ -332,7 +331,7 @@ func (g restoreMethod) Look(ctx context.Context, i state.Item) (o state.Outcome,
 	if errors.Is(err, fs.ErrNotExist) && c.IsSwapped() {
 		return g.lookAtSwapped(ctx, c)
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return o, nil // that is told when it is tried again
+		return o, nil // the error shows when it is tried again
 	} else if err != nil {
 		return o, err
 	}

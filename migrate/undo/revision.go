@@ -10,51 +10,50 @@ import (
 	"assetferry/state"
 )
 
-// findEdit finds out whether what an undo gives back of an asset would hide what people did
-// to it before the run, or to its content since. Where it gives back content, the revision that
-// the run made stays, which must not pass for theirs: what counts is whether they made one.
+// findEdit checks whether an undo would hide edits of users: before the run, or of its content
+// since. After a restored content, the revision of the run remains and must not count as an edit;
+// only revisions of users count.
 func (g restoreMethod) findEdit(ctx context.Context, c *restoration) error {
 	if c.Was == state.Replace {
 		return g.findRevised(ctx, c)
 	}
-	c.edited = !c.Kept.Left.IsZero() || c.Was == state.Trash && c.WasEdited()
+	c.edited = !c.Previous.Left.IsZero() || c.Was == state.Trash && c.WasEdited()
 	left := collect.LastChangeByUs(c.Now, c.asset)
 	if c.edited || c.Was == state.Trash || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(collect.TimeTolerance)) {
 		return nil
 	}
-	standing, err := g.StandingOf(ctx, c.Now, c.asset)
-	c.edited = standing == migrate.StandingEdited
+	standing, err := g.ConditionOf(ctx, c.Now, c.asset)
+	c.edited = standing == migrate.ConditionEdited
 	return err
 }
 
-// findRevised finds out whether people had given an asset other content before the run.
+// findRevised checks whether users had changed the content of an asset before the run.
 func (g restoreMethod) findRevised(ctx context.Context, c *restoration) error {
 	if c.IsSwapped() || !c.WasEdited() {
 		return nil
 	}
 	all, err := g.Dest.Revisions(ctx, c.asset.ID)
-	c.edited = slices.ContainsFunc(all, func(r assets.Revision) bool { return r.Size == c.Kept.Size && c.MayBeEdit(r) })
+	c.edited = slices.ContainsFunc(all, func(r assets.Revision) bool { return r.Size == c.Previous.Size && c.MayBeEdit(r) })
 	return err
 }
 
 const (
-	errEmptied    = collect.RestoreError("it is not in the trash of the service any more, and so it is lost there")
-	errNotAllowed = collect.RestoreError("its extension is not allowed there any more")
+	errEmptied    = collect.RestoreError("it is not in the trash of the service any more, so it cannot be restored")
+	errNotAllowed = collect.RestoreError("the category does not allow its extension any more")
 )
 
-// formerRevision finds the revision that has the content which an asset had before: what we
-// had sent by then, or what somebody made of that, which is the newest. It is empty if the
-// asset has that content already.
+// formerRevision finds the revision with the previous content of an asset: our upload, or the
+// newest edit of it by a user. It is empty if the asset has that content already.
 func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistory, a assets.Asset) (id string, err error) {
 	if back, err := collect.HasFormerContent(ctx, d, t, a); back || err != nil {
 		return "", err
 	}
-	all, err := collect.RevisionsOfSize(ctx, d, a.ID, t.Kept.Size)
+	all, err := collect.RevisionsOfSize(ctx, d, a.ID, t.Previous.Size)
 	if err != nil {
 		return "", err
 	}
-	if slices.ContainsFunc(all, func(r assets.Revision) bool { return r.ID == t.Kept.Revision }) {
-		return t.Kept.Revision, nil
+	if slices.ContainsFunc(all, func(r assets.Revision) bool { return r.ID == t.Previous.Revision }) {
+		return t.Previous.Revision, nil
 	}
 	for _, r := range all {
 		if t.MayBeEdit(r) {

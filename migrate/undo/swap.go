@@ -15,8 +15,8 @@ import (
 	"assetferry/state"
 )
 
-// swap has the former asset stand for an object again, and not the one that was sent instead.
-// Where that is refused the latter stays, or comes back, so that the object has an asset.
+// swap makes the previous asset the asset of an object again, instead of its replacement. If that
+// is refused, the replacement stays or is restored, so that the object has an asset.
 func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	err := g.exchange(ctx, c)
 	switch class, _ := retry.Classify(err); {
@@ -24,15 +24,15 @@ func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	case class.Repeatable(), class == retry.Fatal && c.current: // nothing is trashed that stays so
 		return err
 	default:
-		return g.keepLater(ctx, c, err)
+		return g.keepReplacement(ctx, c, err)
 	}
 	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
 	c.current, c.done = err == nil, err == nil
 	return err
 }
 
-// exchange trashes the asset that was sent instead, once it is known that the former one is
-// there or can come out of the trash, which it then does.
+// exchange trashes the replacement, after a check that the previous asset exists or can be
+// restored, and then restores that.
 func (g restoreMethod) exchange(ctx context.Context, c *restoration) error {
 	former := c.BeforeRun.Asset
 	_, err := g.Dest.Asset(ctx, former)
@@ -58,8 +58,8 @@ func (g restoreMethod) exchange(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// checkRestorable fails if an asset cannot come out of the trash. That its name is taken says
-// nothing: the asset that is to give way has it.
+// checkRestorable fails if an asset cannot be restored. A taken name does not count: the
+// replacement has it.
 func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	all, err := g.write.ValidateRestore(ctx, id)
 	if err != nil {
@@ -76,37 +76,36 @@ func (g restoreMethod) checkRestorable(ctx context.Context, id string) error {
 	return nil
 }
 
-// keepLater sees to it that an object whose former asset is refused has the later one, and
-// adds to the refusal where that is.
-func (g restoreMethod) keepLater(ctx context.Context, c *restoration, refusal error) error {
-	err := g.bringBack(ctx, c)
+// keepReplacement ensures that an object whose previous asset is refused has its replacement, and
+// adds its place to the refusal.
+func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refusal error) error {
+	err := g.restoreReplacement(ctx, c)
 	switch class, _ := retry.Classify(err); {
 	case err == nil:
-		return fmt.Errorf("%w; asset %s stays for the object", refusal, c.Now.Asset)
+		return fmt.Errorf("%w; the object keeps asset %s", refusal, c.Now.Asset)
 	case class == retry.Permanent:
 		return &refusedError{fmt.Errorf("%w; %w", refusal, err)}
 	case class == retry.Fatal: // this run does not come to another try
-		c.halfway = err
+		c.incomplete = err
 	}
 	return err
 }
 
-// bringBack takes the asset that was sent instead out of the trash, unless it is not in there.
-// If something has taken its name meanwhile, it is to have that all the same, as the service
-// allows; one that does not leaves it under another.
-func (g restoreMethod) bringBack(ctx context.Context, c *restoration) error {
+// restoreReplacement restores the replacement if it is in the trash. If its name was taken since,
+// it gets the same name if the service allows that, or a distinct one.
+func (g restoreMethod) restoreReplacement(ctx context.Context, c *restoration) error {
 	id := c.Now.Asset
 	asset, err := g.Dest.Asset(ctx, id)
 	if err == nil {
 		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("asset %s, which was sent instead, may be in the trash: %w", id, err)
+		return fmt.Errorf("asset %s, its replacement, may be in the trash: %w", id, err)
 	}
 	err = refusalOf(id, g.write.Restore(ctx, assets.Restoration{AssetID: id, IfTaken: assets.RenameIt}))
 	if class, _ := retry.Classify(err); err != nil && class.Repeatable() {
 		return err
 	} else if err != nil {
-		return &refusedError{fmt.Errorf("asset %s, which was sent instead, is in the trash, too, and does not come back: %w; restore it there", id, err)}
+		return &refusedError{fmt.Errorf("asset %s, its replacement, is in the trash, too, and cannot be restored: %w; restore it by hand", id, err)}
 	}
 	if asset, err = g.Dest.Asset(ctx, id); err != nil || asset.Name == c.Now.Name {
 		return err
@@ -117,9 +116,10 @@ func (g restoreMethod) bringBack(ctx context.Context, c *restoration) error {
 	return err
 }
 
-// lookAtSwapped finds out whether the former asset stands for an object again, whose later one
-// is in the trash. If neither is there an earlier try ended between the two: it is taken back,
-// or nobody would know later that it was not people who trashed the later one.
+// lookAtSwapped checks whether the previous asset is the asset of an object again, with the
+// replacement in the trash. If neither is there, an earlier attempt ended between the two steps. It
+// is reverted then, because otherwise the trashed replacement would later look like a deletion by a
+// user.
 func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o state.Outcome, err error) {
 	c.asset, err = g.Dest.Asset(ctx, c.BeforeRun.Asset)
 	if err == nil {
@@ -128,13 +128,13 @@ func (g restoreMethod) lookAtSwapped(ctx context.Context, c *restoration) (o sta
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return o, err
 	}
-	if err = g.bringBack(ctx, c); migrate.HasClass(err, retry.Permanent) {
+	if err = g.restoreReplacement(ctx, c); migrate.HasClass(err, retry.Permanent) {
 		return apply.Failure(c.Item, err), nil
 	}
 	return o, err
 }
 
-// refusalOf is what the answer to a request about one asset means for it.
+// refusalOf classifies the answer to a request about one asset.
 func refusalOf(id string, answer error) error {
 	refused, err := apply.Refusals(answer)
 	if err != nil {
@@ -146,7 +146,7 @@ func refusalOf(id string, answer error) error {
 	return nil
 }
 
-// A refusedError is about one asset, whatever its cause would mean for a run.
+// A refusedError concerns one asset, whatever its cause would mean for a run.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error      { return e.error }

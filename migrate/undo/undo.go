@@ -1,6 +1,5 @@
-// Package undo takes back what a run made. Its Planner finds out what that is and what people have
-// changed since, and writes it down as a plan; its Undoer carries that out with the means of package
-// apply.
+// Package undo undoes runs. Its Planner finds the changes of a run and the later changes by users,
+// and stores a plan; its Undoer carries it out with package apply.
 package undo
 
 import (
@@ -13,10 +12,10 @@ import (
 	"assetferry/state"
 )
 
-// A contentMatch says how the content of an asset compares with what was sent.
+// A contentMatch compares the content of an asset with the upload.
 type contentMatch int
 
-// What is known of a content: nothing, because nobody asked, or what came of reading it.
+// The results of a content comparison, and that of none.
 const (
 	contentUnasked contentMatch = iota
 	contentAsSent
@@ -24,21 +23,21 @@ const (
 	contentUnreadable
 )
 
-// An undoSituation is everything that a decision to take back what was done to an asset depends on.
+// An undoSituation holds all facts that the undo of an asset depends on.
 type undoSituation struct {
-	Was         state.Action // what the run did to it; create for all that it made
-	There       bool         // it is at the destination
-	Unknown     bool         // nobody knows whether it is
-	Shared      bool         // it stands for an object of another source, too
-	Changed     bool         // since, by all that the service says of it
-	Content     contentMatch // which the service need not tell
-	KeyTaken    bool         // another asset stands for what its object was called before
-	FolderGone  bool         // where it was before is not there any more
-	ContentLost bool         // its former content is
+	Was           state.Action // action of the run; create for every asset that it created
+	There         bool         // it is at the destination
+	Unknown       bool         // it is unknown whether it is
+	Shared        bool         // it stands for an object of another source, too
+	Changed       bool         // since, by all that the service says of it
+	Content       contentMatch // which the service need not report
+	KeyTaken      bool         // another asset has the previous key of its object
+	FolderMissing bool         // where it was before is not there any more
+	ContentLost   bool         // its former content is
 }
 
-// decideUndo says what has to happen to an asset to which a run did something, and why. It
-// is a pure function, as Decide is.
+// decideUndo returns the action that undoes a change of an asset, and the reason. It is a pure
+// function, as Decide is.
 func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	there := r.Was != state.Trash
 	switch {
@@ -54,7 +53,7 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 		return state.Conflict, migrate.ReasonContentUnreadable
 	case (r.Was == state.Move || r.Was == state.Replace) && r.KeyTaken:
 		return state.Conflict, migrate.ReasonChangedByLaterRun
-	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderGone:
+	case (r.Was == state.Move || r.Was == state.Trash) && r.FolderMissing:
 		return state.Conflict, migrate.ReasonFolderMissing
 	case r.Was == state.Replace && r.ContentLost:
 		return state.Conflict, migrate.ReasonRevisionMissing
@@ -62,7 +61,7 @@ func decideUndo(r undoSituation) (state.Action, migrate.Reason) {
 	return inverse(r.Was)
 }
 
-// inverse is what takes back an action.
+// inverse returns the action that undoes another one.
 func inverse(of state.Action) (state.Action, migrate.Reason) {
 	switch of {
 	case state.Trash:
@@ -77,11 +76,10 @@ func inverse(of state.Action) (state.Action, migrate.Reason) {
 	return state.Trash, migrate.ReasonUndoCreated
 }
 
-// changedParts names what of an asset is not as we left it, which is described as the source
-// said then. Whoever edits an asset changes its
-// metadata, its place, its size, or at least the time of its last change; a service that
-// does not keep that time hides an edit that keeps all others, and so does one that is
-// processing an image. Its content tells.
+// changedParts names the parts of an asset that are not as we left them. An edit changes its
+// metadata, its place, its size, or at least its modification time. A service that keeps no
+// modification time, or is processing an image, hides an edit that changes nothing else; then the
+// content has to be compared.
 func changedParts(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string

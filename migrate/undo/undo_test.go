@@ -29,7 +29,7 @@ func TestDecideUndo(t *testing.T) {
 			migrate.ReasonAssetChangedSince: there && known && (r.Changed || r.Content == contentRewritten),
 			migrate.ReasonContentUnreadable: there && known && r.Content == contentUnreadable,
 			migrate.ReasonChangedByLaterRun: (r.Was == state.Move || r.Was == state.Replace) && known && r.KeyTaken,
-			migrate.ReasonFolderMissing:     (r.Was == state.Move || !there) && known && r.FolderGone,
+			migrate.ReasonFolderMissing:     (r.Was == state.Move || !there) && known && r.FolderMissing,
 			migrate.ReasonRevisionMissing:   r.Was == state.Replace && known && readable && r.ContentLost,
 		}
 		blamed := false

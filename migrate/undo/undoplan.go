@@ -27,13 +27,13 @@ import (
 	"assetferry/state"
 )
 
-// A Planner plans what it takes to take back what a run did: to the assets that it
-// created, replaced, described, moved and trashed, never to those that it only adopted, and
-// to no category or folder. It can read the destination and nothing more.
+// A Planner plans the undo of a run: for the assets that it created, replaced, updated, moved and
+// trashed, never for those that it only adopted, and for no category or folder. It only reads the
+// destination.
 type Planner struct {
 	collect.Collector
-	// Content has every asset read back whose content is to go, and left alone if that is
-	// not what was sent.
+	// Content downloads the content of every asset that would be trashed or replaced, and keeps
+	// assets whose content is not the uploaded one.
 	Content     bool
 	Concurrency int // how much is asked of the destination at once
 
@@ -46,8 +46,8 @@ func NewPlanner(d migrate.Deps) *Planner {
 	return &Planner{Collector: collect.New(d), Concurrency: migrate.DefaultConcurrency}
 }
 
-// Plan decides about every asset to which the undone run did something, and stores the
-// decisions. The undo must be new, or have been made to forget what was planned.
+// Plan decides about every asset that the undone run changed, and stores the decisions. The undo
+// must be new, or listed again.
 func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Plan, error) {
 	p.undo, p.undone, p.places = undo, undone, &places{}
 	made, err := p.stage(ctx)
@@ -55,7 +55,7 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 		return migrate.Plan{}, err
 	}
 	p.Watch.Phase(migrate.PhaseInventory, made, -1)
-	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.readBack, p.finish} {
+	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.verifyContent, p.finish} {
 		if err := pass(ctx); err != nil {
 			return migrate.Plan{}, err
 		}
@@ -68,7 +68,7 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 	return plan, err
 }
 
-// stage makes items of what the run did, and counts them.
+// stage creates items for the changes of the run, and counts them.
 func (p *Planner) stage(ctx context.Context) (made int64, err error) {
 	if err := p.State.StageUndo(ctx, p.undo, string(migrate.ReasonChangedByLaterRun), string(migrate.ReasonSharedByLaterRun)); err != nil {
 		return 0, err
@@ -83,8 +83,8 @@ func (p *Planner) stage(ctx context.Context) (made int64, err error) {
 	return made, err
 }
 
-// lookAround lists the places of the assets, newest first, back to when the run began:
-// so the assets of a pilot are found beside any number of older ones.
+// lookAround lists the containers of the assets, newest first, back to the beginning of the run. So
+// the assets of a pilot are found among any number of older ones.
 func (p *Planner) lookAround(ctx context.Context) error {
 	containers, err := p.State.UndoContainers(ctx, p.undo)
 	if err != nil {
@@ -115,8 +115,7 @@ func (p *Planner) lookInto(ctx context.Context, c migrate.Container, since time.
 	return nil
 }
 
-// meet decides about assets that were listed, as far as the run made them. Those that were
-// there before are not looked for in lists: they are too old for that.
+// meet decides about listed assets that the run created. Older assets are not looked for in lists.
 func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
 	receipts, err := p.State.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
@@ -148,7 +147,7 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []stat
 	return decided, nil
 }
 
-// decide decides about an asset that the run made and that is there.
+// decide decides about an existing asset that the run created.
 func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
 	said, err := p.LastMetadata(ctx, p.undo.Pair, r, asset)
 	if err != nil {
@@ -159,7 +158,7 @@ func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, as
 	return nil
 }
 
-// writeUndo puts a decision into an item, with what was found where it is refused.
+// writeUndo stores a decision in an item, with the findings if it is refused.
 func writeUndo(i *state.Item, r undoSituation, found string) {
 	action, why := decideUndo(r)
 	migrate.SetDecision(i, action, why)
@@ -178,8 +177,8 @@ func (p *Planner) decided(ctx context.Context, page []state.Item) error {
 	return err
 }
 
-// askForRest asks for each asset that was not listed: it was there before the run, it was
-// moved, or it is gone.
+// askForRest requests each asset that was not listed: it is older than the run, or was moved or
+// deleted.
 func (p *Planner) askForRest(ctx context.Context) error {
 	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, u *state.Undoing) (bool, error) {
 		if u.Was == state.Trash {
@@ -200,7 +199,7 @@ func (p *Planner) askForRest(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		if u.Before != nil && u.Was != state.Create { // what was created again is as if it were new
+		if u.Before != nil && u.Was != state.Create { // an asset that was created again counts as new
 			return true, p.decideChanged(ctx, u, r, asset)
 		}
 		shared, err := p.State.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
@@ -211,19 +210,19 @@ func (p *Planner) askForRest(ctx context.Context) error {
 	})
 }
 
-// decideTrashed decides about an asset that the run trashed. Nobody can have changed it
-// there; whether it is still there only shows when it is restored.
+// decideTrashed decides about an asset that the run trashed. Users cannot have changed it; whether
+// it still exists shows when it is restored.
 func (p *Planner) decideTrashed(ctx context.Context, u *state.Undoing) error {
 	t, err := collect.NewAssetHistory(p.undo.Pair.Source, *u, *u.Before)
 	if err != nil {
 		return err
 	}
-	there, err := p.places.has(ctx, p.Dest, t.Kept.Folder)
-	writeUndo(&u.Item, undoSituation{Was: state.Trash, FolderGone: !there}, "")
+	there, err := p.places.has(ctx, p.Dest, t.Previous.Folder)
+	writeUndo(&u.Item, undoSituation{Was: state.Trash, FolderMissing: !there}, "")
 	return err
 }
 
-// decideChanged decides about an asset that was there before the run changed it.
+// decideChanged decides about an older asset that the run changed.
 func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.Receipt, asset assets.Asset) error {
 	t, err := collect.NewAssetHistory(p.undo.Pair.Source, *u, r)
 	if err != nil {
@@ -240,8 +239,8 @@ func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.R
 	case rest.Changed || rest.KeyTaken:
 	case u.Was == state.Move:
 		var there bool
-		there, err = p.places.has(ctx, p.Dest, t.Kept.Folder)
-		rest.FolderGone = !there
+		there, err = p.places.has(ctx, p.Dest, t.Previous.Folder)
+		rest.FolderMissing = !there
 	case u.Was == state.Replace:
 		if collect.ChangedLater(r, asset) {
 			rest.Content, found, err = p.contentOf(ctx, t, asset)
@@ -254,8 +253,7 @@ func (p *Planner) decideChanged(ctx context.Context, u *state.Undoing, r state.R
 	return err
 }
 
-// isKnown reports whether another asset has come to stand for what an object was called
-// before.
+// isKnown reports whether another asset has the previous key of an object now.
 func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 	if u.Before.Key == u.Key {
 		return false, nil
@@ -267,8 +265,8 @@ func (p *Planner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 	return true, err
 }
 
-// readBack compares the content of what is to go with what was sent, if that is wanted.
-func (p *Planner) readBack(ctx context.Context) error {
+// verifyContent compares the content of assets with the upload, if the user wants that.
+func (p *Planner) verifyContent(ctx context.Context) error {
 	if !p.Content {
 		return nil
 	}
@@ -294,8 +292,8 @@ func (p *Planner) readBack(ctx context.Context) error {
 	})
 }
 
-// contentOf reads an asset back, and says how its content compares with what was sent, or
-// was there before, and what was found.
+// contentOf downloads the content of an asset, and compares it with the upload and the previous
+// content.
 func (p *Planner) contentOf(ctx context.Context, t collect.AssetHistory, a assets.Asset) (contentMatch, string, error) {
 	checksum, n, err := inventory.ChecksumOfAsset(ctx, p.Dest, a.URL)
 	switch {
@@ -309,8 +307,7 @@ func (p *Planner) contentOf(ctx context.Context, t collect.AssetHistory, a asset
 	return contentRewritten, "content", nil
 }
 
-// eachPage asks f about items in a state, several at once, and stores those that it
-// decided about.
+// eachPage calls f for items in a state, several at once, and stores those that it decided.
 func (p *Planner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Undoing) (decided bool, err error)) error {
 	for page, err := range migrate.Pages(p.State.Items(ctx, p.undo.Num, st), migrate.PageSize) {
 		if err != nil {
@@ -355,7 +352,7 @@ type places struct {
 	known map[string]bool
 }
 
-// has reports whether a folder is there. A category is, or its assets would not be either.
+// has reports whether a folder exists. Categories of existing assets always do.
 func (p *places) has(ctx context.Context, d migrate.Reader, folder string) (there bool, err error) {
 	if folder == "" {
 		return true, nil

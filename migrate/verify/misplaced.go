@@ -13,14 +13,12 @@ import (
 	"assetferry/state"
 )
 
-// A misplacement is the path that a folder has by the state database, and the one that it has at the
-// destination.
+// A misplacement is the path of a folder by the state database, and its path at the destination.
 type misplacement struct{ want, got string }
 
-// misplaced finds, by their IDs, the folders of containers that lie within others than the
-// state database says: what was put into them is not where it belongs. That a folder has another name
-// by now is the business of whoever renamed it. It asks once for the folders at the top, and
-// once for each folder that has others in it.
+// misplaced finds, by their IDs, the folders of containers that are in other folders than the state
+// database says. Renamed folders are not reported. It requests the top folders once, and once the
+// folders in each folder that has some.
 func (v *Verifier) misplaced(ctx context.Context, destination string, containers []state.Container) (map[string]misplacement, error) {
 	containers = slices.DeleteFunc(containers, func(c state.Container) bool { return c.Folder == "" })
 	if len(containers) == 0 {
@@ -53,14 +51,14 @@ func (v *Verifier) misplaced(ctx context.Context, destination string, containers
 		}
 		if got, err := check.path(ctx, c.Folder); err == nil && got != want {
 			found[c.Folder] = misplacement{want, got}
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) { // what is gone is told of each asset
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing folder is reported with each asset
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// A folderCheck compares the folders of a category with what the state database knows of them.
+// A folderCheck compares the folders of a category with the state database.
 type folderCheck struct {
 	migrate.Deps
 	ids      map[string]string          // by path
@@ -84,8 +82,7 @@ func newFolderCheck(ctx context.Context, d migrate.Deps, destination, category s
 	return c, nil
 }
 
-// isInPlace reports whether the folder of a path lies in that of the path around it, and that
-// one in its own.
+// isInPlace reports whether a folder and its parents have the parents of the state database.
 func (c *folderCheck) isInPlace(ctx context.Context, at string) (bool, error) {
 	if verdict, known := c.verdicts[at]; known {
 		return verdict, nil
@@ -109,7 +106,7 @@ func (c *folderCheck) isInPlace(ctx context.Context, at string) (bool, error) {
 	return ok, nil
 }
 
-// foldersIn gives the IDs of the folders directly in one; of one that is gone there are none.
+// foldersIn returns the IDs of the folders directly in one; none if that does not exist.
 func (c *folderCheck) foldersIn(ctx context.Context, folder string) (map[string]bool, error) {
 	if ids := c.inside[folder]; ids != nil {
 		return ids, nil

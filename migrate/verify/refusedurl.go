@@ -8,11 +8,11 @@ import (
 )
 
 // A RefusedURLError says that contents could not be verified, because their URLs must not be
-// followed. That is no difference.
+// requested. That is no difference.
 type RefusedURLError struct {
 	Count int64       // of assets
 	Key   sources.Key // of one of them
-	Err   error       // what was said of that one
+	Err   error       // error of that one
 }
 
 func (e *RefusedURLError) Error() string {

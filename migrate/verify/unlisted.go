@@ -11,17 +11,17 @@ import (
 	"assetferry/state"
 )
 
-// enoughMissing is how many assets in a row are found to be gone before no more are asked for: to
-// ask for each of a million that were deleted would take a day.
+// enoughMissing is the number of missing assets in a row after which no more are requested: a
+// million requests would take a day.
 const enoughMissing = 100
 
-// askForUnlisted asks for each asset of a page that no list had: the service may not list yet
-// what it has just got, and what was moved elsewhere is told as such.
+// askForUnlisted requests each asset of a page that was not listed: new assets may not be listed
+// yet, and moved ones are reported as moved.
 func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	for i := range page {
-		if page[i].Seen || v.gone.Load() >= enoughMissing {
+		if page[i].Seen || v.missing.Load() >= enoughMissing {
 			continue
 		}
 		g.Go(func() error {
@@ -30,10 +30,10 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 				return err
 			}
 			if !a.There {
-				v.gone.Add(1)
+				v.missing.Add(1)
 				return nil
 			}
-			v.gone.Store(0)
+			v.missing.Store(0)
 			r := page[i].Receipt
 			if moved := a.CategoryID != r.Category || a.FolderID != r.Folder; moved || v.isNew(a.Asset) {
 				page[i].Seen, page[i].Entry = true, inventory.EntryOf(a.Asset, 0)
@@ -44,11 +44,11 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 	return g.Wait()
 }
 
-// isNew reports whether an asset is so new that a list need not have it yet. One that is older
-// and in no list may be in the trash: what a service says of that by its ID is not documented.
+// isNew reports whether an asset is so new that it may not be listed yet. An older unlisted one may
+// be in the trash; the service does not document its answer for that.
 func (v *Verifier) isNew(a assets.Asset) bool {
 	return !a.UploadedAt.IsZero() && v.Now().Sub(a.UploadedAt) < v.Unlisted
 }
 
-// DefaultUnlisted is how long a new asset may be in no list without being missed.
+// DefaultUnlisted is how long a new asset may be missing in lists.
 const DefaultUnlisted = time.Minute

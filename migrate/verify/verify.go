@@ -1,5 +1,5 @@
-// Package verify compares the destination with the receipts in the state database, as closely as it
-// is told to, and says what differs.
+// Package verify compares the destination with the receipts in the state database, at the requested
+// level, and reports the differences.
 package verify
 
 import (
@@ -28,11 +28,11 @@ import (
 	"assetferry/state"
 )
 
-// The levels of proof.
+// The levels of verification.
 const (
 	LevelListing = "listing" // every asset is listed with the name and size that we know
-	LevelSample  = "sample"  // and the content of some was read back
-	LevelContent = "content" // and the content of all was read back
+	LevelSample  = "sample"  // and the content of some was downloaded
+	LevelContent = "content" // and the content of all was downloaded
 )
 
 // A Verifier compares a destination with the state database.
@@ -46,20 +46,19 @@ type Verifier struct {
 	pair      state.Pair
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
-	gone      atomic.Int64            // assets in a row that are nowhere
-	reported  map[string]bool         // of these, those that were told of
+	missing   atomic.Int64            // missing assets in a row
+	reported  map[string]bool         // reported ones of these
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
 }
 
-// New makes a verifier. sample, how many contents are read back, counts only at LevelSample.
+// New returns a verifier. sample is the number of contents to download, for LevelSample only.
 func New(d migrate.Deps, level string, sample int) *Verifier {
 	return &Verifier{Deps: d.WithDefaults(), Level: level, Sample: sample, Concurrency: migrate.DefaultConcurrency, Unlisted: DefaultUnlisted}
 }
 
-// Verify looks at every asset that the state database has a receipt of, tells the observer what
-// differs, and stores the result. A difference is no error; that some contents could not be read
-// because their URLs were refused is a [RefusedURLError].
+// Verify checks every asset with a receipt, reports the differences to the observer, and stores the
+// result. A difference is no error; contents whose URLs were refused are a [RefusedURLError].
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
 	result := state.Verification{Pair: pair.ID, Level: v.Level}
 	scope := state.PairScope(pair.ID)
@@ -71,7 +70,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	}
 	v.pair, v.met, v.reported, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
-	v.gone.Store(0)
+	v.missing.Store(0)
 	containers, err := v.State.Containers(ctx, pair.ID)
 	if err != nil {
 		return result, err
@@ -92,7 +91,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	return result, v.State.SaveVerification(ctx, result, differences)
 }
 
-// noteCategories has the state database know what is private by now.
+// noteCategories stores which categories are private now.
 func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
 	there, err := migrate.Categories(ctx, v.Dest)
 	if err != nil {
@@ -121,9 +120,9 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 	return g.Wait()
 }
 
-// meet looks up what was listed. What is as its receipt says is noted and no more, the rest
-// goes into the inventory: to write all of it down took longer than to ask for it. What is
-// not ours is there under what makes it like one that is.
+// meet compares listed assets with their receipts. Matching assets are only noted in memory; all
+// others are written to the inventory, because writing takes longer than the listing. Foreign
+// assets are written with a hash of place, name and size.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
 	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
 	if err != nil {
@@ -147,14 +146,14 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 	return v.State.StageInventory(ctx, scope, others)
 }
 
-// isAsReceived reports whether there is nothing to tell of an asset but that it is there.
-// Its address matters only where it is read back.
+// isAsReceived reports whether an asset matches its receipt, so that nothing has to be reported.
+// Its URL matters only for downloads.
 func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
 	return a.CategoryID == r.Category && a.FolderID == r.Folder && a.Name == r.Name && a.Extension == r.Extension && a.Size == r.Size &&
 		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
 }
 
-// sightings are the receipts with what was listed of their assets.
+// sightings returns the receipts with their listed assets.
 func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, error] {
 	return func(yield func(state.Sighting, error) bool) {
 		for s, err := range v.State.Sightings(ctx, v.pair.ID) {
@@ -165,7 +164,7 @@ func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, erro
 	}
 }
 
-// sighting is a receipt with what was listed of its asset, be it noted or in the inventory.
+// sighting returns a receipt with its listed asset, from memory or from the inventory.
 func (v *Verifier) sighting(s state.Sighting) state.Sighting {
 	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
 		s.Seen = true
@@ -174,9 +173,9 @@ func (v *Verifier) sighting(s state.Sighting) state.Sighting {
 	return s
 }
 
-// A met notes assets that a listing has met, in eight bytes each of those that are as
-// their receipts say. They are told apart by a hash with a random seed: that one of a
-// million which is missing passes for another one happens once in 10^13 times.
+// A met notes listed assets, in eight bytes for each one that matches its receipt. They are
+// identified by a hash with a random seed: one missing asset of a million passes for another one
+// once in 10^13 times.
 type met struct {
 	seed maphash.Seed
 
@@ -187,9 +186,9 @@ type met struct {
 
 func newMet() *met { return &met{seed: maphash.MakeSeed(), other: map[uint64]bool{}} }
 
-// add notes an asset and reports whether that is enough: what was listed otherwise once,
-// as things that are moved meanwhile may be, is for the inventory, which has it as it was
-// listed last.
+// add notes an asset and reports whether that is enough. An asset that was listed before with a
+// difference, for example because it was moved meanwhile, goes into the inventory, which has its
+// latest state.
 func (m *met) add(asset string, asReceived bool) bool {
 	h := maphash.String(m.seed, asset)
 	m.mu.Lock()
@@ -210,11 +209,11 @@ func (m *met) has(asset string) bool {
 	return found
 }
 
-// A comparison collects what comparing receipts with the destination comes to.
+// A comparison collects the results of comparing receipts with the destination.
 type comparison struct {
 	*Verifier
-	wanted func(int64) bool // which receipts, by their position, have their content read back
-	group  *errgroup.Group  // of the contents that are being read back
+	wanted func(int64) bool // positions of the receipts whose content is downloaded
+	group  *errgroup.Group  // of the contents that are being downloaded
 
 	mu          sync.Mutex
 	result      *state.Verification
@@ -232,8 +231,8 @@ func (c *comparison) found(d migrate.Difference) {
 	c.Watch.Found(d)
 }
 
-// compare walks the receipts beside the inventory and reads back contents. It gives
-// the differences in no particular order.
+// compare compares the receipts with the inventory and downloads contents. It returns the
+// differences in no particular order.
 func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) ([]state.Difference, error) {
 	total, err := v.State.SumReceipts(ctx, pair)
 	if err != nil {
@@ -258,7 +257,7 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	return c.differences, err
 }
 
-// page compares a page of receipts, and has the contents that are wanted read back.
+// page compares a page of receipts, and starts the downloads of their contents.
 func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 	if err := c.askForUnlisted(ctx, page); err != nil {
 		return err
@@ -282,9 +281,9 @@ func (c *comparison) page(ctx context.Context, page []state.Sighting) error {
 	return nil
 }
 
-// content reads back one content, and notes which were intact if only a sample is read.
+// content downloads one content, and notes intact ones of a sample.
 func (c *comparison) content(ctx context.Context, s state.Sighting) error {
-	intact, err := c.readBack(ctx, s, c.found)
+	intact, err := c.verifyContent(ctx, s, c.found)
 	if err == nil {
 		c.Watch.Progress(1, s.Receipt.Size)
 	}
@@ -296,8 +295,8 @@ func (c *comparison) content(ctx context.Context, s state.Sighting) error {
 	return err
 }
 
-// endGroup waits for a group whose loop ended with an error, and gives that beside the error
-// of the group, unless the loop ended because the group had failed.
+// endGroup waits for a group whose loop ended with an error, and returns that with the error of the
+// group, unless the group caused it.
 func endGroup(g *errgroup.Group, err error) error {
 	rest := g.Wait()
 	switch {
@@ -309,7 +308,7 @@ func endGroup(g *errgroup.Group, err error) error {
 	return errors.Join(err, rest)
 }
 
-// choose tells which receipts, by their position, have their content read back.
+// choose returns which receipts, by position, have their content downloaded.
 func (v *Verifier) choose(total int64) func(int64) bool {
 	switch v.Level {
 	case LevelContent:
@@ -320,8 +319,8 @@ func (v *Verifier) choose(total int64) func(int64) bool {
 	return func(int64) bool { return false }
 }
 
-// Sample picks n of total positions at random, each set equally likely. The
-// positions are asked for in ascending order, so that nothing need be stored.
+// Sample returns a function that picks n of total positions at random, each set equally likely.
+// Positions must be asked for in ascending order, so that nothing is stored.
 func Sample(n, total int64) func(int64) bool {
 	return func(at int64) bool {
 		if left := total - at; left > 0 && n > 0 && rand.Int64N(left) < n {
@@ -332,15 +331,15 @@ func Sample(n, total int64) func(int64) bool {
 	}
 }
 
-// look compares a receipt with what the listing said, and reports whether its
-// content is worth reading.
+// look compares a receipt with its listed asset, and reports whether its content is worth
+// downloading.
 func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 	r, e := s.Receipt, s.Entry
 	report := func(field, want, got, what string) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
 	}
 	if !s.Seen {
-		report("presence", "", "", "is not where it was put")
+		report("presence", "", "", "is missing")
 		return false
 	}
 	if e.Category != r.Category || e.Folder != r.Folder {
@@ -352,7 +351,7 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 		report("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 	}
 	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
-		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
+		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is named %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
@@ -360,10 +359,9 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 	return e.Size == r.Size
 }
 
-// readBack compares the content of an asset with what was sent, and reports whether it is
-// that. An error that concerns more than this asset, such as bad credentials, ends the
-// verification.
-func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
+// verifyContent compares the content of an asset with the upload, and reports whether it is intact.
+// An error that concerns more than this asset, such as bad credentials, ends the verification.
+func (v *Verifier) verifyContent(ctx context.Context, s state.Sighting, found func(migrate.Difference)) (intact bool, _ error) {
 	checksum, n, err := inventory.ChecksumOfAsset(ctx, v.Dest, s.Entry.URL)
 	class, _ := retry.Classify(err)
 	switch {
@@ -378,7 +376,7 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(mi
 	case n != s.Receipt.Size || !bytes.Equal(checksum, s.Receipt.Checksum):
 		found(migrate.Difference{
 			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Checksum), Got: hex.EncodeToString(checksum),
-			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
+			What: fmt.Sprintf("its content differs from the upload (%d bytes)", n),
 		})
 	default:
 		return true, nil

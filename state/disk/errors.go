@@ -17,15 +17,15 @@ var (
 	ErrFull       = errors.New("no space left for the state database")
 	ErrUnwritable = errors.New("the state database cannot be written")
 	ErrDamaged    = errors.New("the state database is damaged")
-	ErrDisk       = errors.New("the disk of the state database does not do what it is told")
+	ErrDisk       = errors.New("the disk of the state database reports an error")
 
 	// ErrEmptied is an ErrDamaged: something cut the file to nothing.
 	ErrEmptied = fmt.Errorf("%w: it was cut to 0 bytes", ErrDamaged)
 
 	// An ErrDamaged may have one of these reasons: pages are not as they were written, or their
 	// checksums are not.
-	ErrOtherPages = errors.New("a bit may have flipped on the disk, or another program, such as sqlite3, has opened it after a run was killed, or written to it")
-	ErrBadSums    = errors.New("the checksums of its pages are not as they were written")
+	ErrChangedPages = errors.New("the disk may have changed a bit; or another program, such as sqlite3, opened it after a run was killed, or wrote to it")
+	ErrBadSums      = errors.New("the stored checksums of its pages are damaged")
 )
 
 // An Error is trouble with the file of the state database. It is one of ErrFull,
@@ -43,18 +43,18 @@ func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 func (e *Error) Hint() string {
 	switch e.Kind {
 	case ErrFull:
-		return "make space on that disk, then run the same command again: nothing is lost, and what was in flight is looked up"
+		return "free space on that disk, then run the same command again: nothing is lost, and uploads in progress are checked"
 	case ErrUnwritable:
-		return "let this user write the file and its folder, or name another place with --state"
+		return "let this user write the file and its folder, or name another file with --state"
 	case ErrEmptied:
-		return "restore the backup, as assetferry help state tells. Without one, delete the empty file: a new state database is made, and what is at the destination already is found there and not sent again"
+		return "restore the backup as assetferry help state describes. Without a backup, delete the empty file: a new state database is created, and existing assets are found and not uploaded again"
 	case ErrDisk:
-		return "look into the system's log for errors of that disk or share; when it works, run the same command again: nothing is lost, and what was in flight is looked up"
+		return "check the system log for errors of that disk or share; when it works, run the same command again: nothing is lost, and uploads in progress are checked"
 	}
-	if errors.Is(e.Err, ErrOtherPages) || errors.Is(e.Err, ErrBadSums) {
-		return "if you put the backup in its place, or opened it with another program: assetferry state takeover; if not, assetferry help state tells how to restore the backup; the file was left as it is"
+	if errors.Is(e.Err, ErrChangedPages) || errors.Is(e.Err, ErrBadSums) {
+		return "if you restored the backup, or opened the file with another program: assetferry state takeover; if not, assetferry help state describes how to restore the backup; the file was not changed"
 	}
-	return "assetferry help state tells how to restore the backup; the file was left as it is"
+	return "assetferry help state describes how to restore the backup; the file was not changed"
 }
 
 // Classify says what kind of trouble an error of the driver or the file system is,

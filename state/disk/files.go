@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// What lies beside a state database has its name and one of these.
+// The suffixes of the files next to a state database.
 const (
 	WALSuffix        = "-wal"
 	LockSuffix       = ".lock"
@@ -17,9 +17,8 @@ const (
 	DraftSuffix      = ".draft"
 )
 
-// Files names every file and folder a state database at path may consist of, so that a source
-// that holds them can leave them out. Where the path is a symbolic link they are where it
-// leads.
+// Files returns every file and folder that a state database at path may consist of, so that a
+// source can skip them. If the path is a symbolic link, they are next to its target.
 func Files(path string) []string {
 	if file, err := Resolve(path); err == nil && file != path {
 		return append(Files(file), path)
@@ -49,7 +48,7 @@ func Resolve(path string) (string, error) {
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what else is wrong is for the first who needs it to tell
+		return path, nil // what else is wrong is for the first who needs it to report
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -59,7 +58,7 @@ func Resolve(path string) (string, error) {
 }
 
 // MakeFile makes an empty file for the database, if there is none: names of files
-// are nobody else's business, and SQLite itself would let others read them.
+// are no other process's business, and SQLite itself would let others read them.
 func MakeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

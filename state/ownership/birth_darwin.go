@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// birthOf tells by what a file can be told from a copy of it: its number, which APFS
+// birthOf reports by what a file is known from a copy of it: its number, which APFS
 // does not use again. When a file was made is copied with it.
 func birthOf(f *os.File) int64 {
 	if s := stat(f); s != nil {
@@ -15,7 +15,7 @@ func birthOf(f *os.File) int64 {
 	return 0
 }
 
-// changedAt is when anything of a file was last changed, which nobody can set; zero if
+// changedAt is when anything of a file was last changed, which no user can set; zero if
 // that is not known.
 func changedAt(f *os.File) time.Time {
 	if s := stat(f); s != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// birthOf tells by what a file can be told from a copy of it: when it was made, 0 where
+// birthOf reports by what a file is known from a copy of it: when it was made, 0 where
 // the file system does not know.
 func birthOf(f *os.File) int64 {
 	s, err := statx(f)
@@ -17,7 +17,7 @@ func birthOf(f *os.File) int64 {
 	return s.Btime.Sec*1e9 + int64(s.Btime.Nsec)
 }
 
-// changedAt is when anything of a file was last changed, which nobody can set; zero if
+// changedAt is when anything of a file was last changed, which no user can set; zero if
 // that is not known.
 func changedAt(f *os.File) time.Time {
 	s, err := statx(f)

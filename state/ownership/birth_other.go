@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// birthOf tells by what a file can be told from a copy of it: 0, not known.
+// birthOf reports by what a file is known from a copy of it: 0, not known.
 func birthOf(*os.File) int64 { return 0 }
 
 // changedAt is not known.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// birthOf tells by what a file can be told from a copy of it: when it was made, 0 where
+// birthOf reports by what a file is known from a copy of it: when it was made, 0 where
 // that is not known.
 func birthOf(f *os.File) int64 {
 	info, err := f.Stat()

@@ -56,11 +56,11 @@ type Trace struct {
 
 // Line is a trace as the mark has it.
 func (t Trace) Line() string {
-	return sealed(fmt.Sprintf(markForm, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
+	return sealed(fmt.Sprintf(markFormat, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
 }
 
 const (
-	markForm   = "assetferry state %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
+	markFormat = "assetferry state %26s %019d %019d %019d %019d" // id, seq, at in milliseconds, born, generation
 	markLength = len("assetferry state ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 
@@ -136,8 +136,8 @@ func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.behind = m.write()
 }
 
-// CatchUp writes the mark if that failed last. What is begun without it could not be told
-// from an older copy later.
+// CatchUp writes the mark if the last write of it failed. A write without it would make this state
+// database look like an older copy.
 func (m *Mark) CatchUp() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +220,7 @@ func (m *Mark) follow(generation int64) error {
 	return errors.Join(err, disk.SyncDir(m.Folder))
 }
 
-// Forget empties the mark, where there is no state database that it could tell of.
+// Forget empties the mark, where there is no state database that it could report.
 func (m *Mark) Forget() error { return errors.Join(m.File.Truncate(0), m.File.Sync()) }
 
 // ChangeSlack is how much later than its mark says the file of a state database that was closed
@@ -232,9 +232,9 @@ func (m *Mark) isCopied(t Trace) bool {
 	return t.Born != 0 && m.Born != 0 && t.Born != m.Born
 }
 
-// isTouched reports whether somebody else changed the file since a trace was written
+// isTouched reports whether another user changed the file since a trace was written
 // into it: put a copy back in place, or gave it an owner, permissions, a second name.
-// Nobody can tell which. Where it is not known when a file was made it may as well be
+// No user can show which. Where it is not known when a file was made it may as well be
 // another one.
 func (m *Mark) isTouched(t Trace) bool {
 	return t.ID != "" && changedAt(m.File).After(t.At.Add(ChangeSlack))

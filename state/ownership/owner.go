@@ -14,9 +14,9 @@ import (
 
 // Errors that callers branch on.
 var (
-	ErrNotOwner = errors.New("another process has taken over the state database")
+	ErrNotOwner = errors.New("another process took over the state database")
 	ErrInUse    = errors.New("the state database is in use")
-	ErrDistrust = errors.New("the state database is not as it was left here")
+	ErrDistrust = errors.New("the state database was changed outside of assetferry")
 )
 
 // An Owner is the process that holds a state database.
@@ -26,21 +26,21 @@ type Owner struct {
 	Since time.Time
 }
 
-// String tells which process it is, and since when.
+// String shows which process it is, and since when.
 func (o Owner) String() string {
 	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
 }
 
-// A Held is what a state database says of itself and of who held it last.
-type Held struct {
+// A StoredOwner is what a state database says of itself and of who held it last.
+type StoredOwner struct {
 	Owner
 	StateID string
 	Seq     int64 // of the last write
-	Open    bool  // whoever held it did not close it
+	Open    bool  // its last owner did not close it
 }
 
-// Read gives what a state database says; sql.ErrNoRows if nobody has had it.
-func Read(ctx context.Context, db *sql.DB) (h Held, err error) {
+// Read gives what a state database says; sql.ErrNoRows if no user has had it.
+func Read(ctx context.Context, db *sql.DB) (h StoredOwner, err error) {
 	var since int64
 	err = db.QueryRowContext(ctx, `SELECT state_id, seq, epoch <> '', pid, host, since FROM owner`).
 		Scan(&h.StateID, &h.Seq, &h.Open, &h.PID, &h.Host, &since)
@@ -50,7 +50,7 @@ func Read(ctx context.Context, db *sql.DB) (h Held, err error) {
 
 // Trust reports why the state database at path must not be used as it is. After a power cut the time of
 // the lock file may be later than its content, so it counts only if the state database was closed.
-func (h Held) Trust(path, host string, left Trace, m *Mark) error {
+func (h StoredOwner) Trust(path, host string, left Trace, m *Mark) error {
 	if h.Open && h.Host != host {
 		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
 	}
@@ -58,26 +58,26 @@ func (h Held) Trust(path, host string, left Trace, m *Mark) error {
 		return &DistrustError{Path: path, Reason: why}
 	}
 	if left.Seq > 0 && (!h.Open && m.isTouched(left) || left.Generation > left.Entry+1 || left.Entry == 0) {
-		return &DistrustError{Path: path, Reason: "something else changed its files since, so it may be a copy that was put back in place", Touched: true}
+		return &DistrustError{Path: path, Reason: "its files were changed since, so it may be a restored copy", Touched: true}
 	}
 	return nil
 }
 
-// Wrong says in which way a state database is not the one that its mark tells of, or not as
+// Wrong says in which way a state database is not the one that its mark reports, or not as
 // far; "" if it is.
-func (h Held) Wrong(left Trace, m *Mark) string {
+func (h StoredOwner) Wrong(left Trace, m *Mark) string {
 	switch {
 	case h.Seq == 0 && left.Seq == 0: // nothing was ever written to it
 	case left.ID == "":
-		return "it was not made on this machine, was moved without its lock file, or that is damaged"
+		return "it was not created on this machine, was moved without its lock file, or its lock file is damaged"
 	case left.ID != h.StateID && h.Seq > 0:
-		return "it is another state database than the one that was here"
+		return "it is another state database than the previous one at this path"
 	case h.Seq < left.Seq:
-		return fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.Seq-h.Seq)
+		return fmt.Sprintf("it lacks its last %d writes: an older copy was restored, or its write-ahead log was lost", left.Seq-h.Seq)
 	case left.Generation < left.Entry:
-		return "older copies of all its files were put back in their places"
+		return "older copies of all its files were restored"
 	case m.isCopied(left), left.Born == 0 && m.isTouched(left):
-		return "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"
+		return "it seems to be a copy, with all its files, which lacks everything that happened since"
 	}
 	return ""
 }
@@ -90,8 +90,8 @@ func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now tim
 	return err
 }
 
-// Count counts a write of the owner and gives its number; ErrNotOwner if another process has taken
-// over.
+// Count counts a write of the owner and returns its number; ErrNotOwner if another process owns the
+// state database.
 func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, epoch).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -100,7 +100,7 @@ func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error)
 	return seq, err
 }
 
-// Leave writes that nobody owns the state database any more.
+// Leave writes that no process owns the state database any more.
 func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
 	return err
@@ -110,7 +110,7 @@ func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 type InUseError struct {
 	Path      string
 	Owner     Owner // zero if it could not be found out
-	Elsewhere bool  // on another machine, so that nobody here knows whether it lives
+	Elsewhere bool  // on another machine, so that no user here knows whether it lives
 }
 
 func (e *InUseError) Error() string {
@@ -118,7 +118,7 @@ func (e *InUseError) Error() string {
 		return fmt.Sprintf("the state database %s is in use by another process", e.Path)
 	}
 	if e.Elsewhere {
-		return fmt.Sprintf("the state database %s was not closed by process %d on %s, which has it since %s",
+		return fmt.Sprintf("the state database %s was not closed by process %d on %s, which opened it at %s",
 			e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 	}
 	return fmt.Sprintf("the state database %s is in use by process %d on %s since %s",
@@ -131,23 +131,23 @@ func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 // Hint is the next step.
 func (e *InUseError) Hint() string {
 	if e.Elsewhere {
-		return "if that process is still at work, let it end; if it is gone for good: assetferry state takeover"
+		return "if that process still runs, let it end; if it ended without closing the file: assetferry state takeover"
 	}
-	return "wait until the other process is done; two at once would send everything twice"
+	return "wait until the other process ends; two at once would upload everything twice"
 }
 
 // A DistrustError says why a state database is not what it was when it was last used here.
 // It is an ErrDistrust.
 type DistrustError struct {
 	Path, Reason string
-	// Touched says that it may just have been given another owner or permissions, as
-	// happens daily where files are handed to the user of each run. It may be taken
-	// over unasked by who will look for what it would send.
+	// Touched says that the file may only have got another owner or permissions, as on systems that
+	// assign files to the user of each run. A command that checks the destination before uploads
+	// may use it without a takeover.
 	Touched bool
 }
 
 func (e *DistrustError) Error() string {
-	return fmt.Sprintf("the state database %s is not as it was left here: %s", e.Path, e.Reason)
+	return fmt.Sprintf("the state database %s was changed outside of assetferry: %s", e.Path, e.Reason)
 }
 
 // Is makes every DistrustError an ErrDistrust.
@@ -155,5 +155,5 @@ func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
 
 // Hint is the next step.
 func (e *DistrustError) Hint() string {
-	return "see to it that no other process uses it, then: assetferry state takeover; what is at the destination already is found there and not sent again"
+	return "make sure that no other process uses it, then: assetferry state takeover; existing assets are found and not uploaded again"
 }

@@ -21,7 +21,7 @@ func Secure(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
-	if err := private.Folder(filepath.Dir(path), instead(path)); errors.Is(err, fs.ErrNotExist) {
+	if err := private.Folder(filepath.Dir(path), alternativePath(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // it is made, for us alone
 	} else if err != nil {
 		return nil, notPrivate(path, err)
@@ -32,8 +32,8 @@ func Secure(path string) (repaired []string, err error) {
 	return repaired, nil
 }
 
-// instead names a state database in a folder of its own.
-func instead(path string) string {
+// alternativePath names a state database in a folder of its own.
+func alternativePath(path string) string {
 	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
 }
 
@@ -47,7 +47,7 @@ func CheckPlace(path string) error {
 	if err := CheckLocal(path, mount.Network); err != nil {
 		return err
 	}
-	if err := private.Folder(filepath.Dir(path), instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := private.Folder(filepath.Dir(path), alternativePath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notPrivate(path, err)
 	}
 	return nil
@@ -55,7 +55,7 @@ func CheckPlace(path string) error {
 
 // readable refuses a state database that is read and that another account could have written.
 func readable(path string) error {
-	if err := private.Readable(path, stateFlag, instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := private.Readable(path, stateFlag, alternativePath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notPrivate(path, err)
 	}
 	return nil
@@ -95,7 +95,7 @@ var ErrNetwork = errors.New("a network file system")
 type NetworkError struct{ Path, Kind string }
 
 func (e *NetworkError) Error() string {
-	return fmt.Sprintf("cannot write the state database %s: it is on a network file system (%s). SQLite needs memory that processes share, and locks, which do not hold there", e.Path, e.Kind)
+	return fmt.Sprintf("cannot write the state database %s: it is on a network file system (%s), where SQLite's locks and shared memory do not work", e.Path, e.Kind)
 }
 
 // Is makes every NetworkError an ErrNetwork.
@@ -103,10 +103,10 @@ func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
 
 // Hint is the next step.
 func (e *NetworkError) Hint() string {
-	return "name a file on a local disk: --state FILE. Commands that only read work there"
+	return "name a file on a local disk: --state FILE; commands that only read work on network file systems"
 }
 
-// CheckLocal refuses a place on a network file system, given what tells of its kind. One that cannot
+// CheckLocal refuses a place on a network file system, given what reports its kind. One that cannot
 // be asked is for the first who uses it to complain about.
 func CheckLocal(path string, network func(path string) (kind string, err error)) error {
 	if kind, err := network(path); err == nil && kind != "" {

@@ -1,13 +1,14 @@
-// Package pagesums keeps checksums of the pages of a state database in a file beside it, and compares them.
+// Package pagesums stores checksums of the pages of a state database in a file next to it, and
+// compares them.
 //
-// SQLite keeps none, so a bit that flips in a value is another value to it: an object that was sent has
-// another key, and is sent again. Whoever opens the database for writing compares its pages with their sums
-// first, which takes a tenth of a second for a million objects. The pages in the write-ahead log are left to
-// the checksums that it has itself.
+// SQLite stores none, so a flipped bit silently changes a value: an uploaded object gets another
+// key and is uploaded again. The process that opens the database for writing compares the pages
+// with their sums first, which takes a tenth of a second for a million objects. Pages in the
+// write-ahead log have checksums of their own.
 //
-// A page sum is on the disk before a checkpoint writes its page into the database, and only the owner makes
-// checkpoints. Until the checkpoint is complete, the page is in the log, where no sum is needed. So a kill or
-// a power cut leaves no page that differs from its sum.
+// A page sum is on the disk before a checkpoint writes its page into the database, and only the
+// owner makes checkpoints. Until the checkpoint is complete, the page is in the log, where no sum
+// is needed. So a kill or a power cut leaves no page that differs from its sum.
 package pagesums
 
 import (
@@ -58,7 +59,7 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 }
 
 // Compare compares the pages of the state database at path with their sums. It gives
-// ErrDamaged if one differs. Nobody may write to the state database meanwhile.
+// ErrDamaged if one differs. No process may write to the state database meanwhile.
 func Compare(path string) error {
 	wrong, first, err := wrongPages(path)
 	switch {
@@ -69,17 +70,17 @@ func Compare(path string) error {
 	case err != nil:
 		return err
 	case wrong > 0:
-		return &disk.Error{Kind: disk.ErrDamaged, Err: otherPages(wrong, first)}
+		return &disk.Error{Kind: disk.ErrDamaged, Err: changedPages(wrong, first)}
 	}
 	return nil
 }
 
-// otherPages says how many pages are not as they were written, and the first of them.
-func otherPages(wrong int, first uint32) error {
+// changedPages says how many pages are not as they were written, and the first of them.
+func changedPages(wrong int, first uint32) error {
 	if wrong == 1 {
-		return fmt.Errorf("page %d is not as it was written: %w", first, disk.ErrOtherPages)
+		return fmt.Errorf("page %d was changed: %w", first, disk.ErrChangedPages)
 	}
-	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, disk.ErrOtherPages)
+	return fmt.Errorf("%d pages were changed, the first is page %d: %w", wrong, first, disk.ErrChangedPages)
 }
 
 // OnlyFirstDiffers reports whether a file that does not seem to be a state database is one with a header
@@ -89,7 +90,7 @@ func OnlyFirstDiffers(path string) bool {
 	return err == nil && wrong == 1 && first == 1
 }
 
-// wrongPages counts the pages that differ from their sums, or are not there, and tells
+// wrongPages counts the pages that differ from their sums, or are not there, and reports
 // the first.
 func wrongPages(path string) (wrong int, first uint32, err error) {
 	f, pageSize, err := openSums(path, os.O_RDONLY)
@@ -236,5 +237,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// Drop removes the page sums, where they do not tell of the state database at path.
+// Drop removes the page sums, where they do not report the state database at path.
 func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

@@ -9,8 +9,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestOtherPages(t *testing.T) {
-	if got := otherPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages are not as they were written, the first is page 7: ") {
+func TestChangedPages(t *testing.T) {
+	if got := changedPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages were changed, the first is page 7: ") {
 		t.Errorf("got %q", got)
 	}
 }

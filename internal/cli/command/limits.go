@@ -107,7 +107,7 @@ func (f *Factory) loadBudget(ctx context.Context, d *Destination, path string) e
 		return err
 	}
 	defer store.Close()
-	used, err := store.Calls(ctx, d.Identity(), d.calls.Since())
+	used, err := store.Requests(ctx, d.Identity(), d.calls.Since())
 	d.calls.Load(used)
 	return err
 }

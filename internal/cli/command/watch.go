@@ -48,7 +48,7 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
 	line := event.Item{Key: string(i.Key), PreviousKey: PreviousKey(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
-	if o.TakenBack {
+	if o.Undone {
 		line.AssetID = i.Asset
 	}
 	if o.Receipt != nil {
@@ -83,8 +83,8 @@ func (w *watch) Found(d migrate.Difference) {
 	}
 }
 
-// Waits implements migrate.Observer.
-func (w *watch) Waits(until time.Time, stays bool) {
+// WaitingForRetries implements migrate.Observer.
+func (w *watch) WaitingForRetries(until time.Time, stays bool) {
 	at := ui.TimeAndWait(until, clock.Now())
 	if stays {
 		w.out.Notef("Only objects that failed are left. The first retry is at %s.", at)
@@ -93,26 +93,26 @@ func (w *watch) Waits(until time.Time, stays bool) {
 	}
 }
 
-// Tries implements migrate.Observer.
-func (w *watch) Tries(items int, why string, until time.Time) {
+// Probing implements migrate.Observer.
+func (w *watch) Probing(items int, why string, until time.Time) {
 	w.out.Notef("%s in a row failed. The last error: %s", ui.Counted(int64(items), "object"), ui.Sanitize(why))
 	w.out.Notef("Trying one object at a time. The first failure after %s stops the run.", ui.TimeAndWait(until, clock.Now()))
 }
 
-// Halts implements migrate.Observer.
-func (w *watch) Halts(why string, until time.Time) {
+// Paused implements migrate.Observer.
+func (w *watch) Paused(why string, until time.Time) {
 	w.out.Notef("No asset can be changed at the moment: %s", ui.Sanitize(why))
 	w.out.Notef("Retrying until %s; then the run stops.", ui.TimeAndWait(until, clock.Now()))
 }
 
-// Unconfirmed implements migrate.Observer.
-func (w *watch) Unconfirmed(items int, why string, until time.Time) {
+// AwaitingConfirmation implements migrate.Observer.
+func (w *watch) AwaitingConfirmation(items int, why string, until time.Time) {
 	w.out.Notef("Waiting until %s to confirm %s; missing ones are sent again then. The last error: %s",
 		ui.TimeAndWait(until, clock.Now()), ui.Counted(int64(items), "upload"), ui.Sanitize(why))
 }
 
-// Others implements migrate.Observer.
-func (w *watch) Others(others int64, until time.Time) {
+// AwaitingOtherSources implements migrate.Observer.
+func (w *watch) AwaitingOtherSources(others int64, until time.Time) {
 	w.out.Notef("Waiting until %s: an interrupted run of another source sent or moved %s here that may still appear.",
 		ui.TimeAndWait(until, clock.Now()), ui.Counted(others, "asset"))
 }

@@ -66,7 +66,7 @@ Run the same command again after an interrupt, or to retry failed objects.
 			if err := bindToHash(ctx, f, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err
 			}
-			return planOrMigrate(ctx, f, cmd, o.approved.Head.SourceAddress, o)
+			return planOrMigrate(ctx, f, cmd, o.approved.Head.SourceLocation, o)
 		}),
 	}
 	flags := c.Flags()

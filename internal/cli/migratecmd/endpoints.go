@@ -162,7 +162,7 @@ func (s *endpoints) sameRules() error {
 func (s *endpoints) notePurpose(ctx context.Context) error {
 	purpose := state.Production
 	if s.dest.Client.IsSandbox() {
-		purpose = state.Rehearsal
+		purpose = state.Sandbox
 	}
 	if s.pair.Purpose == purpose {
 		return nil

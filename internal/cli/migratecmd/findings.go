@@ -24,7 +24,7 @@ func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	case s.source.Traits().ContentTags:
 		more, err = preflight.EqualTags(ctx, s.store, plan.Run.Num)
 	}
-	found = append(found, preflight.Doubled(plan.Doubled)...)
+	found = append(found, preflight.Doubled(plan.DuplicateNames)...)
 	return preflight.Sorted(append(found, more...)), err
 }
 

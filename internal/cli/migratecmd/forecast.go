@@ -22,7 +22,7 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
 		return 0, err
 	}
-	measured, err := s.store.Paces(ctx, s.pair.Destination, recentPaces)
+	measured, err := s.store.Rates(ctx, s.pair.Destination, recentPaces)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ const alike = 4
 
 // printOtherSizes warns if the objects are much larger or smaller than the measured ones: the
 // rate then depended on something else.
-func printOtherSizes(f *command.Factory, w estimate.Work, measured []state.Pace) {
+func printOtherSizes(f *command.Factory, w estimate.Work, measured []state.Rate) {
 	var items, bytes int64
 	for _, m := range measured {
 		items, bytes = items+m.Items, bytes+m.Bytes

@@ -171,7 +171,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 	for d, err := range s.store.Described(ctx, s.pair.ID, "") {
 		var given metadata.Found
 		if err == nil {
-			given, err = metadata.DecodeFound(d.Given)
+			given, err = metadata.DecodeFound(d.OldURLs)
 		}
 		if err == nil && given != nil {
 			err = meet(metadata.Identity{Key: string(d.Key), Addresses: given.Addresses()})

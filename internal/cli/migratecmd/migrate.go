@@ -227,14 +227,14 @@ func accepted(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	if err := agreeToRepair(ctx, f, s, plan, o.sync); err != nil {
 		return err
 	}
-	printDoubled(f, plan.Doubled)
+	printDoubled(f, plan.DuplicateNames)
 	return nil
 }
 
 // refused shows a plan that must not be carried out, with the reason; it is nil for all others.
 func refused(f *command.Factory, s *endpoints, plan migrate.Plan, source string) error {
 	blocked := plan.Blocked(s.rules)
-	if (blocked || len(plan.Guarded) > 0) && !f.Out.Verbose() {
+	if (blocked || len(plan.FailedChecks) > 0) && !f.Out.Verbose() {
 		f.Out.Printf("%s", planned(plan))
 		showTallies(f, plan.Tallies)
 	}

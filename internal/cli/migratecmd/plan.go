@@ -153,7 +153,7 @@ const pilot = 500
 func printNextOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, source string, items int64) {
 	arguments := f.SourceArgument(source)
 	switch {
-	case plan.Blocked(s.rules) || len(plan.Guarded) > 0 || plan.Run.Stopped != "" || s.approved != nil || !hasWork(plan.Tallies):
+	case plan.Blocked(s.rules) || len(plan.FailedChecks) > 0 || plan.Run.Stopped != "" || s.approved != nil || !hasWork(plan.Tallies):
 	case s.dest.Guarded && !keepsInStep(plan.Run):
 		f.Out.Next("Write the plan into a file for approval:", f.Again("plan", arguments, "--output", "plan.jsonl"))
 	case items > pilot && s.rules.Limit == 0 && s.rules.Sync == nil && !s.rules.AdoptOnly && f.Summary.PlanEstimate != nil && f.Summary.PlanEstimate.Low == nil:
@@ -211,7 +211,7 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 			flags = append(flags, "--sync")
 		}
 		return exit.With(exit.CodeSafetyCheck, errors.New("unsupported file types block the plan"), "skip these objects:\n  "+f.Again("plan", again, flags...))
-	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
+	case len(plan.FailedChecks) > 0 || plan.Run.Stopped != "":
 		return showSafetyChecks(f, plan)
 	case outcome.ExitOf(plan.Tallies) != exit.CodeDone: // as the run that carries it out would
 		return exit.Said(exit.CodeItems)
@@ -299,7 +299,7 @@ func showDecision(f *command.Factory, l event.Plan) {
 func newPlanner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
-	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
+	p.SourceLocation, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	_, p.ResponseTimeout = settleTimes(settle, s.dest.Profile.ListingDelay)
 	return p
 }

@@ -68,7 +68,7 @@ func (p *approvedPlan) made() string {
 // showHeld shows the contents of a plan before it asks for the hash.
 func showHeld(f *command.Factory, p *approvedPlan) {
 	f.Out.Notef("Plan         %s", p.made())
-	f.Out.Notef("Source       %s", ui.Sanitize(p.Head.SourceAddress))
+	f.Out.Notef("Source       %s", ui.Sanitize(p.Head.SourceLocation))
 	f.Out.Notef("Destination  %s, %s", ui.Sanitize(p.Noted.URL), ui.Sanitize(p.Head.Destination))
 	var actions []string
 	for _, action := range slices.Sorted(maps.Keys(p.Actions)) {

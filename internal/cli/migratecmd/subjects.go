@@ -21,7 +21,7 @@ func (p *approvedPlan) subject(provenance string) command.Subject {
 	}
 	return command.Subject{
 		Fill: func(r *approval.Request) error {
-			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceAddress), planner
+			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceLocation), planner
 			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
 			return nil
 		},
@@ -29,7 +29,7 @@ func (p *approvedPlan) subject(provenance string) command.Subject {
 			switch {
 			case r.Kind != approval.KindPlan:
 				return []string{"a " + r.Kind}, nil
-			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceAddress:
+			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceLocation:
 				return []string{"another plan"}, nil
 			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
 				return []string{"it does not match the plan"}, nil

@@ -171,14 +171,14 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 	if err != nil {
 		return nil, err
 	}
-	unarrived, err := s.store.Unarrived(ctx, s.pair.ID, retried)
+	unarrived, err := s.store.IncompleteKeys(ctx, s.pair.ID, retried)
 	return append(keys, unarrived...), err
 }
 
 // printOvertaken reports that a new run replaces the unfinished one, because of changes at the
 // source.
 func printOvertaken(f *command.Factory, plan migrate.Plan) {
-	former := plan.Overtaken
+	former := plan.Superseded
 	if former == nil {
 		return
 	}
@@ -205,12 +205,12 @@ func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 // showSafetyChecks reports the safety checks that stop a plan or a part of it. It returns an error if
 // they stop all of it.
 func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
-	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
+	if plan.Run.Stopped != "" && len(plan.FailedChecks) == 0 {
 		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
 		return nil
 	}
-	for n, e := range plan.Guarded {
-		if n == len(plan.Guarded)-1 {
+	for n, e := range plan.FailedChecks {
+		if n == len(plan.FailedChecks)-1 {
 			return e
 		}
 		f.Out.Fail(event.Error{Class: exit.Classes[exit.CodeSafetyCheck], Message: e.Error(), Hint: exit.HintOf(e)})

@@ -251,7 +251,7 @@ func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undo
 // resumeUndo prepares an interrupted undo to be planned again, since its remaining assets may have
 // changed.
 func resumeUndo(ctx context.Context, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
-	if err := undoer.Settle(ctx, open); err != nil {
+	if err := undoer.Resolve(ctx, open); err != nil {
 		return open, err
 	}
 	if err := s.store.Relist(ctx, open.Num); err != nil {
@@ -262,7 +262,7 @@ func resumeUndo(ctx context.Context, s *endpoints, undoer *undo.Undoer, open sta
 
 // printNothingToUndo prints why there is nothing to undo.
 func printNothingToUndo(ctx context.Context, f *command.Factory, store *state.Store, undone state.Run) error {
-	back, err := store.TakenBack(ctx, undone.Num)
+	back, err := store.SumUndone(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func finishUndo(f *command.Factory, undone state.Run) string {
 
 // giveUpUndo ends an unfinished undo.
 func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo state.Run) error {
-	if err := newUndoer(f, s).Settle(ctx, undo); err != nil {
+	if err := newUndoer(f, s).Resolve(ctx, undo); err != nil {
 		return err
 	}
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {

@@ -147,7 +147,7 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 
 // leftBehind reports objects that earlier runs did not upload, and the last run did not include.
 func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, rest string) (verdict, error) {
-	behind, err := migrate.LeftBehind(ctx, store, run.Pair.ID)
+	behind, err := migrate.CountIncomplete(ctx, store, run.Pair.ID)
 	if err != nil || behind == 0 {
 		return verdict{}, err
 	}

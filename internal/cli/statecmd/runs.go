@@ -75,7 +75,7 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 			return err
 		}
 		all, done, left := account(tallies)
-		back, err := store.TakenBack(ctx, r.Num)
+		back, err := store.SumUndone(ctx, r.Num)
 		if err != nil {
 			return err
 		}

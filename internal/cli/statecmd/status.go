@@ -132,7 +132,7 @@ func showPair(ctx context.Context, f *command.Factory, store *state.Store, p sta
 		return err
 	}
 	f.Out.Printf("%s -> %s (%s)\n  %s at the destination, %s; %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination),
-		ui.Sanitize(p.Address), ui.Counted(sum.Objects, "asset"), ui.Bytes(sum.Bytes), proof)
+		ui.Sanitize(p.URL), ui.Counted(sum.Objects, "asset"), ui.Bytes(sum.Bytes), proof)
 	return nil
 }
 
@@ -202,7 +202,7 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 		took = ", took " + ui.Duration(runstatus.Took(r))
 	}
 	items = accountable(r) + items
-	back, err := store.TakenBack(ctx, r.Num)
+	back, err := store.SumUndone(ctx, r.Num)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (w *world) wantAllThere() {
 		if o.Obstacle != "" {
 			continue
 		}
-		a, err := w.store.AddressByKey(w.Context(), w.pair.ID, o.Key)
+		a, err := w.store.AssetURLByKey(w.Context(), w.pair.ID, o.Key)
 		if err != nil {
 			w.Errorf("%s leads nowhere: %v", o.Key, err)
 			continue

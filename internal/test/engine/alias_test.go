@@ -26,7 +26,7 @@ func (w *world) leadTo(keys ...string) map[string]string {
 	w.Helper()
 	owners := map[string]string{}
 	for _, key := range keys {
-		a, err := w.store.AddressByKey(w.Context(), w.pair.ID, sources.Key(key))
+		a, err := w.store.AssetURLByKey(w.Context(), w.pair.ID, sources.Key(key))
 		if errors.Is(err, state.ErrNotFound) {
 			continue
 		}

@@ -155,12 +155,12 @@ func TestDrift(t *testing.T) {
 		"time":        {drift: func(w *world) { w.put("a.jpg", "b") }, want: `its time was 2026-01-01T00:00:02Z, is 2026-01-01T00:00:03Z; its version tag was "2", is "3"`},
 		"version":     {drift: func(w *world) { w.sameTime("a.jpg", "b") }, want: `its version tag was "2", is "3"`},
 		"gone":        {drift: func(w *world) { w.source.Delete("a.jpg") }, want: "it is not at the source any more"},
-		"not allowed": {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, nil) }, want: "its content cannot be taken: cannot be read"},
-		"a link":      {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, nil) }, want: "its content cannot be taken: symbolic link"},
+		"not allowed": {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, nil) }, want: "its content cannot be read: cannot be read"},
+		"a link":      {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, nil) }, want: "its content cannot be read: symbolic link"},
 		"a folder that cannot be read": {drift: func(w *world) {
 			w.source.Delete("a.jpg")
 			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
-		}, want: "its content cannot be taken: directory cannot be read"},
+		}, want: "its content cannot be read: directory cannot be read"},
 		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
 			want: "was create, is conflict (another asset has the name (--on-existing))"},
 		"another asset of about that name": {drift: func(w *world) { w.upload(w.images, "", "A.JPG", "other") },

@@ -211,7 +211,7 @@ func TestLostUploadOlderThanItsIntent(t *testing.T) {
 	theirs.set(0)
 	w.migrate(migrate.DefaultRules())
 	w.wantOnce(3)
-	if i := w.item(plan, "001.jpg"); !strings.Contains(i.Error, "undo leaves it there") {
+	if i := w.item(plan, "001.jpg"); !strings.Contains(i.Error, "undo keeps it") {
 		t.Errorf("the remark is %q", i.Error)
 	}
 	for key, adopted := range map[string]bool{"000.jpg": false, "001.jpg": true, "002.jpg": false} {

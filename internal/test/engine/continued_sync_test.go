@@ -75,8 +75,8 @@ func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 			if n := w.requests()["POST /assets"] - sent; n != 1 {
 				t.Errorf("sent %d new contents, want 1", n)
 			}
-			if plan.Overtaken == nil || plan.Overtaken.Run != broken.ID || plan.Overtaken.Key != "a.jpg" || plan.Run.ID == broken.ID {
-				t.Errorf("run %s after %s, overtaken %+v", plan.Run.ID, broken.ID, plan.Overtaken)
+			if plan.Superseded == nil || plan.Superseded.Run != broken.ID || plan.Superseded.Key != "a.jpg" || plan.Run.ID == broken.ID {
+				t.Errorf("run %s after %s, overtaken %+v", plan.Run.ID, broken.ID, plan.Superseded)
 			}
 			if run, err := w.store.Run(t.Context(), broken.ID); err != nil || run.State != state.Superseded {
 				t.Errorf("the run that was continued is %s (%v)", run.State, err)
@@ -100,8 +100,8 @@ func TestContinuedSyncFollowsDescriptions(t *testing.T) {
 	w.breaksOff(d, syncing(), 3)
 	d.Describer = after
 	plan := w.syncWith(d, syncing())
-	if plan.Overtaken == nil || plan.Overtaken.Key != "a.jpg" {
-		t.Errorf("overtaken by %+v", plan.Overtaken)
+	if plan.Superseded == nil || plan.Superseded.Key != "a.jpg" {
+		t.Errorf("overtaken by %+v", plan.Superseded)
 	}
 	w.wantDecisions(plan, map[string]string{
 		"a.jpg": decided(state.UpdateMetadata, migrate.ReasonMetadataChanged), "z.jpg": decided(state.Create, migrate.ReasonNew),
@@ -154,8 +154,8 @@ func TestContinuedSyncStaysTheSameRun(t *testing.T) {
 			w.put("m2.jpg", "new")
 			w.source.PutObject(sources.Object{Key: "locked/", Obstacle: sources.UnreadableDirectory}, nil)
 			plan := w.syncWith(d, r)
-			if plan.Run.ID != run.ID || plan.Overtaken != nil {
-				t.Errorf("run %s went on as %s: %+v", run.ID, plan.Run.ID, plan.Overtaken)
+			if plan.Run.ID != run.ID || plan.Superseded != nil {
+				t.Errorf("run %s went on as %s: %+v", run.ID, plan.Run.ID, plan.Superseded)
 			}
 			w.wantSound()
 		})

@@ -214,7 +214,7 @@ func (h *hoard) check(plan migrate.Plan) {
 			}
 		}
 		delete(h.led, key)
-		a, err := h.store.AddressByKey(h.Context(), h.pair.ID, o.Key)
+		a, err := h.store.AssetURLByKey(h.Context(), h.pair.ID, o.Key)
 		if err != nil {
 			h.Errorf("%s leads nowhere, and nothing is told: %v", key, err)
 			continue
@@ -237,7 +237,7 @@ func (h *hoard) checkKept(key string) {
 	if !known {
 		return
 	}
-	a, err := h.store.AddressByKey(h.Context(), h.pair.ID, sources.Key(key))
+	a, err := h.store.AssetURLByKey(h.Context(), h.pair.ID, sources.Key(key))
 	if err != nil {
 		h.Errorf("%s leads nowhere any more: %v", key, err)
 		return

@@ -219,7 +219,7 @@ func TestPeoplesEditsStay(t *testing.T) {
 		tags                       []string
 		remark                     string
 	}{
-		{"keep", "by people", "Bergen", []string{"people", "new"}, "what people wrote at the destination stays: description"},
+		{"keep", "by people", "Bergen", []string{"people", "new"}, "edits at the destination are kept: description"},
 		{"overwrite", "from the source", "Bergen", []string{"people", "new", "old"}, ""},
 	} {
 		w := newWorld(t)
@@ -567,7 +567,7 @@ func TestURLsInColumns(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
 	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())
-	got, err := w.store.GivenAddresses(t.Context(), w.pair.ID, "a.jpg")
+	got, err := w.store.OldURLs(t.Context(), w.pair.ID, "a.jpg")
 	if want := []string{"https://cms.example/7"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q (%v), want %q", got, err, want)
 	}

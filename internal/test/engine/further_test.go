@@ -44,7 +44,7 @@ func withoutIDs(found []string) []string {
 	return found
 }
 
-const oneFurther = " has 1 further asset of its name and size in the same place"
+const oneFurther = " has 1 extra asset with its name and size in the same place"
 
 func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 	}
 	want := []string{
 		"a.jpg has 2 further assets of its name and size in the same place: " + strings.Join(ids, ", "),
-		"u\u0308.jpg has 1 further asset of its name and size in the same place: " + three.ID,
+		"u\u0308.jpg has 1 extra asset with its name and size in the same place: " + three.ID,
 	}
 	if diff := gocmp.Diff(want, found); diff != "" {
 		t.Errorf("found (-want +got):\n%s", diff)
@@ -164,8 +164,8 @@ func TestPlanCountsNamesThatAreThereTwice(t *testing.T) {
 	w.put("new.jpg", "new")
 	var plan migrate.Plan
 	usual := w.during(func() { plan = w.plan(r) })
-	if plan.Doubled != 3 {
-		t.Errorf("%d names are there more than once, want 3", plan.Doubled)
+	if plan.DuplicateNames != 3 {
+		t.Errorf("%d names are there more than once, want 3", plan.DuplicateNames)
 	}
 	if sent := writes(usual); len(sent) > 0 {
 		t.Errorf("sent %v", sent)
@@ -181,8 +181,8 @@ func TestPlanCountsNamesOfManyPages(t *testing.T) {
 		}
 	}
 	w.put("new.jpg", "new")
-	if plan := w.plan(migrate.DefaultRules()); plan.Doubled != 60 {
-		t.Errorf("%d names are there more than once, want 60", plan.Doubled)
+	if plan := w.plan(migrate.DefaultRules()); plan.DuplicateNames != 60 {
+		t.Errorf("%d names are there more than once, want 60", plan.DuplicateNames)
 	}
 }
 
@@ -193,12 +193,12 @@ func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
 	w.put("a.jpg", "a")
 	r := migrate.DefaultRules()
 	r.OnExisting = "duplicate"
-	if plan := w.migrate(r); plan.Doubled != 0 {
-		t.Errorf("%d names are there more than once before anything was sent", plan.Doubled)
+	if plan := w.migrate(r); plan.DuplicateNames != 0 {
+		t.Errorf("%d names are there more than once before anything was sent", plan.DuplicateNames)
 	}
 	w.put("new.jpg", "new")
-	if plan := w.plan(r); plan.Doubled != 0 {
-		t.Errorf("%d names are there more than once, want none but the one that was sent beside another", plan.Doubled)
+	if plan := w.plan(r); plan.DuplicateNames != 0 {
+		t.Errorf("%d names are there more than once, want none but the one that was sent beside another", plan.DuplicateNames)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestVerifyNotesReplacedByNewAsset(t *testing.T) {
 	if v, found := w.verify(w.deps(), verify.LevelContent, 0); v.Differences != 0 || len(found) > 0 {
 		t.Errorf("got %+v, %q", v, found)
 	}
-	want := []string{"a.txt has 1 further asset of its name and size in the same place, which was there before: " + former}
+	want := []string{"a.txt has 1 extra asset with its name and size in the same place, which was there before: " + former}
 	if diff := gocmp.Diff(want, w.watch.found(true)); diff != "" {
 		t.Errorf("noted (-want +got):\n%s", diff)
 	}

@@ -23,7 +23,7 @@ func pictureOf(t *testing.T, width int) string {
 func (w *world) wantImages(how string) {
 	w.Helper()
 	n := 0
-	for a, err := range w.store.Addresses(w.Context(), w.pair.ID, 0) {
+	for a, err := range w.store.AssetURLs(w.Context(), w.pair.ID, 0) {
 		must(w, err)
 		n++
 		images, err := a.Images()

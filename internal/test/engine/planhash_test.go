@@ -17,7 +17,7 @@ func TestPlanHash(t *testing.T) {
 	}
 	base := func() plan {
 		return plan{
-			migrate.PlanHead{Source: "photos", SourceAddress: "/photos", Destination: "e/w", Rules: migrate.DefaultRules(),
+			migrate.PlanHead{Source: "photos", SourceLocation: "/photos", Destination: "e/w", Rules: migrate.DefaultRules(),
 				Categories: []migrate.NewCategory{{Name: "New", Extensions: []string{"a", "b"}}}, Unchanged: 1, UnchangedBytes: 2},
 			[]state.Item{{Object: sources.Object{Key: "a", Size: 1, Time: time.Unix(1, 1), VersionTag: "v"}, Action: state.Create, Reason: "r",
 				Category: "c", Folder: "f", Name: "n", Asset: "x"}, {Object: sources.Object{Key: "b"}}},
@@ -34,7 +34,7 @@ func TestPlanHash(t *testing.T) {
 	seen := map[string]string{hash(base()): "nothing"}
 	for name, change := range map[string]func(*plan){
 		"source":                func(p *plan) { p.head.Source = "others" },
-		"address of the source": func(p *plan) { p.head.SourceAddress = "/others" },
+		"address of the source": func(p *plan) { p.head.SourceLocation = "/others" },
 		"destination":           func(p *plan) { p.head.Destination = "e/x" },
 		"rules":                 func(p *plan) { p.head.Rules.Limit = 1 },
 		"no categories":         func(p *plan) { p.head.Categories = nil },

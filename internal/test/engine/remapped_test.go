@@ -84,7 +84,7 @@ func TestOtherRulesUpdateAllMetadata(t *testing.T) {
 			planner.SafetyChecks = safety.SafetyChecks{AcceptRules: true}
 			plan, err := planner.Plan(w.Context(), run)
 			must(w, err)
-			if len(plan.Guarded) == 0 {
+			if len(plan.FailedChecks) == 0 {
 				w.Error("no safety check stopped it")
 			}
 		}},

@@ -160,7 +160,7 @@ func TestReplaceRefused(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 404, 405, 501} {
 		for _, tc := range []struct{ refused, deletes, remark string }{
-			{"fail", "never", "see --on-replace-refused"}, {"new-asset", "never", "stays with its address"}, {"new-asset", "trash", "is in the trash"},
+			{"fail", "never", "see --on-replace-refused"}, {"new-asset", "never", "keeps its URL"}, {"new-asset", "trash", "is in the trash"},
 		} {
 			w := newWorld(t)
 			w.put("a.jpg", "a", "shared.jpg", "shared")
@@ -250,7 +250,7 @@ func TestReplaceWithAnotherSize(t *testing.T) {
 	restore()
 	w.wantStates(plan, map[string]int64{"replace done": 1, "replace failed": 1})
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}, {"Images", "", "b.jpg", checksum("B")}})
-	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "5 bytes instead of 10") || !strings.Contains(i.Error, "has its former content again") {
+	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "5 bytes instead of 10") || !strings.Contains(i.Error, "has its previous content again") {
 		t.Errorf("it failed with %q", i.Error)
 	}
 	if r := w.receipt("a.jpg"); r.Size != 1 {

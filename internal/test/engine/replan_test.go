@@ -101,7 +101,7 @@ func TestPlanBreaksOffAnywhere(t *testing.T) {
 					_, err := p.Plan(w.Context(), run)
 					return err
 				}
-				w.before(nth(n, failing(errAborted)), "store decisions", "add drift", "keep what was before", "finish plan")
+				w.before(nth(n, failing(errAborted)), "store decisions", "add drift", "save previous state of assets", "finish plan")
 				err = plan()
 				w.unhook()
 				if err == nil {

@@ -128,7 +128,7 @@ type tryWatch struct {
 	tries func(items int, why string)
 }
 
-func (w tryWatch) Tries(items int, why string, _ time.Time) { w.tries(items, why) }
+func (w tryWatch) Probing(items int, why string, _ time.Time) { w.tries(items, why) }
 
 // patient has a run stay for trouble to pass, however long the machine takes for it.
 func patient(a *apply.Applier) { a.Wait = time.Hour }

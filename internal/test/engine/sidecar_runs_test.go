@@ -59,7 +59,7 @@ func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.SafetyChecks) 
 	planner := plan.New(d, r)
 	planner.SafetyChecks = g
 	plan, err := planner.Plan(w.Context(), run)
-	if _, guarded := errors.AsType[*migrate.SafetyCheckError](err); !guarded && (err != nil || len(plan.Guarded) == 0) {
+	if _, guarded := errors.AsType[*migrate.SafetyCheckError](err); !guarded && (err != nil || len(plan.FailedChecks) == 0) {
 		w.Fatalf("no safety check stopped it: %v", err)
 	}
 	must(w, w.store.Supersede(w.Context(), run.Num))

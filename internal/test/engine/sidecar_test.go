@@ -145,7 +145,7 @@ func TestManySidecars(t *testing.T) {
 	for n := range 300 {
 		w.put(fmt.Sprintf("%03d.jpg", n), "a", fmt.Sprintf("%03d.jpg.json", n), saying("x"), fmt.Sprintf("%03d.XMP", n), xmp("y"))
 	}
-	asked := w.asked("find what sidecars describe")
+	asked := w.asked("find objects of sidecars")
 	w.syncs(syncRules("keep"))
 	if n := asked(); n == 0 || n > 5 {
 		t.Errorf("asked %d times", n)

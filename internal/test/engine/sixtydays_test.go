@@ -203,7 +203,7 @@ func (l *life) sync(n int) {
 		return
 	}
 	if f.Guarded {
-		if len(plan.Guarded) == 0 {
+		if len(plan.FailedChecks) == 0 {
 			l.Errorf("day %d: nothing stopped a night of too many changes: %v", n, f.summary())
 		}
 		l.isThere(n)
@@ -227,7 +227,7 @@ func (l *life) sync(n int) {
 
 // isOpen reports whether there is no plan yet, or one that is not carried out.
 func (l *life) isOpen(p migrate.Plan) bool {
-	if p.Run.ID == "" || len(p.Guarded) > 0 {
+	if p.Run.ID == "" || len(p.FailedChecks) > 0 {
 		return true
 	}
 	run, err := l.store.Run(l.Context(), p.Run.ID)
@@ -238,7 +238,7 @@ func (l *life) isOpen(p migrate.Plan) bool {
 // isAsForeseen reports whether what happened to objects is what was to happen. If something
 // goes wrong, an object may wait for another night, or be sent although it need not be.
 func (l *life) isAsForeseen(p migrate.Plan, f *expected) bool {
-	if len(p.Guarded) > 0 {
+	if len(p.FailedChecks) > 0 {
 		return f.Guarded
 	}
 	return gocmp.Equal(f.report(), l.itemsOf(p, f))
@@ -292,7 +292,7 @@ func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migra
 	}
 	p := plan.New(d, n.rules)
 	p.SafetyChecks, p.DriftShare, p.FormerAlive, p.Concurrency = n.limit, n.share, a.FormerAlive, 4
-	if planned, err = p.Plan(ctx, run); err != nil || len(planned.Guarded) > 0 {
+	if planned, err = p.Plan(ctx, run); err != nil || len(planned.FailedChecks) > 0 {
 		return planned, err
 	}
 	return planned, a.Apply(ctx, planned.Run)
@@ -309,7 +309,7 @@ func (l *life) finishes(n round, f *expected, exact bool) migrate.Plan {
 			l.dumps(plan)
 			l.Fatalf("%v", err)
 		}
-		if run, err := l.store.Run(l.Context(), plan.Run.ID); err != nil || run.State == state.Finished || len(plan.Guarded) > 0 {
+		if run, err := l.store.Run(l.Context(), plan.Run.ID); err != nil || run.State == state.Finished || len(plan.FailedChecks) > 0 {
 			must(l, err)
 			if exact && attempt == 0 {
 				l.wantSent(f, sent())
@@ -678,7 +678,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 		}
 		evening.known[key] = known
 	}
-	for key, v := range f.Items { // what has its former content again is left anew by that
+	for key, v := range f.Items { // what has its previous content again is left anew by that
 		if t := evening.things[evening.known[key].asset]; t != nil && v.Action == state.Replace {
 			t.touched = false
 		}

@@ -68,7 +68,7 @@ func (l *life) wrongSource(n round) {
 	l.notes("  trouble: the source lists %d without %q and then %v", bad.most, bad.missing, bad.err)
 	d.Source = bad
 	sent := l.counting()
-	if plan, err := l.once(l.Context(), d, n); err == nil && len(plan.Guarded) == 0 {
+	if plan, err := l.once(l.Context(), d, n); err == nil && len(plan.FailedChecks) == 0 {
 		l.Errorf("nothing stopped it although the source was not all there")
 	}
 	l.gate.on(nil)

@@ -120,7 +120,7 @@ func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
 	}{
 		"refused": {errors.Join(refused, fs.ErrPermission), "create failed", "read tags: 403; leave out --tags"},
 		"changed": {sources.ErrChanged, "create changed", "changed since it was listed"},
-		"gone":    {fs.ErrNotExist, "create changed", "gone since it was listed"},
+		"gone":    {fs.ErrNotExist, "create changed", "deleted at the source after it was listed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -251,8 +251,8 @@ func TestSyncSafetyChecks(t *testing.T) {
 	limits := func(g safety.SafetyChecks) func(*plan.Planner) { return func(p *plan.Planner) { p.SafetyChecks = g } }
 	guarded := func(name string, want bool, p migrate.Plan) {
 		t.Helper()
-		if got := len(p.Guarded) > 0; got != want {
-			t.Errorf("%s: guarded %v (%v), want %v", name, got, p.Guarded, want)
+		if got := len(p.FailedChecks) > 0; got != want {
+			t.Errorf("%s: guarded %v (%v), want %v", name, got, p.FailedChecks, want)
 		}
 	}
 	change(30, "\xff\xd8\xff")
@@ -338,11 +338,11 @@ func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 		must(t, err)
 		return plan
 	}
-	if len(plan(false).Guarded) != 1 || len(plan(true).Guarded) != 0 {
+	if len(plan(false).FailedChecks) != 1 || len(plan(true).FailedChecks) != 0 {
 		t.Error("other rules are guarded unless they are accepted: that does not hold")
 	}
 	must(t, w.store.SetRunState(t.Context(), run.Num, state.Planned, state.Applying))
-	if guarded := plan(false).Guarded; len(guarded) > 0 {
+	if guarded := plan(false).FailedChecks; len(guarded) > 0 {
 		t.Errorf("a run that has begun is guarded: %v", guarded)
 	}
 }

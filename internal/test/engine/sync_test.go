@@ -374,7 +374,7 @@ func TestSyncAsksNoMoreRunsThanItMust(t *testing.T) {
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 20*time.Hour })
 	day := func() (plan migrate.Plan, asked int) {
 		w.passDays(1)
-		w.before(func() error { asked++; return nil }, "look for what could not be taken before")
+		w.before(func() error { asked++; return nil }, "find unsized objects")
 		defer w.unhook()
 		return w.syncs(removing), asked
 	}

@@ -389,7 +389,7 @@ func TestSourceGoesAwayMidway(t *testing.T) {
 		return nil
 	})
 	_, err := w.try(t.Context(), migrate.DefaultRules())
-	if err == nil || !strings.Contains(err.Error(), "gone since it was listed") {
+	if err == nil || !strings.Contains(err.Error(), "deleted at the source after it was listed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
 	if _, err := w.store.Unfinished(t.Context(), w.pair.ID); err != nil {

@@ -194,7 +194,7 @@ func (w *world) moves(from, to, folder string) deed {
 func (w *world) trashes(key string) deed {
 	return deed{w.existing(state.Trash, key), func() state.Outcome {
 		w.trash(key)
-		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, TakenBack: true}
+		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, Undone: true}
 	}}
 }
 
@@ -332,13 +332,13 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	}
 	want := map[string]string{
 		"created.jpg":                   "trash done: ",
-		"described.jpg":                 "update_metadata done: what people wrote at the destination stays: description",
+		"described.jpg":                 "update_metadata done: edits at the destination are kept: description",
 		"dir/gone.txt":                  "create done: ",
 		"elsewhere/by another name.jpg": "conflict conflict: the asset changed after its upload: name",
 		"elsewhere/moved.jpg":           "skip skipped: ",
-		"replaced.jpg":                  "replace done: what people wrote at the destination stays: description",
+		"replaced.jpg":                  "replace done: edits at the destination are kept: description",
 		"same.txt":                      "conflict conflict: the asset changed after its upload: content",
-		"trashed.jpg":                   "create failed: it is not in the trash of the service any more, and so it is lost there",
+		"trashed.jpg":                   "create failed: it is not in the trash of the service any more, so it cannot be restored",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

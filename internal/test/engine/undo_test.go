@@ -45,7 +45,7 @@ func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content 
 	undoing, err := w.store.Unfinished(w.Context(), w.pair.ID)
 	switch {
 	case err == nil && undoing.Undoes == undone.Num && undoing.State == state.Applying:
-		if err := undoer.Settle(ctx, undoing); err != nil {
+		if err := undoer.Resolve(ctx, undoing); err != nil {
 			return migrate.Plan{Run: undoing}, err
 		}
 		err = w.store.Relist(w.Context(), undoing.Num)

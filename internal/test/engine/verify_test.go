@@ -75,7 +75,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	want := []string{
 		"dir/moved.jpg was moved",
 		"dir/stays.jpg was moved",
-		"gone.jpg is not where it was put",
+		"gone.jpg is missing",
 		`renamed.jpg is called "other.jpg" instead of "renamed.jpg"`,
 		"replaced.jpg its content differs from what was sent (1 bytes)",
 	}
@@ -190,7 +190,7 @@ func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 	must(t, w.other.Trash(t.Context(), w.receipt("gone.jpg").Asset))
 	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.receipt("dir/b.jpg").Folder}, assets.Transfer{AssetID: w.receipt("moved.jpg").Asset}))
 	v, found := w.verify(w.deps(), verify.LevelContent, 0)
-	if diff := gocmp.Diff([]string{"gone.jpg is not where it was put", "moved.jpg was moved"}, found); diff != "" || v.Contents != 3 {
+	if diff := gocmp.Diff([]string{"gone.jpg is missing", "moved.jpg was moved"}, found); diff != "" || v.Contents != 3 {
 		t.Errorf("got %+v, found (-want +got):\n%s", v, diff)
 	}
 	later := w.deps()

@@ -22,7 +22,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{"names of files, folders and categories, the path of the source, and the flags that runs were begun with", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
-			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
+			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
 			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
 			audited category_name folder name`)},
@@ -34,8 +34,8 @@ func Kinds() []Kind {
 		{"URLs of assets, hosts, and IDs of environments, workspaces and assets", byTable(`
 			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; conversations service id;
 			decorative destination asset; differences asset; enrichment_changes asset; enrichment_runs destination service;
-			enrichments destination asset; folders destination id; given_addresses address comparable; intents destination;
-			inventory asset url; items asset; namesakes asset; pairs destination address; receipts asset folder url images;
+			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
+			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images;
 			audited destination asset folder_id url image; audits destination`)},
 		{"the accounts that started runs, approvers, and on which host with which process ID the last run was", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
@@ -49,10 +49,10 @@ func Kinds() []Kind {
 			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
 			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;
 			failures pair size time version_tag runs last_run unclear since; fields run metadata_source field objects unmapped;
-			folders category; former run; former_keys pair; given_addresses pair; intents category at;
+			folders category; former run; former_keys pair; old_urls pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
-			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id rehearsal objects bytes;
+			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id sandbox objects bytes;
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;

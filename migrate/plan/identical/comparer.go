@@ -20,15 +20,15 @@ import (
 // before all of it are taken for that.
 const EnoughTags = 20
 
-// tagged marks a content that a version tag tells, and not a checksum.
+// tagged marks a content that a version tag reports, and not a checksum.
 const tagged = "tag:"
 
-// A Comparer tells which objects have identical content, and remembers what reading some of them told.
+// A Comparer shows which objects have identical content, and remembers what reading some of them reported.
 type Comparer struct {
 	source sources.Source
 	watch  migrate.Observer
 	atOnce int
-	tags   map[tagBatch]tagEvidence // what reading objects told of how version tags are made
+	tags   map[tagBatch]tagEvidence // what reading objects reported how version tags are made
 }
 
 // NewComparer returns a Comparer of the objects of a source. It reads at most atOnce objects at a
@@ -50,12 +50,12 @@ func IsChecksum(s sources.Source, tag string) bool {
 // An Object is one that may share an asset, or have others share its own.
 type Object struct {
 	state.Sharer
-	// Content tells it from others of its size and extension; "" if it could not be read.
+	// Content shows it from others of its size and extension; "" if it could not be read.
 	Content    string
 	unreadable bool
 }
 
-// Checksum returns the SHA-256 checksum of its content, or nil if only a version tag tells what that is.
+// Checksum returns the SHA-256 checksum of its content, or nil if only a version tag shows what that is.
 func (o *Object) Checksum() []byte {
 	if strings.HasPrefix(o.Content, tagged) {
 		return nil
@@ -80,7 +80,7 @@ func batchOf(i state.Item) tagBatch {
 
 // tagEvidence is what reading objects of a batch said of their version tags. Services make
 // them from the content (MD5), unless it is encrypted with keys of its own (SSE-KMS, SSE-C):
-// then they look the same, and differ for equal contents.
+// then they look the same, and differ for identical content.
 type tagEvidence struct {
 	checksums int  // how many are checksums of the content
 	others    bool // some are not
@@ -89,9 +89,9 @@ type tagEvidence struct {
 func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.others }
 
 // A tagClass is objects of one size that are equal, as they have one version tag; or one
-// object whose version tag proves nothing.
+// object whose version tag shows nothing.
 type tagClass struct {
-	tag      string // "" if it proves nothing
+	tag      string // "" if it is no checksum
 	batch    tagBatch
 	members  []*Object
 	checksum string // "" if it is not known
@@ -124,7 +124,7 @@ func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 }
 
 // Distinguish sets the contents of objects of one size and extension. Equal version tags
-// prove that where they may be made from the content. Unequal ones prove nothing, unless enough
+// confirm that where they may be made from the content. Unequal ones confirm nothing, unless enough
 // of the same batches are known to be checksums. Else the objects are read, except those whose
 // checksums the state database knows.
 func (r *Comparer) Distinguish(ctx context.Context, group []*Object) error {
@@ -157,8 +157,8 @@ func compareChecksums(classes []*tagClass) {
 	}
 }
 
-// readUnconfirmed reads objects until all are told apart, by their checksums or by their version
-// tags. It begins with a sample of those that are to be read if version tags prove nothing.
+// readUnconfirmed reads objects until all are distinguished, by their checksums or by their version
+// tags. It begins with a sample of those that will be read if version tags confirm nothing.
 func (r *Comparer) readUnconfirmed(ctx context.Context, classes []*tagClass) (byChecksum bool, err error) {
 	if err := r.readClasses(ctx, r.sample(classes, (*tagClass).isUnknown)); err != nil {
 		return false, err
@@ -180,7 +180,7 @@ func (r *Comparer) readUnconfirmed(ctx context.Context, classes []*tagClass) (by
 	return true, r.readClasses(ctx, rest)
 }
 
-// isUnknown reports whether the content is known by nothing but perhaps the version tag.
+// isUnknown reports whether the content is known by nothing but possibly the version tag.
 func (c *tagClass) isUnknown() bool { return c.checksum == "" && !c.read }
 
 func (c *tagClass) isUnread() bool { return !c.read }
@@ -194,7 +194,7 @@ func only(classes []*tagClass, wanted func(*tagClass) bool) (those []*tagClass) 
 	return those
 }
 
-// sample picks of certain classes as many as are to be read to know how the version tags of
+// sample picks of certain classes as many as will be read to know how the version tags of
 // their batches are made.
 func (r *Comparer) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
 	missing := map[tagBatch]int{}
@@ -253,7 +253,7 @@ func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err 
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		checksum, err := inventory.ChecksumOfObjectBeside(ctx, r.source, s.Item.Object, h)
+		checksum, err := inventory.ChecksumOfObjectTo(ctx, r.source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}

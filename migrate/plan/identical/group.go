@@ -1,4 +1,4 @@
-// Package identical tells which objects have identical content, and of those which are gone and new
+// Package identical shows which objects have identical content, and of those which were deleted and new
 // which has become which.
 package identical
 
@@ -31,10 +31,10 @@ func BySize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []
 	return f(group)
 }
 
-// A Group is of objects that are gone and of new ones.
+// A Group is of objects that were deleted and of new ones.
 type Group struct{ Deleted, New []state.Candidate }
 
-// ByContent returns a group for each content that objects which are gone and new ones have, in the
+// ByContent returns a group for each content that objects which were deleted and new ones have, in the
 // order of the new ones. The contents of these are given.
 func (g Group) ByContent(contents []string) (groups []Group) {
 	byContent := map[string]*Group{}
@@ -65,9 +65,9 @@ func (g Group) ByContent(contents []string) (groups []Group) {
 // A Move is an object under its old key and its new one.
 type Move struct{ Deleted, New state.Candidate }
 
-// Pair tells which of equal objects has become which: those whose keys differ in case only,
+// Pair shows which of equal objects has become which: those whose keys differ in case only,
 // those whose keys end alike, the longer the better, and what is left on both sides if that is
-// one each. New objects are ambiguous if several are left that any of those which are gone may
+// one each. New objects are ambiguous if several are left that any of those which were deleted may
 // have become.
 func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 	pairs, g = g.pairBy(func(key sources.Key) (string, bool) { return migrate.FoldName(string(key)), true })
@@ -84,7 +84,7 @@ func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 	return pairs, nil
 }
 
-// pairBy pairs those of which nobody else has the same sign, and gives the others.
+// pairBy pairs those of which no other process has the same sign, and gives the others.
 func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, rest Group) {
 	deleted, new := bySign(g.Deleted, sign), bySign(g.New, sign)
 	isPair := func(c state.Candidate) (s string, is bool) {

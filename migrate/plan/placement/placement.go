@@ -1,5 +1,5 @@
 // Package placement finds where each object goes at the destination: the category, the folder and the
-// name, by the rules of the user and the categories that are there or are to be made.
+// name, by the rules of the user and the categories that are there or will be made.
 package placement
 
 import (
@@ -50,21 +50,21 @@ type Options struct {
 // A Placer finds the place of each object under the rules, with the categories
 // that are there and those it wants to be made.
 type Placer struct {
-	rules   migrate.Rules
-	mapping *mapping.Mapping
-	there   []assets.Category
-	kept    kept              // the categories of the source
-	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
-	found   map[string]string // the same as of now, for every extension asked for
-	chosen  map[string]string // those of them that objects go to
-	wanted  []migrate.NewCategory
-	fixed   bool  // what is wanted was approved
-	maxSize int64 // bytes; 0 if unknown
+	rules            migrate.Rules
+	mapping          *mapping.Mapping
+	there            []assets.Category
+	sourceCategories sourceCategories  // the categories of the source
+	choices          map[string]string // extension -> category id, or newPrefix and a name, as recorded before
+	found            map[string]string // the same as of now, for every extension asked for
+	chosen           map[string]string // those of them that objects go to
+	wanted           []migrate.NewCategory
+	fixed            bool  // what is wanted was approved
+	maxSize          int64 // bytes; 0 if unknown
 }
 
 // New returns a Placer that has placed nothing.
 func New(o Options) *Placer {
-	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, kept: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
+	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, sourceCategories: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
 		found: map[string]string{}, chosen: map[string]string{}}
 	for _, c := range o.Approved {
 		p.wanted = append(p.wanted, migrate.NewCategory{Name: c.Name, Extensions: slices.Clone(c.Extensions), Private: c.Private})
@@ -73,7 +73,7 @@ func New(o Options) *Placer {
 }
 
 // Place finds where an object goes of which something was found, or the reason why it
-// cannot. That has no effect unless [Placer.Use] follows, so that objects which go nowhere leave no
+// cannot. That has no effect unless [Placer.Use] follows, so that objects which go not used leave no
 // category behind.
 func (p *Placer) Place(o sources.Object, found metadata.Found) (Spot, migrate.Reason) {
 	if o.Key.Check() != nil {
@@ -104,7 +104,7 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 		category, ok = p.other(fallbackExtension)
 	}
 	if !ok {
-		return migrate.Place{Folder: wish.Folder, Name: wish.Name}, p.unmatched()
+		return migrate.Place{Folder: wish.Folder, Name: wish.Name}, p.unsupportedReason()
 	}
 	place := migrate.Place{Category: category, Folder: folder, Name: name}
 	switch {
@@ -112,7 +112,7 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 		return place, migrate.ReasonNameTooLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, migrate.ReasonTooLarge
-	case p.exposes(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
+	case p.makesPublic(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
 		return place, migrate.ReasonCategoryPublic
 	}
 	return place, ""
@@ -138,9 +138,9 @@ func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, fo
 	return category, folder, ok
 }
 
-// unmatched is the reason for an object without a category. A user who wanted one
+// unsupportedReason is the reason for an object without a category. A user who wanted one
 // made must hear of it where that is not possible.
-func (p *Placer) unmatched() migrate.Reason {
+func (p *Placer) unsupportedReason() migrate.Reason {
 	if p.rules.Unsupported == "create" {
 		return migrate.ReasonNoCategoryPossible
 	}
@@ -170,7 +170,7 @@ func (p *Placer) category(dir, extension string) (category, folder string, ok bo
 }
 
 // byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it, else one that is to be made.
+// the service's order that allows it, else one that will be made.
 func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	category, ok = p.found[extension]
 	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
@@ -216,11 +216,11 @@ func (p *Placer) Use(place Spot) {
 }
 
 // named chooses the category of that name; of several the first that allows the
-// extension, and before those the first that is private if it is to be, or is at the
+// extension, and before those the first that is private if it will be, or is at the
 // source. One that is not there is wanted.
 func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	found, chosen := false, ""
-	private = private || p.kept.called(name).Private
+	private = private || p.sourceCategories.called(name).Private
 	for _, c := range p.there {
 		if norm.NFC.String(c.Name) != norm.NFC.String(name) {
 			continue
@@ -243,7 +243,7 @@ func (p *Placer) named(name, extension string, private bool) (string, bool) {
 	return migrate.NewPrefix + name, p.fits(name, extension)
 }
 
-// other puts an extension that fits nowhere into a category of its own kind, if
+// other puts an extension that fits not used into a category of its own kind, if
 // the user wants that. One that is there and does not allow the extension is not changed,
 // but followed by one with a number.
 func (p *Placer) other(extension string) (string, bool) {
@@ -268,12 +268,12 @@ func (p *Placer) other(extension string) (string, bool) {
 	}
 }
 
-// wants reports whether a category of that name is to be made.
+// wants reports whether a category of that name will be made.
 func (p *Placer) wants(name string) bool {
 	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
-// fits reports whether an extension may be in a category that is to be made.
+// fits reports whether an extension may be in a category that will be made.
 func (p *Placer) fits(name, extension string) bool {
 	if !migrate.ValidExtension(extension) {
 		return false
@@ -282,17 +282,17 @@ func (p *Placer) fits(name, extension string) bool {
 	if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
 		of = p.wanted[i].Extensions
 	} else {
-		of = p.kept.called(name).Extensions
+		of = p.sourceCategories.called(name).Extensions
 	}
 	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
 
-// want adds an extension to a category that is to be made.
+// want adds an extension to a category that will be made.
 func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
 		i = len(p.wanted)
-		p.wanted = append(p.wanted, p.kept.called(name))
+		p.wanted = append(p.wanted, p.sourceCategories.called(name))
 	}
 	c := &p.wanted[i]
 	c.Private = c.Private || private
@@ -317,21 +317,21 @@ func (p *Placer) IsNamed(category, name string) bool {
 // [migrate.NewPrefix] and a name.
 func (p *Placer) Chosen() map[string]string { return p.chosen }
 
-// Wanted returns the categories that are to be made.
+// Wanted returns the categories that will be made.
 func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
 
-// WantNone forgets what was to be made.
+// WantNone forgets what should be made.
 func (p *Placer) WantNone() { p.wanted = nil }
 
-// exposes reports whether an object would be seen by everybody who has its address, and is
+// makesPublic reports whether an object would be seen by all users who has its URL, and is
 // not at the source.
-func (p *Placer) exposes(dir, category string) bool {
-	from, ok := p.kept.of(dir)
+func (p *Placer) makesPublic(dir, category string) bool {
+	from, ok := p.sourceCategories.of(dir)
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
-// isPrivate reports whether a category is private that is there, or is to be made; one that
-// is to be made is where that is wished.
+// isPrivate reports whether a category is private that is there, or will be made; one that
+// will be made is where that is wished.
 func (p *Placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := migrate.WantedCategory(category); isNew {
 		if wished && !p.fixed {
@@ -340,7 +340,7 @@ func (p *Placer) isPrivate(category string, wished bool) bool {
 		if i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name }); i >= 0 {
 			return p.wanted[i].Private
 		}
-		return p.kept.called(name).Private
+		return p.sourceCategories.called(name).Private
 	}
 	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && c.Private })
 }

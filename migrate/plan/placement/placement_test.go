@@ -206,8 +206,8 @@ func TestTooLarge(t *testing.T) {
 func FuzzPlace(f *testing.F) {
 	f.Add("a/b.jpg", "folder", "create")
 	f.Add("e\u0301/x.verylongextension", "extension", "stop")
-	f.Fuzz(func(t *testing.T, key, by, unmatched string) {
-		p := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unmatched}, nil, category("1", "Images", "jpg"))
+	f.Fuzz(func(t *testing.T, key, by, unsupportedReason string) {
+		p := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unsupportedReason}, nil, category("1", "Images", "jpg"))
 		place, why := p.Place(sources.Object{Key: sources.Key(key)}, nil)
 		if why != "" {
 			return
@@ -221,7 +221,7 @@ func FuzzPlace(f *testing.F) {
 				t.Errorf("place(%q) wants %+v", key, c)
 			}
 		}
-		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unmatched}, nil, category("1", "Images", "jpg")).Place(sources.Object{Key: sources.Key(key)}, nil)
+		again, _ := newTestPlacer(migrate.Rules{CategoryBy: by, Unsupported: unsupportedReason}, nil, category("1", "Images", "jpg")).Place(sources.Object{Key: sources.Key(key)}, nil)
 		if again != place {
 			t.Errorf("place(%q) is %+v or %+v", key, place, again)
 		}

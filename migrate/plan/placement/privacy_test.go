@@ -10,10 +10,10 @@ import (
 	"assetferry/sources"
 )
 
-// What is private at the source never goes where everybody can see it, by whatever rule it
+// What is private at the source never goes where all users can see it, by whatever rule it
 // gets there, and categories that are made for it are private, too.
 func TestPrivacy(t *testing.T) {
-	kept := kept{
+	sourceCategories := sourceCategories{
 		{Segment: "Open", Name: "Open", Extensions: []string{"JPG", "not fit"}},
 		{Segment: "Secret", Name: "Secret", Private: true, Extensions: []string{"png"}},
 		{Segment: "Secret (2)", Name: "Secret"},
@@ -44,7 +44,7 @@ func TestPrivacy(t *testing.T) {
 		{named, "Secret/a.jpg", "new:New", migrate.ReasonCategoryPublic, nil},
 	} {
 		p := newTestPlacer(tc.r, nil, public, private, all)
-		p.kept = kept
+		p.sourceCategories = sourceCategories
 		got, why := p.Place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Category != tc.want || why != tc.why {
 			t.Errorf("%s goes to %q, %q; want %q, %q", tc.key, got.Category, why, tc.want, tc.why)
@@ -60,7 +60,7 @@ func TestPrivacy(t *testing.T) {
 
 // Of several categories of one name one is enough to have a new one of that name private.
 func TestPrivacyOfSeveral(t *testing.T) {
-	k := kept{{Segment: "a", Name: "Name", Extensions: []string{"jpg"}}, {Segment: "b", Name: "Name", Private: true, Extensions: []string{"png", "jpg"}}}
+	k := sourceCategories{{Segment: "a", Name: "Name", Extensions: []string{"jpg"}}, {Segment: "b", Name: "Name", Private: true, Extensions: []string{"png", "jpg"}}}
 	if diff := cmp.Diff(migrate.NewCategory{Name: "Name", Private: true, Extensions: []string{"jpg", "png"}}, k.called("Name")); diff != "" {
 		t.Error(diff)
 	}
@@ -75,7 +75,7 @@ func TestFullCategory(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.CategoryBy = "folder"
 	p := newTestPlacer(r, nil)
-	p.kept = kept{full}
+	p.sourceCategories = sourceCategories{full}
 	for key, want := range map[string]migrate.Reason{"Full/a.e1": "", "Full/a.jpg": migrate.ReasonUnsupportedType} {
 		if _, why := p.Place(sources.Object{Key: sources.Key(key)}, nil); why != want {
 			t.Errorf("%s: %q, want %q", key, why, want)

@@ -12,11 +12,11 @@ import (
 
 const maxExtensions = 100 // of a category
 
-// kept are the categories of the source, where it tells of them.
-type kept []sources.Category
+// sourceCategories are the categories of the source, where it reports them.
+type sourceCategories []sources.Category
 
 // of gives the category that a key is in.
-func (k kept) of(dir string) (sources.Category, bool) {
+func (k sourceCategories) of(dir string) (sources.Category, bool) {
 	segment, _, _ := strings.Cut(dir, "/")
 	i := slices.IndexFunc(k, func(c sources.Category) bool { return migrate.NormalName(c.Segment) == segment })
 	if i < 0 {
@@ -27,7 +27,7 @@ func (k kept) of(dir string) (sources.Category, bool) {
 
 // called gives the category that a new one of a name is made like: the one whose objects go
 // there for their keys, or else all that are called so. It is private if one of them is.
-func (k kept) called(name string) (like migrate.NewCategory) {
+func (k sourceCategories) called(name string) (like migrate.NewCategory) {
 	like.Name = name
 	add := func(c sources.Category) {
 		like.Private = like.Private || c.Private

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// fewestJudged is how many contents must be looked at before they tell anything.
+	// fewestJudged is how many contents must be looked at before they report anything.
 	fewestJudged = 10
 	// mostJudged is how many are looked at.
 	mostJudged = 100
 )
 
-// CheckContents fails if what is to take the place of assets is, for the most part, not what
-// its name says: so looks a disk that somebody has encrypted. Of the planned items, replaced are such.
+// CheckContents fails if most of the new contents that would replace assets do not have the type of
+// their names. An encrypted disk looks like that. Of the planned items, replaced are replacements.
 func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
 	if replaced < fewestJudged || replaced <= g.AcceptChanges {
 		return nil
@@ -54,13 +54,13 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 		return nil
 	}
 	return &migrate.SafetyCheckError{
-		What:     fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, migrate.CheckLooksEncrypted),
-		NextStep: "open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
+		What:     fmt.Sprintf("%[2]d of %[1]d changed objects that were read have another type than their names say, %[3]s; nothing was uploaded", judged, odd, migrate.CheckLooksEncrypted),
+		NextStep: "open some of them; if they are intact, use {accept_changes} " + fmt.Sprint(replaced),
 	}
 }
 
 // fits reports whether the content of an object is of the type that its name says, and
-// whether that can be told at all.
+// whether that is known at all.
 func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits bool, err error) {
 	_, extension := migrate.SplitName(string(o.Key))
 	extension = strings.ToLower(extension)
@@ -69,7 +69,7 @@ func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits 
 	}
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
-		return false, false, context.Cause(ctx) // sending it will tell what is wrong with it
+		return false, false, context.Cause(ctx) // sending it will show what is wrong with it
 	}
 	head := make([]byte, min(o.Size, header.Enough))
 	_, err = io.ReadFull(r, head)

@@ -15,7 +15,7 @@ import (
 )
 
 // SafetyChecks are limits to what a sync may do to assets that are there already, and what the
-// user consents to beyond them. A source in trouble looks like one in which a lot was done,
+// user accepts beyond them. A source in trouble looks like one in which a lot was done,
 // so nothing here is waived by answering yes to everything.
 type SafetyChecks struct {
 	Sentinel          sources.Key // must be listed; empty: none
@@ -44,14 +44,14 @@ const (
 // MissingSentinel returns the failed check of a source whose sentinel was not listed.
 func (g SafetyChecks) MissingSentinel() *migrate.SafetyCheckError {
 	return &migrate.SafetyCheckError{
-		What:     fmt.Sprintf("the source has no %s, %s; nothing was sent", g.Sentinel, migrate.CheckSentinelMissing),
-		NextStep: "see that the disk or share is mounted and whole; put the sentinel back, or name another one",
+		What:     fmt.Sprintf("the source has no %s, %s; nothing was uploaded", g.Sentinel, migrate.CheckSentinelMissing),
+		NextStep: "check that the disk or share is mounted and complete; restore the sentinel, or name another one",
 	}
 }
 
-// CheckRules fails if the rules are not those of the last sync and nobody said that they are
-// meant: what a rule leaves out, or puts elsewhere, is a change to all of the library. Who
-// had a run carried out has said so, and need not again when it is gone on with.
+// CheckRules fails if the rules differ from those of the last sync and are not accepted: a rule
+// that excludes or moves objects changes the whole library. Resuming a run asks for no second
+// confirmation.
 func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
@@ -71,8 +71,8 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 		return nil
 	}
 	return &migrate.SafetyCheckError{
-		What:     fmt.Sprintf("%s, run %s: %s; nothing was sent", migrate.CheckRulesChanged, last.ID, strings.Join(changed, "; ")),
-		NextStep: "look at what they do with {dry_run}, then run it once with {accept_rules}",
+		What:     fmt.Sprintf("%s, run %s: %s; nothing was uploaded", migrate.CheckRulesChanged, last.ID, strings.Join(changed, "; ")),
+		NextStep: "check their effect with {dry_run}, then run once with {accept_rules}",
 	}
 }
 
@@ -83,9 +83,9 @@ func (g SafetyChecks) CheckChanges(changes, known int64) error {
 		return nil
 	}
 	return &migrate.SafetyCheckError{
-		What: fmt.Sprintf(flagname.InText("%s %s, of %s: at most %s and %g %% may be ({max_changes}, {max_changes_percent}); nothing was sent"),
+		What: fmt.Sprintf(flagname.InText("%s %s, of %s: the limits are %s and %g %% ({max_changes}, {max_changes_percent}); nothing was uploaded"),
 			counted(changes, "asset"), migrate.CheckManyChanges, counted(known, "known object"), migrate.Grouped(g.MaxChanges), g.MaxChangesPercent),
-		NextStep: fmt.Sprintf("see that the source is what it should be, look at the plan with {dry_run}, then {accept_changes} %d", changes),
+		NextStep: fmt.Sprintf("check the source and the plan with {dry_run}, then use {accept_changes} %d", changes),
 	}
 }
 
@@ -96,7 +96,7 @@ func (g SafetyChecks) TooManyDeletes(due, known int64) (why string) {
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known, g.MaxDeletePercent)) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
+	return fmt.Sprintf("%s %s, of %s: the limits are %s and %g %%; none was trashed",
 		counted(due, "asset"), migrate.CheckManyDeletes, counted(known, "known object"), migrate.Grouped(g.MaxDelete), g.MaxDeletePercent)
 }
 

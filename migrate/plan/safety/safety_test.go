@@ -9,12 +9,12 @@ func TestTooManyDeletes(t *testing.T) {
 		want       string
 	}{
 		{5, 10, nil, ""}, // few, and as many are left
-		{5, 9, nil, "5 assets would be trashed because their objects are gone, of 9 known objects: at most 500 and 1 % may be; none was"},
+		{5, 9, nil, "5 assets would be trashed because their objects were deleted at the source, of 9 known objects: the limits are 500 and 1 %; none was trashed"},
 		{6, 600, nil, ""},
-		{6, 599, nil, "6 assets would be trashed because their objects are gone, of 599 known objects: at most 500 and 1 % may be; none was"},
-		{501, 1_000_000, nil, "501 assets would be trashed because their objects are gone, of 1,000,000 known objects: at most 500 and 1 % may be; none was"},
+		{6, 599, nil, "6 assets would be trashed because their objects were deleted at the source, of 599 known objects: the limits are 500 and 1 %; none was trashed"},
+		{501, 1_000_000, nil, "501 assets would be trashed because their objects were deleted at the source, of 1,000,000 known objects: the limits are 500 and 1 %; none was trashed"},
 		{501, 501, func(g *SafetyChecks) { g.AcceptDeletes = 501 }, ""},
-		{1, 10, func(g *SafetyChecks) { g.MaxDeletePercent = 0 }, "1 asset would be trashed because their objects are gone, of 10 known objects: at most 500 and 0 % may be; none was"},
+		{1, 10, func(g *SafetyChecks) { g.MaxDeletePercent = 0 }, "1 asset would be trashed because their objects were deleted at the source, of 10 known objects: the limits are 500 and 0 %; none was trashed"},
 	} {
 		g := DefaultChecks()
 		if tc.change != nil {

@@ -10,13 +10,13 @@ import (
 	"assetferry/state"
 )
 
-// redescriber tells whether objects, in key order, are described otherwise than when their
-// assets were described last. It is nil where nobody may describe assets anew.
-type redescriber func(sources.Object, state.Receipt) (bool, error)
+// metadataComparer shows whether objects, in key order, are described otherwise than when their
+// assets were described last. It is nil where no user may describe assets again.
+type metadataComparer func(sources.Object, state.Receipt) (bool, error)
 
-// redescriptions gives a redescriber for the objects after a key, and what it reads, which the
+// metadataChanges gives a redescriber for the objects after a key, and what it reads, which the
 // caller stops.
-func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redescriber, *merge.Cursor[state.Described]) {
+func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (metadataComparer, *merge.Cursor[state.Described]) {
 	key := func(d state.Described) sources.Key { return d.Key }
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, merge.New(func(func(state.Described, error) bool) {}, key)
@@ -27,12 +27,12 @@ func (p *planning) redescriptions(ctx context.Context, after sources.Key) (redes
 		if err != nil {
 			return false, err
 		}
-		given, err := metadata.DecodeFound(before.Given)
+		given, err := metadata.DecodeFound(before.OldURLs)
 		if err != nil {
 			return false, migrate.NewStateError(err)
 		}
 		fields, err := p.TableFields(ctx, p.run, o.Key, nil, given)
-		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
+		mayDiffer := p.remapped && (there || !r.Adopted) // no user has said anything of what was adopted
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
 		}

@@ -8,8 +8,8 @@ import (
 	"assetferry/state"
 )
 
-// IsNarrow reports whether the rules ask for a part of the source only, so that what a
-// run does not mention may be missing all the same. Leaving out by name is a decision.
+// IsNarrow reports whether the rules select only a part of the source, so that objects outside of
+// it may be missing. Rules that exclude objects by name are a decision and do not count.
 func (r Rules) IsNarrow() bool {
 	return r.takesPart() || r.Sync != nil && r.Sync.Failed != nil
 }
@@ -18,10 +18,10 @@ func (r Rules) takesPart() bool {
 	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly
 }
 
-// Retries reports whether the rules ask for all that did not arrive before, and for that only.
+// Retries reports whether the rules select exactly the objects that failed before.
 func (r Rules) Retries() bool { return r.Sync != nil && r.Sync.Failed != nil && !r.takesPart() }
 
-// ReadRules reads the rules that a run was planned with.
+// ReadRules returns the rules that a run was planned with.
 func ReadRules(run state.Run) (r Rules, err error) {
 	if err := json.Unmarshal(run.Rules, &r); err != nil {
 		return r, fmt.Errorf("read rules of run %s: %w", run.ID, err)
@@ -29,29 +29,29 @@ func ReadRules(run state.Run) (r Rules, err error) {
 	return r, nil
 }
 
-// A History is what LeftBehind asks of a state database.
+// A History is the part of a state database that CountIncomplete needs.
 type History interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
-	LeftBehind(ctx context.Context, pair, from, retried int64) (int64, error)
+	CountIncomplete(ctx context.Context, pair, from, retried int64) (int64, error)
 }
 
-// lookBack is how many runs back the last one is looked for that had all of the source.
+// lookBack is the number of runs among which the last complete one is searched.
 const lookBack = 200
 
-// LeftBehind counts the objects of a pair that did not come through in the last run that
-// looked at all of the source, or in one since, and that nothing has brought by now. A
-// run of a few objects says nothing of the others, so it must not hide them.
-func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
+// CountIncomplete counts the objects of a pair that failed in the last run of the whole source, or
+// in one since, and that no run has uploaded since. A run of a few objects must not hide the
+// others.
+func CountIncomplete(ctx context.Context, j History, pair int64) (int64, error) {
 	from, retried, err := LastWhole(ctx, j, pair)
 	if err != nil {
 		return 0, err
 	}
-	return j.LeftBehind(ctx, pair, from, retried)
+	return j.CountIncomplete(ctx, pair, from, retried)
 }
 
-// LastWhole gives the number of the last run of a pair that looked at all of the source, or
-// of the first one that looked at anything. retried is the last one since that tried again all
-// that had not arrived, or the same: only what needs a decision can be left from before that.
+// LastWhole returns the number of the last run of a pair that covered the whole source, or of the
+// first run that covered anything. retried is the last run since that tried all failures again, or
+// the same number: older runs can only have items that need a decision.
 func LastWhole(ctx context.Context, j History, pair int64) (from, retried int64, err error) {
 	runs, err := j.RunsOf(ctx, pair, lookBack)
 	if err != nil {

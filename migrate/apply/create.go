@@ -15,8 +15,8 @@ import (
 	"assetferry/state"
 )
 
-// making is how a category or a folder is found and made.
-type making struct {
+// creation is how a category or a folder is found and made.
+type creation struct {
 	look   func() (id string, err error) // "" if it is not there
 	forget func()                        // what was seen before
 	create func() (id string, err error)
@@ -25,21 +25,21 @@ type making struct {
 // makeTries is how often something is asked for whose answers get lost.
 const makeTries = 3
 
-// make looks for something and makes it if it is not there. If the answer to
+// create looks for something and makes it if it is not there. If the answer to
 // making it is lost, it looks again, at once and when it must have shown up,
 // before it makes it once more; whether what it then finds was made by us is not
 // known. The same goes for what a former process asked for.
-func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id string, made bool, err error) {
+func (s *structure) create(ctx context.Context, p state.PlaceKey, m creation) (id string, made bool, err error) {
 	if id, err = m.look(); id != "" || err != nil {
 		return id, false, err
 	}
 	var last error
 	for try := 0; ; try++ {
-		if id, err := s.lookForLost(ctx, p, m); id != "" || err != nil {
+		if id, err := s.lookForUnconfirmed(ctx, p, m); id != "" || err != nil {
 			return id, false, err
 		}
 		if try == makeTries {
-			return "", false, &unseenError{last}
+			return "", false, &notFoundError{last}
 		}
 		if err := s.State.Intend(ctx, s.run.Pair.Destination, p, s.Now()); err != nil {
 			return "", false, migrate.NewStateError(err)
@@ -53,33 +53,33 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 			return "", false, errors.Join(err, s.forgetIntent(context.WithoutCancel(ctx), p))
 		}
 		last = err
-		s.lose(p, clock.Now().Add(s.patience(answered(err))))
+		s.noteUnconfirmed(p, clock.Now().Add(s.confirmationDelay(answered(err))))
 	}
 }
 
-// An unseenError says that something was asked for again and again, and is not
-// there. It hides the doubt of the last time, which is settled.
-type unseenError struct{ last error }
+// An notFoundError says that something was asked for again and again, and is not
+// there. It hides the unconfirmed item of the last time, which is resolved.
+type notFoundError struct{ last error }
 
-func (e *unseenError) Error() string {
-	return fmt.Sprintf("asked for it %d times, and it is not there; the last answer: %s", makeTries, confirmed(e.last.Error()))
+func (e *notFoundError) Error() string {
+	return fmt.Sprintf("requested %d times, but not found; the last answer: %s", makeTries, confirmed(e.last.Error()))
 }
 
-// settled is the text of an error unconfirmed without the doubt.
+// resolved is the text of an error unconfirmed without the unconfirmed item.
 func confirmed(text string) string {
 	return strings.TrimSuffix(text, "; "+assets.ErrUnconfirmed.Error())
 }
 
-// lose notes that something was asked for and may show up until a time.
-func (s *structure) lose(p state.PlaceKey, due time.Time) {
+// noteUnconfirmed notes that something was asked for and may show up until a time.
+func (s *structure) noteUnconfirmed(p state.PlaceKey, due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost[p] = due
 }
 
-// lookForLost looks for what may have been made without an answer, until it must
+// lookForUnconfirmed looks for what may have been made without an answer, until it must
 // have shown up.
-func (s *structure) lookForLost(ctx context.Context, p state.PlaceKey, m making) (id string, err error) {
+func (s *structure) lookForUnconfirmed(ctx context.Context, p state.PlaceKey, m creation) (id string, err error) {
 	s.mu.Lock()
 	due, lost := s.lost[p]
 	s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *structure) lookForLost(ctx context.Context, p state.PlaceKey, m making)
 }
 
 // lookUntil looks at once, and again at a time.
-func (s *structure) lookUntil(ctx context.Context, m making, due time.Time) (id string, err error) {
+func (s *structure) lookUntil(ctx context.Context, m creation, due time.Time) (id string, err error) {
 	for _, at := range []time.Time{{}, due} {
 		if err := retry.Sleep(ctx, at.Sub(clock.Now())); err != nil {
 			return "", err

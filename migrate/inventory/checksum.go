@@ -17,34 +17,34 @@ import (
 
 // ChecksumOfObject reads an object and returns its SHA-256 checksum.
 func ChecksumOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
-	return ChecksumOfObjectBeside(ctx, s, o, io.Discard)
+	return ChecksumOfObjectTo(ctx, s, o, io.Discard)
 }
 
-// ChecksumOfObjectBeside is ChecksumOfObject that also writes what it reads.
-func ChecksumOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
+// ChecksumOfObjectTo is ChecksumOfObject that also writes what it reads.
+func ChecksumOfObjectTo(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err
 	}
-	checksum, _, err := ChecksumOf(teed{io.TeeReader(r, also), r})
+	checksum, _, err := ChecksumOf(teeReader{io.TeeReader(r, also), r})
 	return checksum, err
 }
 
-// A teed is a reader that somebody else reads along with.
-type teed struct {
+// A teeReader is a reader that another user reads along with.
+type teeReader struct {
 	io.Reader
 	io.Closer
 }
 
 // A LengthError says that the content of an asset is not as long as the service
-// says it is, so that nothing can be told from it.
+// says it is, so that nothing is known from it.
 type LengthError struct {
 	Asset     string
 	Got, Want int64
 }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("asset %s has %d bytes and is said to have %d", e.Asset, e.Got, e.Want)
+	return fmt.Sprintf("asset %s has %d bytes, but the service reports %d", e.Asset, e.Got, e.Want)
 }
 
 // Class is permanent: it comes again on every try.
@@ -94,7 +94,7 @@ type HashingReader struct {
 }
 
 // NewHashingReader returns a reader of r that also writes to also, unless that is nil, and calls
-// tell with the number of bytes of each read.
+// report with the number of bytes of each read.
 func NewHashingReader(r io.ReadCloser, also *metadata.Capture, report func(n int64)) *HashingReader {
 	return &HashingReader{ReadCloser: r, also: also, report: report, hash: sha256.New()}
 }

@@ -8,17 +8,17 @@ import (
 	"assetferry/state"
 )
 
-// overtakenError ends the listing of a run that is overtaken.
-type overtakenError struct{ key sources.Key }
+// supersededError ends the listing of a run that is overtaken.
+type supersededError struct{ key sources.Key }
 
-func (e *overtakenError) Error() string {
-	return fmt.Sprintf("%s has changed since this run was done with it", e.key)
+func (e *supersededError) Error() string {
+	return fmt.Sprintf("%s changed after this run processed it", e.key)
 }
 
 // changedSince ends the listing if an object is not as it was when the run was done with it:
 // by its fingerprint alone, which is what the run itself has noted.
 func (p *planning) changedSince(o sources.Object, s migrate.Situation, receipt state.Receipt, alias state.Alias) error {
-	if s.LeftOut != "" || s.Failed != "" {
+	if s.Skipped != "" || s.Failed != "" {
 		return nil
 	}
 	was := receipt.Object
@@ -30,5 +30,5 @@ func (p *planning) changedSince(o sources.Object, s migrate.Situation, receipt s
 	if known && sameFingerprint(o, was, p.Source.Traits().Precision) && (again || !s.MetadataRefreshed) {
 		return nil
 	}
-	return &overtakenError{o.Key}
+	return &supersededError{o.Key}
 }

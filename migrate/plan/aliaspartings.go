@@ -13,16 +13,16 @@ import (
 	"assetferry/state"
 )
 
-// aliasPartings are aliases whose owner does not stay what it was.
-type aliasPartings struct {
-	parting
+// aliasDetachments are aliases whose owner does not stay what it was.
+type aliasDetachments struct {
+	detachment
 	successions *successions
 }
 
-// do decides anew about aliases whose owner does not stay what it was. Where its
-// content changed they have that no more, and all of them are new objects. Where it is gone,
+// do decides again about aliases whose owner does not stay what it was. Where its
+// content changed they have that no more, and all of them are new objects. Where it was deleted,
 // the first of them gets its asset, which is moved as for any object that has another key.
-func (a *aliasPartings) do(ctx context.Context) error {
+func (a *aliasDetachments) do(ctx context.Context) error {
 	if a.Rules.Sync == nil || a.Approval != nil { // in an approved plan they have items
 		return nil
 	}
@@ -43,8 +43,8 @@ func (a *aliasPartings) do(ctx context.Context) error {
 	return a.end(ctx)
 }
 
-// A parting collects aliases that become something else.
-type parting struct {
+// A detachment collects aliases that become something else.
+type detachment struct {
 	*planning
 	*decisions
 	*decider
@@ -53,10 +53,10 @@ type parting struct {
 }
 
 // all parts all aliases from an owner.
-func (p *parting) all(ctx context.Context, owner sources.Key) error {
+func (p *detachment) all(ctx context.Context, owner sources.Key) error {
 	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err == nil {
-			_, _, err = p.part(ctx, a)
+			_, _, err = p.detach(ctx, a)
 		}
 		if err != nil {
 			return err
@@ -65,14 +65,14 @@ func (p *parting) all(ctx context.Context, owner sources.Key) error {
 	return nil
 }
 
-// succeed finds the alias that gets the asset of an owner which is gone: the first that is
-// to be taken, and is what it was when it was joined.
-func (p *aliasPartings) succeed(ctx context.Context, deleted state.Item) error {
+// succeed finds the alias that gets the asset of a deleted owner: the first selected one whose
+// content is unchanged since it was joined.
+func (p *aliasDetachments) succeed(ctx context.Context, deleted state.Item) error {
 	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, deleted.Key) {
 		if err != nil {
 			return err
 		}
-		heir, same, err := p.part(ctx, a)
+		heir, same, err := p.detach(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -94,9 +94,9 @@ func (p *aliasPartings) succeed(ctx context.Context, deleted state.Item) error {
 	return nil
 }
 
-// part gives the item of an alias that is a new object, and whether its object is the same as
+// detach gives the item of an alias that is a new object, and whether its object is the same as
 // when it was joined: one that has an item already may have got another content.
-func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
+func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
 	i, err = p.State.Item(ctx, p.run.Num, a.Key)
 	if err == nil {
 		return i, p.trust(migrate.MemorySame) == migrate.MemorySame && sameFingerprint(i.Object, a.Object, p.Source.Traits().Precision), nil
@@ -115,7 +115,7 @@ func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same b
 }
 
 // end stores what was collected.
-func (p *parting) end(ctx context.Context) error {
+func (p *detachment) end(ctx context.Context) error {
 	if len(p.added) > 0 {
 		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
 		if err := p.State.AddDrift(ctx, p.run.Num, p.added); err != nil {

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// guarding holds a plan against the safety checks.
+// checking holds a plan against the safety checks.
 type checking struct {
 	*planning
 	held     *heldDeletes
@@ -20,7 +20,7 @@ type checking struct {
 type violations struct{ all []*migrate.SafetyCheckError }
 
 // do ends a plan that must not be carried out. In a dry run people want to see it, and
-// are told.
+// are reported.
 func (g *checking) do(ctx context.Context) error {
 	if g.Rules.Sync == nil {
 		return nil

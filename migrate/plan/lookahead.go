@@ -14,19 +14,19 @@ import (
 	"assetferry/state"
 )
 
-// An ahead is what describes an object, found before it is decided where it goes, or why
+// A foundMetadata is the metadata of an object, found before it is decided where it goes, or why
 // that cannot be found.
-type ahead struct {
+type foundMetadata struct {
 	found  metadata.Found
 	remark string // for people, about what could not be read of it
 	err    error
 }
 
-// lookAhead finds what describes those of some objects that may have to be placed. Who goes
+// findMetadata finds the metadata of those of some objects that may have to be placed. Who goes
 // on with a plan places again what was decided before.
-func (p *planning) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
+func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sources.Key]foundMetadata, error) {
 	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !p.mayBePlaced(i) })
-	seen := make([]ahead, len(wanted))
+	seen := make([]foundMetadata, len(wanted))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(max(p.Concurrency, 1))
 	for n, i := range wanted {
@@ -44,14 +44,14 @@ func (p *planning) lookAhead(ctx context.Context, page []state.Item) (map[source
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	all := map[sources.Key]ahead{}
+	all := map[sources.Key]foundMetadata{}
 	for n, i := range wanted {
 		all[i.Key] = seen[n]
 	}
 	return all, nil
 }
 
-// mayBePlaced reports whether it is to be decided where an item goes.
+// mayBePlaced reports whether it will be decided where an item goes.
 func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
@@ -63,36 +63,36 @@ func (p *planning) mayBePlaced(i state.Item) bool {
 }
 
 // lookFor finds all that describes an object.
-func (p *planning) lookFor(ctx context.Context, o sources.Object) ahead {
+func (p *planning) lookFor(ctx context.Context, o sources.Object) foundMetadata {
 	g, err := p.Examine(ctx, o)
 	if err != nil {
-		return ahead{err: err}
+		return foundMetadata{err: err}
 	}
 	beside, unread, err := p.SidecarFields(ctx, p.run, o.Key)
 	if err != nil {
-		return ahead{remark: g.Remark, err: err}
+		return foundMetadata{remark: g.Remark, err: err}
 	}
 	found := g.Found.With(metadata.FromSidecar, beside)
 	fields, err := p.TableFields(ctx, p.run, o.Key, nil, found)
 	if err == nil && unread != "" {
-		err = &unplacedError{unread}
+		err = &unreadableMetadataError{unread}
 	}
-	return ahead{found.With(metadata.FromTable, fields), g.Remark, err}
+	return foundMetadata{found.With(metadata.FromTable, fields), g.Remark, err}
 }
 
 // reason is the one for which the object stays out.
-func (a ahead) reason() migrate.Reason {
-	if _, ok := errors.AsType[*unplacedError](a.err); ok {
+func (a foundMetadata) reason() migrate.Reason {
+	if _, ok := errors.AsType[*unreadableMetadataError](a.err); ok {
 		return migrate.ReasonMetadataUnreadable
 	}
 	return migrate.ReasonUnreadable
 }
 
-// An unplacedError says that an object stays out because nobody can tell where rules want
+// An unreadableMetadataError says that an object stays out because no user can show where rules want
 // it: what cannot be read may have said that it is private.
-type unplacedError struct{ why string }
+type unreadableMetadataError struct{ why string }
 
-func (e *unplacedError) Error() string { return e.why }
+func (e *unreadableMetadataError) Error() string { return e.why }
 
-// Class is permanent: somebody has to mend it.
-func (e *unplacedError) Class() retry.Class { return retry.Permanent }
+// Class is permanent: a user has to fix it.
+func (e *unreadableMetadataError) Class() retry.Class { return retry.Permanent }

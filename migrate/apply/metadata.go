@@ -19,40 +19,38 @@ import (
 	"assetferry/state"
 )
 
-// describes reports whether assets may get a description of their own after they were
-// sent.
-func (a *Applier) describes() bool { return a.Provenance == "always" || a.UsesMetadata() }
+// updatesMetadata reports whether metadata may be written into assets after their upload.
+func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.UsesMetadata() }
 
-// A description is what came of describing an asset.
+// A description is the result of writing metadata into an asset.
 type description struct {
-	modified  time.Time // when the service says that it was changed last; when we left it, if somebody has changed it since
-	said      string    // by the source, as it is kept; see state.Outcome
-	found     string    // the same
-	fields    []state.FoundField
-	addresses []string
-	remark    string // for people
+	modified time.Time // modification time by the service; our last change if a user has changed it since
+	said     string    // by the source, as it is kept; see state.Outcome
+	found    string    // the same
+	fields   []state.FoundField
+	oldURLs  []string
+	remark   string // for people
 }
 
-// into has an outcome tell what the state database keeps of a description.
+// into stores a description in an outcome.
 func (d description) into(o *state.Outcome) {
-	o.Described, o.Found, o.Fields, o.Addresses = d.said, d.found, d.fields, d.addresses
+	o.Described, o.Found, o.Fields, o.AssetURLs = d.said, d.found, d.fields, d.oldURLs
 }
 
-// finish does what belongs to an item whose asset is there. The asset is nil if it
-// was sent before; then the state database has its receipt. The content is nil if it was not sent
-// just now.
+// finish completes an item whose asset exists. The asset is nil if it was uploaded before; then the
+// state database has its receipt. The content is nil unless it was uploaded just now.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
-	if i.Action == state.Adopt || !a.describes() {
+	if i.Action == state.Adopt || !a.updatesMetadata() {
 		done.outcome.MetadataPending = wasSent(i)
 		return done
 	}
-	d, err := a.describe(ctx, i, asset, receipt, sent)
+	d, err := a.writeMetadata(ctx, i, asset, receipt, sent)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
 		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
 		d.into(&done.outcome)
-		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
+		if i.State == state.ItemSent && i.Class == "" { // remarks from the upload
 			done.outcome.Error = migrate.JoinTexts(i.Error, d.remark)
 		}
 		if receipt != nil && !d.modified.IsZero() {
@@ -60,7 +58,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		}
 		return done
 	}
-	r := judge(ctx, i, fmt.Errorf("the asset is there, but not described: %w", err))
+	r := judge(ctx, i, fmt.Errorf("the asset is uploaded, but its metadata is not written: %w", err))
 	r.outcome.Receipt = receipt
 	if r.release { // it stays as it is and is described another time
 		r.release, r.outcome.State = false, state.ItemSent
@@ -68,12 +66,12 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	return r
 }
 
-// describe writes into an asset what the source says of it, and where it comes from. It can
-// be repeated: what is there already is not written again.
-func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
+// writeMetadata writes metadata and provenance into an asset. It is idempotent: existing values are
+// not written again.
+func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
 	var last collect.LastDescription
 	var err error
-	if !isMade(i, asset) { // else nobody has said anything of it
+	if !isMade(i, asset) { // other assets have no former metadata of ours
 		if last, err = a.LastDescription(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}
@@ -89,7 +87,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if err != nil {
 		return description{}, err
 	}
-	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, addresses: g.Addresses, remark: g.Remark}
+	d := description{modified: receipt.Modified, said: last.Text, found: g.Found.Encode(), fields: g.Fields, oldURLs: g.OldURLs, remark: g.Remark}
 	if asset == nil {
 		if g.Said.IsZero() && a.Provenance != "always" {
 			return d, nil
@@ -108,7 +106,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	}
 	m := metadata.Merge(last.Base, g.Said, collect.MetadataOf(*asset), a.rules.Policy())
 	d.modified, d.said, d.remark = asset.LastModifiedAt, g.Said.Over(last.Base).Encode(), migrate.JoinTexts(g.Remark, remarkOf(m))
-	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
+	if len(m.Conflicts) > 0 { // so that the next plan shows it, too
 		d.said, d.found = last.Text, last.Found.Encode()
 	}
 	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Checksum); some {
@@ -124,8 +122,8 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	return d, nil
 }
 
-// describedAs is the key under which the state database has what was said of an object last: its
-// former one until the receipt is that of the new one.
+// describedAs returns the key of the last stored metadata: the previous key until the receipt is
+// stored.
 func describedAs(i state.Item) sources.Key {
 	if i.State == state.ItemSent {
 		return i.Key
@@ -133,13 +131,13 @@ func describedAs(i state.Item) sources.Key {
 	return cmp.Or(i.PreviousKey, i.Key)
 }
 
-// isMade reports whether the asset of an item is one that the item has made.
+// isMade reports whether the item created its asset.
 func isMade(i state.Item, asset *assets.Asset) bool {
 	return i.Action == state.Create || asset != nil && asset.ID != i.Asset
 }
 
-// changesOf is what is written into an asset, if there is anything. Where it comes from is
-// written along, and only if it always should be for itself alone.
+// changesOf returns the changes to write into an asset, if any. Provenance is written with them,
+// and alone only if it always should be.
 func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, checksum []byte) (c assets.Changes, some bool) {
 	mark := migrate.Provenance(a.run.Pair.Source, key, checksum, asset.ID)
 	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && migrate.ProvenanceOf(asset) != mark
@@ -153,7 +151,7 @@ func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.As
 	if len(m.Attributes) == 0 && !marks {
 		return c, true
 	}
-	// Whether the service merges attributes is not known, so all of them are sent.
+	// It is unknown whether the service merges attributes, so all of them are sent.
 	c.CustomAttributes = maps.Clone(asset.Metadata.CustomAttributes)
 	if c.CustomAttributes == nil {
 		c.CustomAttributes = map[string]any{}

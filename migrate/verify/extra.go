@@ -11,9 +11,9 @@ import (
 	"assetferry/state"
 )
 
-// further finds the assets that are further ones beside those of some receipts, by the ids
-// of the latter. An asset counts beside one of ours at most.
-func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[string][]state.Entry, error) {
+// extraAssets finds extra assets with the place, name and size of receipts, by the asset IDs of the
+// latter. Each counts for one receipt at most.
+func (v *Verifier) extraAssets(ctx context.Context, page []state.Sighting) (map[string][]state.Entry, error) {
 	if !v.others.Load() {
 		return nil, nil
 	}
@@ -41,10 +41,10 @@ func (v *Verifier) further(ctx context.Context, page []state.Sighting) (map[stri
 	return beside, nil
 }
 
-// reportExtra tells of further assets beside those of receipts: as a note where they were
-// known to be there, as a difference where not.
+// reportExtra reports extra assets: as a note if they were known before the upload, as a difference
+// otherwise.
 func (v *Verifier) reportExtra(ctx context.Context, page []state.Sighting, found func(migrate.Difference)) error {
-	beside, err := v.further(ctx, page)
+	beside, err := v.extraAssets(ctx, page)
 	if err != nil || len(beside) == 0 {
 		return err
 	}
@@ -68,7 +68,7 @@ func (v *Verifier) reportExtra(ctx context.Context, page []state.Sighting, found
 	return nil
 }
 
-// reportOn tells of assets beside that of a receipt, if there are any.
+// reportOn reports the extra assets of a receipt, if there are any.
 func reportOn(r state.Receipt, further []state.Entry, before bool, found func(migrate.Difference)) {
 	if len(further) == 0 {
 		return
@@ -78,14 +78,14 @@ func reportOn(r state.Receipt, further []state.Entry, before bool, found func(mi
 		ids[n] = e.Asset
 	}
 	got := strings.Join(ids, ", ")
-	found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: migrate.FieldFurther, Got: got, What: furtherText(len(ids), before) + ": " + got, Note: before})
+	found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: migrate.FieldFurther, Got: got, What: extraText(len(ids), before) + ": " + got, Note: before})
 }
 
-// furtherText says how many assets are beside one of ours, and if so that they were before.
-func furtherText(n int, before bool) string {
-	text, was := "has 1 further asset of its name and size in the same place", "was"
+// extraText returns the message about extra assets, and whether they existed before.
+func extraText(n int, before bool) string {
+	text, was := "has 1 extra asset with its name and size in the same place", "was"
 	if n > 1 {
-		text, was = fmt.Sprintf("has %d further assets of its name and size in the same place", n), "were"
+		text, was = fmt.Sprintf("has %d extra assets with its name and size in the same place", n), "were"
 	}
 	if before {
 		text += ", which " + was + " there before"

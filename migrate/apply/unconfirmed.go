@@ -15,24 +15,23 @@ import (
 	"assetferry/state"
 )
 
-// A doubt is an item of which it is not known whether it arrived. It is looked
-// at twice: at once, since most are there by then, and when it is due, because
-// what is not there by then does not come any more. Before it is sent again, all that
-// is in its container is looked at; see lookThroughAll.
+// A pending is an item of which it is unknown whether it arrived. It is checked twice: at once,
+// because most have arrived by then, and when it is due, because later it will not appear. Its
+// container is listed completely before it is uploaded again; see lookThroughAll.
 type pending struct {
 	item   state.Item
 	due    time.Time
 	looked bool
 	unseen bool // it was due, and only that is left to be done
 	fresh  bool // it arose in this process
-	failed int  // how often looking failed, of those times that were the last
+	failed int  // failed checks in a row
 }
 
-// maxLooks is how often a process tries to look when looking fails.
+// maxLooks is the number of failed checks after which a process gives up.
 const maxLooks = 3
 
-// doubt puts an unconfirmed item that may become visible until a time. That counts
-// from when the doubt arose: an upload may have taken long since its intent.
+// pending adds an unconfirmed item that may appear until a time. That counts from now: an upload
+// may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
 		due = clock.Now() // it was not going to change anything
@@ -44,10 +43,9 @@ func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	}
 }
 
-// holdsBack reports whether nothing more is sent for now, because so much is in
-// doubt that some of it must be settled first, or because one item at a time is
-// tried: a service in trouble is not helped by more of the same.
-func (d *dispatcher) holdsBack() bool {
+// pausesUploads reports whether uploads pause because too many items are unconfirmed, or because
+// one item at a time is tried: more requests do not help a failing service.
+func (d *dispatcher) pausesUploads() bool {
 	return d.fresh >= d.Concurrency || !d.streak.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
@@ -60,15 +58,14 @@ func (n namesakes) add(i state.Item, count int) {
 	}
 }
 
-// has reports whether there is one that goes where an item does, under the same name.
+// has reports whether there is an item with the same place and name.
 func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
 
-// look starts to settle unconfirmed items, aside from the uploads. What has come of those
-// is written before: an asset that is not in the state database is nobody's, and might be taken
-// for that of an unconfirmed item which has the same name and content. So no worker has an item
-// of that name meanwhile.
+// look starts to check unconfirmed items while uploads go on. The outcomes of earlier items are
+// written first: an asset without a receipt could be matched to an unconfirmed item with the same
+// name and content. For the same reason no worker has an item of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
-	if d.settling || d.stopping {
+	if d.resolving || d.stopping {
 		return nil
 	}
 	now, atRest := clock.Now(), d.isAtRest()
@@ -86,14 +83,14 @@ func (d *dispatcher) look(ctx context.Context) error {
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	d.unconfirmed, d.settling = later, true
+	d.unconfirmed, d.resolving = later, true
 	ctx = retry.WithDrain(ctx, d.Stop)
 	go func() { d.confirmed <- d.confirmAll(ctx, d.structure, ready, now, atRest) }()
 	return nil
 }
 
-// isAtRest reports whether there is nothing to do any more before whole containers are
-// looked at for what was lost. What is next may have to wait for that.
+// isAtRest reports whether nothing is left to do before whole containers are listed for lost
+// uploads. Later items may depend on the result.
 func (d *dispatcher) isAtRest() bool {
 	if len(d.unconfirmed) == 0 || d.inHand > 0 || slices.ContainsFunc(d.unconfirmed, func(q pending) bool { return !q.unseen }) {
 		return false
@@ -104,11 +101,11 @@ func (d *dispatcher) isAtRest() bool {
 	return d.exhausted
 }
 
-// reportUnconfirmed tells what the run waits for when only unconfirmed items are left, or
-// so many of them that nothing more is sent.
+// reportUnconfirmed reports that the run waits, when only unconfirmed items are left or uploads
+// pause for them.
 func (d *dispatcher) reportUnconfirmed() {
 	onlyUnconfirmed := d.exhausted && len(d.queue) == 0
-	if d.stopping || d.settling || d.inHand > 0 || !onlyUnconfirmed && !d.holdsBack() || len(d.unconfirmed) == d.reported {
+	if d.stopping || d.resolving || d.inHand > 0 || !onlyUnconfirmed && !d.pausesUploads() || len(d.unconfirmed) == d.reported {
 		return
 	}
 	var until time.Time
@@ -126,14 +123,14 @@ func (d *dispatcher) reportUnconfirmed() {
 		return
 	}
 	d.reported, d.reportedAt = len(d.unconfirmed), now
-	d.Watch.Unconfirmed(d.reported, confirmed(why), until)
+	d.Watch.AwaitingConfirmation(d.reported, confirmed(why), until)
 }
 
-// reportEvery is how often that is told.
+// reportEvery is the time between such reports.
 const reportEvery = 10 * time.Second
 
-// learn takes note of what was found out about unconfirmed items. What did not
-// arrive is sent again, with a new intent, unless that has failed too often.
+// learn records the findings about unconfirmed items. Items that did not arrive are uploaded again,
+// with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	faultpoint.Hit(faultpoint.Looked)
 	if ctx.Err() != nil { // which is why less was found out than could be
@@ -161,14 +158,14 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 				d.Watch.Progress(0, f.item.Size)
 			}
 			d.found(f)
-		case f.lost():
-			broken = errors.Join(broken, d.lost(f))
+		case f.isUnknown():
+			broken = errors.Join(broken, d.stopLooking(f))
 		case f.err != nil:
-			broken = errors.Join(broken, d.unclear(f))
+			broken = errors.Join(broken, d.leaveUnconfirmed(f))
 		case d.mayResend(f):
 			again = append(again, f)
 		default:
-			broken = errors.Join(broken, d.giveUp(f))
+			broken = errors.Join(broken, d.failUnconfirmed(f))
 		}
 	}
 	if err := errors.Join(broken, d.record(ctx)); err != nil || d.stopping || len(again) == 0 {
@@ -177,7 +174,7 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	return d.resend(ctx, again)
 }
 
-// unseen has the rest of a run go on while an item waits for a look at all of its container.
+// unseen lets the rest of the run go on while an item has to be looked for in all of its container.
 func (d *dispatcher) unseen(f *finding) {
 	if !f.later || f.unseen {
 		return
@@ -187,11 +184,10 @@ func (d *dispatcher) unseen(f *finding) {
 	}
 }
 
-// mayLookAgain lets a little time pass where looking failed for a reason that may
-// pass, too.
+// mayLookAgain waits a little after a failed check that may pass.
 func (d *dispatcher) mayLookAgain(f *finding) bool {
 	class, _ := retry.Classify(f.err)
-	if f.err == nil || f.lost() || !class.Repeatable() || f.failed+1 >= maxLooks {
+	if f.err == nil || f.isUnknown() || !class.Repeatable() || f.failed+1 >= maxLooks {
 		return false
 	}
 	f.failed++
@@ -199,36 +195,35 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	return true
 }
 
-// lost gives up finding out about an item.
-func (d *dispatcher) lost(f finding) error {
+// stopLooking gives up finding out about an item.
+func (d *dispatcher) stopLooking(f finding) error {
 	o := f.outcome()
 	d.add(f.item, o)
 	if o.State == state.ItemChanged { // it changed; that happens
 		return nil
 	}
-	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
-// unclear leaves an unconfirmed item for another process: whoever could tell what became
-// of it cannot be asked.
-func (d *dispatcher) unclear(f finding) error {
+// leaveUnconfirmed leaves an item unconfirmed for another process, because the source or the
+// service does not answer.
+func (d *dispatcher) leaveUnconfirmed(f finding) error {
 	o := f.outcome()
 	d.unknown++
 	d.add(f.item, o)
 	if migrate.HasClass(f.err, retry.Fatal) {
 		return f.err
 	}
-	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+	return d.failed(o, "not confirmed: "+alike(f.item, f.err))
 }
 
-// found takes note that an unconfirmed item did arrive, and has what else belongs to
-// it done.
+// found records that an unconfirmed item arrived, and completes it.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.streak = failureStreak{}
-	if o.Misnamed && d.describes() {
-		o.Misnamed = false // it lacks its description, too, which the next run gives it
-	} else if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
+	if o.Misnamed && d.updatesMetadata() {
+		o.Misnamed = false // it lacks its metadata, too, which the next run writes
+	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // the next run updates metadata of changed objects
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)
@@ -237,8 +232,8 @@ func (d *dispatcher) found(f finding) {
 	d.add(f.item, o)
 }
 
-// mayResend counts that an item was sent in vain. What a former process did does
-// not count: it was interrupted.
+// mayResend counts an upload of this process that did not arrive, and reports whether another one
+// is allowed. Uploads of former processes do not count: they were interrupted.
 func (d *dispatcher) mayResend(f finding) bool {
 	if f.fresh {
 		d.sends[f.item.Key]++
@@ -246,10 +241,9 @@ func (d *dispatcher) mayResend(f finding) bool {
 	return d.sends[f.item.Key] < maxSends
 }
 
-// giveUp fails an item that leaves no trace at the destination however often it
-// is sent.
-func (d *dispatcher) giveUp(f finding) error {
-	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
+// failUnconfirmed fails an item that leaves no trace at the destination after several uploads.
+func (d *dispatcher) failUnconfirmed(f finding) error {
+	why := fmt.Sprintf("uploaded %d times, but not found at the destination", maxSends)
 	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + confirmed(f.item.Error)}
 	delete(d.sends, f.item.Key)
 	d.add(f.item, o)

@@ -16,13 +16,13 @@ type past struct {
 
 func (p *past) RunsOf(context.Context, int64, int) ([]state.Run, error) { return p.runs, nil }
 
-func (p *past) LeftBehind(_ context.Context, _, from, retried int64) (int64, error) {
+func (p *past) CountIncomplete(_ context.Context, _, from, retried int64) (int64, error) {
 	p.from, p.retried = from, retried
 	return 7, nil
 }
 
-// What was left behind counts from the last run on that looked at all of the source.
-func TestLeftBehind(t *testing.T) {
+// What was left counts from the last run on that looked at all of the source.
+func TestCountIncomplete(t *testing.T) {
 	run := func(num int64, command string, r Rules) state.Run {
 		rules, err := json.Marshal(r)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestLeftBehind(t *testing.T) {
 		"of what failed":       {[]state.Run{begun, run(6, "sync", someFailed), run(5, "sync", failed), run(3, "migrate", all)}, 3, 5},
 	} {
 		p := &past{runs: tc.runs}
-		if n, err := LeftBehind(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want || p.retried != max(tc.want, tc.retried) {
+		if n, err := CountIncomplete(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want || p.retried != max(tc.want, tc.retried) {
 			t.Errorf("%s: %d from runs %d and %d (%v), want from %d and %d", name, n, p.from, p.retried, err, tc.want, max(tc.want, tc.retried))
 		}
 	}

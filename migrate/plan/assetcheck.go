@@ -20,21 +20,21 @@ import (
 	"assetferry/state"
 )
 
-// overviewPage is how many assets are looked up at once, so that those in one folder are
+// assetCheckPage is how many assets are looked up at once, so that those in one folder are
 // listed together.
-const overviewPage = 5000
+const assetCheckPage = 5000
 
-// A survey is of the assets that a plan is about to change or to trash.
-type overview struct {
+// An assetCheck is of the assets that a plan is about to change or to trash.
+type assetCheck struct {
 	*planning
 	*decisions
 	*decider
-	lost *lostAssets
+	lost *changedOwners
 }
 
-// do looks at the assets that a plan is about to change or to trash. What people did
-// with them at the destination has its say, and how they were before is kept.
-func (s *overview) do(ctx context.Context) error {
+// do checks the assets that a plan is about to change or trash. It decides again for assets that
+// users changed, and stores the previous state of each asset for an undo.
+func (s *assetCheck) do(ctx context.Context) error {
 	if s.Rules.Sync == nil {
 		return nil
 	}
@@ -51,21 +51,21 @@ func (s *overview) do(ctx context.Context) error {
 		if i.Asset == "" || i.Action == state.Create || i.Action == state.Adopt {
 			continue
 		}
-		if page = append(page, i); len(page) < overviewPage {
+		if page = append(page, i); len(page) < assetCheckPage {
 			continue
 		}
-		if err := s.overviewPage(ctx, page); err != nil {
+		if err := s.assetCheckPage(ctx, page); err != nil {
 			return err
 		}
 		page = page[:0]
 	}
-	if err := s.overviewPage(ctx, page); err != nil {
+	if err := s.assetCheckPage(ctx, page); err != nil {
 		return err
 	}
 	return s.flush(ctx)
 }
 
-func (s *overview) overviewPage(ctx context.Context, page []state.Item) error {
+func (s *assetCheck) assetCheckPage(ctx context.Context, page []state.Item) error {
 	receipts := make([]state.Receipt, 0, len(page))
 	byAsset := map[string]state.Receipt{}
 	for chunk := range slices.Chunk(page, migrate.PageSize) {
@@ -85,15 +85,15 @@ func (s *overview) overviewPage(ctx context.Context, page []state.Item) error {
 	for _, i := range page {
 		asset := seen[i.Asset]
 		r := byAsset[i.Asset]
-		standing, err := s.weigh(ctx, &i, r, asset)
+		condition, err := s.decideForAsset(ctx, &i, r, asset)
 		if err == nil {
-			err = s.lost.partFromLost(ctx, &i, r, asset, standing)
+			err = s.lost.detachFromChanged(ctx, &i, r, asset, condition)
 		}
 		if err != nil {
 			return err
 		}
 		if i.State == state.ItemPlanned && i.Action != state.Create && asset.There {
-			f, err := s.formerly(ctx, i, r, asset.Asset, standing)
+			f, err := s.formerly(ctx, i, r, asset.Asset, condition)
 			if err != nil {
 				return err
 			}
@@ -112,13 +112,13 @@ func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
 }
 
 // formerly is what is kept of an asset that an item is about to change.
-func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing migrate.Standing) (f state.Former, err error) {
+func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, condition migrate.Condition) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
 	if i.PreviousKey != "" {
 		f.Of = i.PreviousKey
 	}
 	was := collect.FormerOf(a)
-	if standing == migrate.StandingEdited || collect.ChangedLater(r, a) {
+	if condition == migrate.ConditionEdited || collect.ChangedLater(r, a) {
 		was.Left = collect.LastChangeByUs(r, a)
 	}
 	if i.Action == state.Replace && !was.Left.IsZero() {
@@ -130,7 +130,7 @@ func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, 
 	return f, err
 }
 
-// currentRevision is the revision that an asset has; "" if the service does not tell.
+// currentRevision is the revision that an asset has; "" if the service does not report.
 func (p *planning) currentRevision(ctx context.Context, asset string) (id string, err error) {
 	all, err := p.Dest.Revisions(ctx, asset)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
@@ -144,41 +144,41 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 	return id, err
 }
 
-// weigh decides again about an item now that it is known what became of its asset.
-func (s *overview) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Standing, error) {
+// decideForAsset decides again about an item now that it is known what became of its asset.
+func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Condition, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
-		return migrate.StandingUnknown, s.store(ctx, *i)
+		return migrate.ConditionUnknown, s.store(ctx, *i)
 	}
-	standing, err := s.standing(ctx, i.Action, r, asset)
+	condition, err := s.condition(ctx, i.Action, r, asset)
 	if err != nil {
-		return standing, err
+		return condition, err
 	}
-	return standing, s.reconsider(ctx, i, r, asset, standing)
+	return condition, s.reconsider(ctx, i, r, asset, condition)
 }
 
-// setUnknown decides about an item whose asset the destination tells nothing of.
+// setUnknown decides about an item whose asset the destination shows nothing of.
 func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
 	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown.Text(), err)
 }
 
 // reconsider decides again about an item by what became of its asset.
-func (s *overview) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, standing migrate.Standing) error {
-	now := migrate.Situation{Standing: standing}
+func (s *assetCheck) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) error {
+	now := migrate.Situation{Condition: condition}
 	switch i.Action {
 	case state.Replace:
 		now.Memory = migrate.MemoryChanged
 	case state.UpdateMetadata:
-		if standing != migrate.StandingDeleted {
-			return s.compareDescriptions(ctx, i, asset.Asset)
+		if condition != migrate.ConditionDeleted {
+			return s.compareMetadata(ctx, i, asset.Asset)
 		}
 		now.Memory = migrate.MemorySame
 	case state.Move:
-		if standing == migrate.StandingMoved && i.Reason == string(migrate.ReasonNameAvailable) && !s.Rules.Overwrites() {
+		if condition == migrate.ConditionMoved && i.Reason == string(migrate.ReasonNameAvailable) && !s.Rules.Overwrites() {
 			return s.keepsName(ctx, i)
 		}
-		if standing == migrate.StandingEdited || standing == migrate.StandingAsLeft || standing == migrate.StandingMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonAssetMovedReverted)) {
+		if condition == migrate.ConditionEdited || condition == migrate.ConditionUnchanged || condition == migrate.ConditionMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonAssetMovedReverted)) {
 			return nil // it goes with what people made of it
 		}
 		now.Memory = migrate.MemoryChanged
@@ -197,8 +197,8 @@ func (s *overview) reconsider(ctx context.Context, i *state.Item, r state.Receip
 }
 
 // redecide decides about an item whose asset is not as we left it.
-func (s *overview) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
-	origin := i.PreviousKey
+func (s *assetCheck) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
+	previousKey := i.PreviousKey
 	i.PreviousKey = ""
 	if err := s.judge(ctx, i, now, r, state.Item{}); err != nil {
 		return err
@@ -210,63 +210,63 @@ func (s *overview) redecide(ctx context.Context, i *state.Item, now migrate.Situ
 			return err
 		}
 	}
-	if i.Action != state.Create && origin != "" {
-		i.PreviousKey = origin
+	if i.Action != state.Create && previousKey != "" {
+		i.PreviousKey = previousKey
 	}
 	recordPlaces(i, r, asset)
 	return s.store(ctx, *i)
 }
 
-// recordPlaces says of an asset that somebody moved or renamed what it is now: nobody can move
+// recordPlaces says of an asset that a user moved or renamed what it is now: no user can move
 // it back otherwise.
 func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonAssetMoved) {
 		return
 	}
-	where := fmt.Sprintf("asset %s is %q there now", asset.ID, asset.Filename())
+	where := fmt.Sprintf("asset %s is named %q now", asset.ID, asset.Filename())
 	if asset.CategoryID != r.Category || asset.FolderID != r.Folder {
-		where += ", in another place"
+		where += ", in another folder"
 	}
 	i.Error = migrate.Reason(i.Reason).Text() + ": " + where
 }
 
-// keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
-// to be known as deleted as before. Of the asset itself there is nothing to keep.
+// keepDeleted stores the receipt of an asset that will be created again, so that an undo restores
+// it as deleted. There is no previous state of the asset itself.
 func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.PreviousKey, Asset: json.RawMessage("{}")}})
 }
 
-// standing says what became of an asset, as far as it matters for what is to be done with
+// condition says what became of an asset, as far as it matters for what will be done with
 // it.
-func (p *planning) standing(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Standing, error) {
+func (p *planning) condition(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Condition, error) {
 	left := collect.LastChangeByUs(r, a.Asset)
 	switch {
 	case !a.There:
-		return migrate.StandingDeleted, nil
+		return migrate.ConditionDeleted, nil
 	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
-		return migrate.StandingMoved, nil
+		return migrate.ConditionMoved, nil
 	case a.Size != r.Size:
-		return migrate.StandingEdited, nil
-	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
-		return migrate.StandingEdited, nil
+		return migrate.ConditionEdited, nil
+	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that a user did, it would be lost
+		return migrate.ConditionEdited, nil
 	}
 	if action == state.Trash {
-		if foreign, err := p.HasForeignWords(ctx, p.run.Pair, r, a.Asset); foreign || err != nil {
-			return migrate.StandingEdited, err
+		if foreign, err := p.HasForeignMetadata(ctx, p.run.Pair, r, a.Asset); foreign || err != nil {
+			return migrate.ConditionEdited, err
 		}
 	}
 	switch {
 	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
-		return migrate.StandingAsLeft, nil
+		return migrate.ConditionUnchanged, nil
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
-		return migrate.StandingAsLeft, nil
+		return migrate.ConditionUnchanged, nil
 	}
-	return p.StandingOf(ctx, r, a.Asset)
+	return p.ConditionOf(ctx, r, a.Asset)
 }
 
-// compareDescriptions decides again about an asset that is to be described, if people have
-// described it as well and somebody has to say who is right.
-func (s *overview) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
+// compareMetadata decides again about an asset that will be described, if people have
+// described it as well and a user has to say who is right.
+func (s *assetCheck) compareMetadata(ctx context.Context, i *state.Item, a assets.Asset) error {
 	if !s.Rules.ReportsEdits() {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (s *overview) compareDescriptions(ctx context.Context, i *state.Item, a ass
 	if len(clash) == 0 {
 		return nil
 	}
-	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Standing: migrate.StandingDescribed}, s.Rules)
+	action, why := migrate.Decide(migrate.Situation{Memory: migrate.MemorySame, Condition: migrate.ConditionMetadataEdited}, s.Rules)
 	migrate.SetDecision(i, action, why)
 	i.Error = fmt.Sprintf("%s: %s", why.Text(), strings.Join(clash, ", "))
 	return s.store(ctx, *i)

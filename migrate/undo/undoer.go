@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// A Reverter is the part of the destination that taking back needs.
+// A Reverter is the part of the destination that an undo needs.
 type Reverter interface {
 	migrate.Trasher
 	Restore(ctx context.Context, restorations ...assets.Restoration) error
@@ -24,16 +24,16 @@ type Reverter interface {
 	UseRevision(ctx context.Context, id, revisionID string) error
 }
 
-// An Undoer carries out the plan of an undo. What the run created goes to the trash first,
-// so that it is not in the way of what comes back.
+// An Undoer carries out the plan of an undo. Assets that the run created are trashed first, so that
+// their names are available for restored ones.
 type Undoer struct {
 	collect.Collector
 	Write       Reverter
 	Concurrency int             // how much is asked of the destination at once
 	Wait        time.Duration   // how long to stay where nothing works; see DefaultWait
 	RetryPauses []time.Duration // the pauses between tries meanwhile
-	// Stop, once closed, ends the undo in good order: what has begun is finished.
-	// Cancelling the context instead aborts what is in flight.
+	// Stop, once closed, ends the undo in good order: work in progress is finished. Cancelling the
+	// context instead aborts work in progress.
 	Stop <-chan struct{}
 }
 
@@ -42,7 +42,7 @@ func New(d migrate.Deps, w Reverter) *Undoer {
 	return &Undoer{Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency, Wait: apply.DefaultWait, RetryPauses: apply.DefaultRetryPauses()}
 }
 
-// methods are what an undo does, in order.
+// methods are the steps of an undo, in order.
 func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
 	back := restoreMethod{Collector: u.Collector, write: u.Write, undo: undo, concurrency: u.Concurrency, stop: u.Stop}
 	moves, others := back, back
@@ -54,9 +54,8 @@ func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
 	return all
 }
 
-// Apply carries out the plan of an undo. Assets that the service refuses to change are data:
-// they are in the state database, and Apply goes on. Its error says why the undo as a whole ended
-// early, as that of Applier.Apply does.
+// Apply carries out the plan of an undo. Refused assets are data: they are in the state database,
+// and Apply goes on. Its error says why the whole undo ended early, as that of Applier.Apply does.
 func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
 	undo, err := u.State.Run(ctx, undo.ID)
 	if err != nil {
@@ -94,9 +93,9 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 	return u.State.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
 }
 
-// Settle finds out what became of the assets that a former process had in hand, so that
-// nothing of the undo is in flight any more. What is not taken back is planned again.
-func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
+// Resolve checks the assets that a former process was changing, so that no item of the undo is in
+// flight. Items that were not undone are planned again.
+func (u *Undoer) Resolve(ctx context.Context, undo state.Run) error {
 	items, err := u.State.Interrupted(ctx, undo.Num)
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
 	var errs []error
 	for _, b := range u.methods(undo) {
 		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.Kind().Has(i) })
-		errs = append(errs, b.Settle(ctx, of))
+		errs = append(errs, b.Resolve(ctx, of))
 	}
 	return errors.Join(errs...)
 }

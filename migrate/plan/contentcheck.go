@@ -14,28 +14,28 @@ import (
 )
 
 // trust is what is known of an object by cheap signs that speak for its being the same,
-// unless they are not to be believed.
+// unless they must not be believed.
 func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 	if p.Rules.Sync != nil && p.Rules.Sync.Checksum {
-		return migrate.MemoryMaybe
+		return migrate.MemoryPossiblyChanged
 	}
 	return m
 }
 
-// provesContent reports whether objects of equal size with this version tag are equal.
-func (p *Planner) provesContent(tag string) bool {
+// identifiesContent reports whether objects of equal size with this version tag are equal.
+func (p *Planner) identifiesContent(tag string) bool {
 	return p.Rules.Sync != nil && identical.IsChecksum(p.Source, tag)
 }
 
-// maybes are the objects that may have changed.
-type maybes struct {
+// contentCheck are the objects that may have changed.
+type contentCheck struct {
 	*planning
 	*decisions
 }
 
 // do reads what may have changed, by all that its fingerprint says, and compares
 // it with what was sent.
-func (m *maybes) do(ctx context.Context) error {
+func (m *contentCheck) do(ctx context.Context) error {
 	if m.Rules.Sync == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (m *maybes) do(ctx context.Context) error {
 		return err
 	}
 	m.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	differs, described := m.redescriptions(ctx, "")
+	differs, described := m.metadataChanges(ctx, "")
 	defer described.Stop()
 	for page, err := range migrate.Pages(m.State.Items(ctx, m.run.Num, state.ItemPlanned), migrate.PageSize) {
 		if err != nil {
@@ -66,7 +66,7 @@ func itemsOf(page []state.Item, why migrate.Reason) (of []state.Item) {
 	return of
 }
 
-func (m *maybes) resolvePage(ctx context.Context, page []state.Item, differs redescriber) error {
+func (m *contentCheck) resolvePage(ctx context.Context, page []state.Item, differs metadataComparer) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -84,8 +84,8 @@ func (m *maybes) resolvePage(ctx context.Context, page []state.Item, differs red
 			case parallel.Err() != nil:
 				return context.Cause(parallel)
 			case err == nil && bytes.Equal(checksum, receipts[i.Asset].Checksum):
-				memory[n] = migrate.MemorySeeming
-			default: // what is wrong with it, if anything, is told when it is sent
+				memory[n] = migrate.MemoryTouched
+			default: // what is wrong with it, if anything, is reported when it is sent
 				memory[n] = migrate.MemoryChanged
 			}
 			m.Watch.Progress(1, i.Size)
@@ -103,13 +103,13 @@ func (m *maybes) resolvePage(ctx context.Context, page []state.Item, differs red
 	return nil
 }
 
-func (m *maybes) resolveMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs redescriber) error {
+func (m *contentCheck) resolveMaybe(ctx context.Context, i state.Item, memory migrate.Memory, r state.Receipt, differs metadataComparer) error {
 	o := i.Object
-	if memory == migrate.MemorySeeming && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
+	if memory == migrate.MemoryTouched && sameFingerprint(o, r.Object, m.Source.Traits().Precision) {
 		memory = migrate.MemorySame // only --checksum did not believe it
 	}
-	s := migrate.Situation{Memory: memory, MetadataPending: m.lacksDescription(r)}
-	if err := m.redescribe(&s, o, r, true, differs); err != nil {
+	s := migrate.Situation{Memory: memory, MetadataPending: m.lacksMetadata(r)}
+	if err := m.checkMetadata(&s, o, r, true, differs); err != nil {
 		return err
 	}
 	action, why := migrate.Decide(s, m.Rules)

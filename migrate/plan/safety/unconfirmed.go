@@ -10,7 +10,7 @@ import (
 )
 
 // Unconfirmed are what is at the source and cannot be taken for now: any of it may be an object that
-// is gone, under another key.
+// was deleted, under another key.
 type Unconfirmed struct {
 	store  *state.Store
 	run    state.Run
@@ -22,7 +22,7 @@ type Unconfirmed struct {
 	since  time.Time     // every listing since then has had all of unknown size; zero if there is nothing
 }
 
-// NewUnconfirmed returns no doubts yet of a run. About what was missed first before a time they are not
+// NewUnconfirmed returns no unconfirmed items yet of a run. About what was missed first before a time they are not
 // asked.
 func NewUnconfirmed(store *state.Store, run state.Run, oldest time.Time) *Unconfirmed {
 	return &Unconfirmed{store: store, run: run, oldest: oldest, sizes: map[int64]bool{}}
@@ -45,8 +45,8 @@ func (d *Unconfirmed) AddUnsized(ctx context.Context, key sources.Key) error {
 	return d.Flush(ctx)
 }
 
-// manyRuns are more than anybody asks how long something has been failing.
-const manyRuns = 1000
+// maxRunsRead are more than anyone asks how long something has been failing.
+const maxRunsRead = 1000
 
 // Flush finds since when there is what was added without a size.
 func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
@@ -54,7 +54,7 @@ func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 		return nil
 	}
 	if d.before == nil {
-		if d.before, err = d.store.FinishedBefore(ctx, d.run, manyRuns); err != nil {
+		if d.before, err = d.store.FinishedBefore(ctx, d.run, maxRunsRead); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 }
 
 // pageSince gives the time since which every listing has had all of the page. Only finished runs
-// count that noted what is gone: all else they found, beside it.
+// count that noted what was deleted: all else they found, beside it.
 func (d *Unconfirmed) pageSince(ctx context.Context) (since time.Time, err error) {
 	since = d.run.ListedAt
 	for _, r := range d.before {
