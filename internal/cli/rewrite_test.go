@@ -25,7 +25,7 @@ func TestRewriteLeavesPrivate(t *testing.T) {
 		t.Errorf("got %s (%v)", text, err)
 	}
 	stdout, _ = b.ferry(exit.CodeDone, "rewrite", "--old-prefix", "/f/", "page.html", "--json")
-	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"left_as_is":{"private":1}`)
+	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"kept":{"private":1}`)
 }
 
 // What cannot be read as a text is told, and keeps nothing else from being rewritten.

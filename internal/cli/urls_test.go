@@ -83,7 +83,7 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 	}
 	wantIn(t, stderr, "Omitted: 1 URL in categories of unknown privacy", "Try: assetferry verify")
 	stdout, _ = b.ferry(exit.CodeDone, "urls", "--json")
-	wantIn(t, stdout, `"addresses":1,"verified":0,"left_out":{"privacy_unknown":1}`)
+	wantIn(t, stdout, `"urls":1,"verified":0,"omitted":{"privacy_unknown":1}`)
 	b.ferry(exit.CodeDone, "verify")
 	stdout, _ = b.ferry(exit.CodeDone, "urls")
 	wantIn(t, stdout, "/one.jpg\t")

@@ -177,7 +177,7 @@ type events struct{ out *ui.Out }
 
 func (e events) Write(r redirect.Row) error {
 	r = r.Clean()
-	e.out.Event("address", event.Address{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
+	e.out.Event("redirect", event.Address{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
 		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
 	return e.out.Err()
 }
