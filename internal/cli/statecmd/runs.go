@@ -15,28 +15,31 @@ import (
 	"assetferry/state"
 )
 
-// listedRuns is how many runs of a source are listed unless somebody asks for more.
+// listedRuns is the default of --limit.
 const listedRuns = 30
 
-// NewRunsCommand makes assetferry runs.
+// NewRunsCommand returns assetferry runs.
 func NewRunsCommand(f *command.Factory) *cobra.Command {
 	limit := listedRuns
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "List the runs that the journal knows",
-		Long: `Runs lists the runs of each source and destination, the newest last, with what
-became of their objects. Left are objects of a run that did not arrive: that
-failed, wait, changed, are in conflict or in doubt, or are still to be sent.
-Skipped and unchanged objects are counted in All only. A run of which undo took
-anything back is undone, one that a guard kept from being carried out is
-guarded, and one that is not finished and that nobody works on is stopped. Of
-syncs it shows the course from night to night, and how the last one differs from
-the one before: how long it took, and what it created, replaced, described,
-moved and trashed, and what failed. With --json, outcomes has these numbers for
-every run. Runs of enrich come last, with the calls of the AI content service
-that were billed.
+		Short: "List the runs",
+		Long: `Runs lists the runs of each source and destination, the newest last, with the
+number of their objects: All, Done, and Left (failed, in conflict, changed,
+unconfirmed, scheduled for retry, or pending). Skipped and unchanged objects
+count only in All.
 
-It reads the journal and nothing else.
+State is that of the run, or
+  undone        an undo reverted it, at least in part
+  safety check  a safety check stopped it
+  stopped       it is not finished, and no process is working on it
+
+For syncs, runs also shows the trend: duration, created, replaced, moved,
+trashed and failed objects, and objects with updated metadata. With --json, the
+field outcomes has these numbers. Runs of enrich come last, with the billed
+requests to the AI content service.
+
+Runs reads only the state database.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -60,7 +63,7 @@ It reads the journal and nothing else.
 			return listEnrichmentRuns(ctx, f, store, limit)
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")
+	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs for each source")
 	return c
 }
 
@@ -89,7 +92,7 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 		f.Out.Event("summary", recorded(r, tallies))
 	}
 	f.Out.Printf("%s -> %s\n%s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination), ui.Table([]ui.Column{
-		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
+		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Started"},
 		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
 	}, rows))
 	trends, err := runstatus.Trends(ctx, store, runs)
@@ -99,8 +102,8 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return err
 }
 
-// account counts the objects of a run: all, those whose action was carried out, and
-// those that should have arrived and did not.
+// account counts the objects of a run: all, those whose action was carried out, and those that are
+// left.
 func account(tallies []state.Tally) (all, done, left int64) {
 	for _, t := range tallies {
 		all += t.Objects

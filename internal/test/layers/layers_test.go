@@ -19,7 +19,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/ui", "internal/wizard"},
+	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/strictyaml", "internal/ui", "internal/wizard"},
 	"internal/cli/aicmd":           {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/ai", "internal/anchor", "internal/clock", "internal/event", "internal/ui"},
 	"internal/cli/assetcmd":        {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/assets", "internal/event", "internal/export", "internal/ui"},
 	"internal/cli/cmdline":         {"internal/cli/exit", "internal/config", "internal/shell", "internal/ui"},
@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private"},
 	"state/enrichment":             {"state"},
 	"state/pagesums":               {"state/disk"},
-	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
+	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
 	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/ratelimit", "internal/strictyaml", "internal/token", "internal/oldurl"},
