@@ -172,7 +172,7 @@ func showDrift(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 // whyNow returns the reason of a decision, with the details of changes since the approval.
 func whyNow(i state.Item) string {
 	if i.State == state.ItemChanged {
-		return i.Error
+		return outcome.ProblemText(i)
 	}
 	return migrate.Reason(i.Reason).Text()
 }
