@@ -23,7 +23,7 @@ type film struct {
 }
 
 func (m *film) follower(stderr io.Writer) *Follower {
-	out := ui.New(ui.Options{Stdout: io.Discard, Stderr: stderr, Progress: "plain", Now: func() time.Time { return m.clock }})
+	out := ui.New(ui.Options{Stdout: io.Discard, Stderr: stderr, Progress: "plain", Verbose: true, Now: func() time.Time { return m.clock }})
 	return &Follower{
 		Out: out, Now: func() time.Time { return m.clock },
 		Look: func(context.Context) (Observation, error) {
