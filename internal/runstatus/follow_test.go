@@ -22,7 +22,7 @@ type recording struct {
 	waits []time.Duration
 }
 
-func (m *film) follower(stderr io.Writer) *Follower {
+func (m *recording) follower(stderr io.Writer) *Follower {
 	out := ui.New(ui.Options{Stdout: io.Discard, Stderr: stderr, Progress: "plain", Verbose: true, Now: func() time.Time { return m.clock }})
 	return &Follower{
 		Out: out, Now: func() time.Time { return m.clock },
