@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	if err := shipped(); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{ContinueOnError: true,
+	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,

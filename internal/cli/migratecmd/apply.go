@@ -92,7 +92,7 @@ func openApproved(f *command.Factory, name string) (*approvedPlan, error) {
 	f.CloseLater(file.Close)
 	f.PlanFile = name
 	if file.Unsupported > 0 {
-		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s in the plan an unsupported file type; nothing was uploaded", ui.CountedAs(file.Unsupported, "object has", "objects have")),
+		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("the plan has %s with an unsupported file type; nothing was uploaded", ui.Counted(file.Unsupported, "object")),
 			"plan again with --unsupported skip or create, or allow the extensions in a category of the service first")
 	}
 	return &approvedPlan{File: file, name: name}, nil
@@ -172,7 +172,7 @@ func showDrift(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 // whyNow returns the reason of a decision, with the details of changes since the approval.
 func whyNow(i state.Item) string {
 	if i.State == state.ItemChanged {
-		return i.Error
+		return outcome.ProblemText(i)
 	}
 	return migrate.Reason(i.Reason).Text()
 }

@@ -378,7 +378,7 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 				continue
 			}
 			shown++
-			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, migrate.Reason(i.Reason).Text())))
+			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(outcome.ProblemText(i)))
 		}
 	}
 	if more > 0 {

@@ -123,15 +123,9 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	table := &warnings{}
-	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
+	if err := showRest(ctx, f, s, plan); err != nil {
 		return err
 	}
-	table.printDetails(f)
-	if err := showDrift(ctx, f, s, plan); err != nil {
-		return err
-	}
-	f.Out.Printf("\n")
 	items, err := printEstimate(ctx, f, s, plan)
 	if err != nil {
 		return err
@@ -144,6 +138,20 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		printNextOfPlan(f, s, plan, source, items)
 	}
 	return endOfPlan(f, s, plan, o, source)
+}
+
+// showRest shows rows of the metadata table without an object, and changes since the approval.
+func showRest(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
+	table := &warnings{}
+	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
+		return err
+	}
+	table.printDetails(f)
+	if err := showDrift(ctx, f, s, plan); err != nil {
+		return err
+	}
+	f.Out.Printf("\n") // the estimate and the hash follow
+	return nil
 }
 
 // pilot is the number of objects in a pilot. Smaller plans need none.

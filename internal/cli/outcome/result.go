@@ -41,6 +41,20 @@ var stateWords = map[state.ItemState]string{
 // StateWord returns the word for an item in a state.
 func StateWord(s state.ItemState) string { return strings.TrimPrefix(stateWords[s], "in ") }
 
+// ProblemText returns the error of an item, or its reason if there is none. Errors that begin with
+// the code of the reason begin with its text instead.
+func ProblemText(i state.Item) string {
+	text := migrate.Reason(i.Reason).Text()
+	details, isReason := strings.CutPrefix(i.Error, i.Reason)
+	switch {
+	case i.Error == "":
+		return text
+	case isReason && i.Reason != "":
+		return text + details
+	}
+	return i.Error
+}
+
 // wordOrder is the order of the words in a result.
 var wordOrder = []string{
 	uploaded, adopted, shared, replaced, metadataUpdated, moved, trashed, movedBack, restored, reverted,
