@@ -45,7 +45,7 @@ type Rules struct {
 	// is "create"; then also for what has no extension that a category can hold.
 	FallbackCategory string `json:"fallback_category,omitempty"`
 	OnCollision      string `json:"on_collision"` // "rename", "keep" or "conflict"
-	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "duplicate"
+	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "create"
 
 	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has an asset of its own
 
@@ -110,7 +110,7 @@ func DefaultRules() Rules {
 }
 
 // KeepsDuplicates reports whether an object is sent beside an asset of its name.
-func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
+func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "create" && !r.AdoptOnly }
 
 // StopsAtUnsupported reports whether a plan must not be carried out as long as there are
 // objects that no category allows.

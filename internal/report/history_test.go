@@ -138,7 +138,7 @@ func (h *history) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Unsupported = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(h.T, "on collision")
-	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "duplicate"}).Draw(h.T, "on existing")
+	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "create"}).Draw(h.T, "on existing")
 	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "/a/**", "=*"}), 0, 1).Draw(h.T, "exclude")
 	r.Limit = rapid.SampledFrom([]int{0, 0, 2}).Draw(h.T, "limit")
 	return r

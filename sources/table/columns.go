@@ -15,7 +15,7 @@ type meaning string
 
 const (
 	isKey         meaning = "key"
-	isAddress     meaning = "address"
+	isAddress     meaning = "url"
 	isPath        meaning = "path"
 	isFolder      meaning = "folder"
 	isName        meaning = "name"
@@ -30,7 +30,7 @@ const (
 func synonyms() map[meaning][]string {
 	return map[meaning][]string{
 		isKey:         {"key"},
-		isAddress:     {"address", "url", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
+		isAddress:     {"url", "address", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
 		isPath:        {"path", "filepath"},
 		isFolder:      {"folder", "folderpath", "foldername", "assetfolder", "directory"},
 		isName:        {"filename", "originalfilename", "name"},
@@ -124,7 +124,7 @@ func columnsOf(names []string, told Columns, header bool) (columns, error) {
 	_, hasAddress := c.of[isAddress]
 	_, hasPath := c.of[isPath]
 	if header && !hasAddress && !hasPath {
-		return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column is an address or a path; there are %s; name one with --table-columns 'address=COLUMN'", quoted(names))}
+		return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column is a URL or a path; the columns are %s; name one with --table-columns 'url=COLUMN'", quoted(names))}
 	}
 	return c, nil
 }

@@ -59,7 +59,7 @@ func TestWhatATableSays(t *testing.T) {
 	}
 	d, err := s.Describe(t.Context(), o)
 	fields := map[string][]string{
-		"title": {"A quay"}, "tags": {"sea", "Oslo", " quay"}, "Keywords": {"more"}, "Rights holder": {"Ida"}, "folder": {"Marketing"}, "address": {"https://x.example/a.jpg"},
+		"title": {"A quay"}, "tags": {"sea", "Oslo", " quay"}, "Keywords": {"more"}, "Rights holder": {"Ida"}, "folder": {"Marketing"}, "url": {"https://x.example/a.jpg"},
 	}
 	if err != nil || !reflect.DeepEqual(d.Fields, fields) || d.ContentType != "image/jpeg" {
 		t.Errorf("got %+v (%v), want %+v", d, err, fields)
@@ -74,18 +74,18 @@ func TestJSONIsFlattened(t *testing.T) {
 	m.write(`{"url":"https://x.example/a.jpg","size":12,"description":null,"tags":["a, b","c"],"custom":{"Year":1999,"open":true},"albums":[{"name":"x"},{"name":"y"}]}` + "\n")
 	s := m.source()
 	d, err := s.Describe(t.Context(), one(t, s))
-	want := map[string][]string{"tags": {"a, b", "c"}, "custom.Year": {"1999"}, "custom.open": {"true"}, "albums.name": {"x", "y"}, "address": {"https://x.example/a.jpg"}}
+	want := map[string][]string{"tags": {"a, b", "c"}, "custom.Year": {"1999"}, "custom.open": {"true"}, "albums.name": {"x", "y"}, "url": {"https://x.example/a.jpg"}}
 	if err != nil || !reflect.DeepEqual(d.Fields, want) {
 		t.Errorf("got %+v (%v), want %+v", d.Fields, err, want)
 	}
 }
 
 func TestColumnsThatAreNamed(t *testing.T) {
-	columns, err := table.ParseColumns([]string{"key=Public ID", "Address = Link", "tags=Labels", "size=", "description=Notes"})
+	columns, err := table.ParseColumns([]string{"key=Public ID", "URL = Link", "tags=Labels", "size=", "description=Notes"})
 	must(t, err)
 	m := newManager(t, "t.csv")
 	for text, want := range map[string]string{
-		"Public ID,Link,url,Labels,size,Notes,description\na.jpg,{1},{2},x;y,999,n,d\n": "description:[d] size:[999] tags:[x y] url:[{2}]",
+		"Public ID,Link,address,Labels,size,Notes,description\na.jpg,{1},{2},x;y,999,n,d\n": "description:[d] size:[999] tags:[x y] address:[{2}]",
 	} {
 		text = strings.ReplaceAll(text, "{1}", m.put("1.jpg", []byte("one")))
 		text = strings.ReplaceAll(text, "{2}", m.put("2.jpg", []byte("two two")))
@@ -97,14 +97,14 @@ func TestColumnsThatAreNamed(t *testing.T) {
 		}
 		d, err := s.Describe(t.Context(), o)
 		must(t, err)
-		if d.Fields["description"][0] != "n" || !slices.Equal(d.Fields["tags"], []string{"x", "y"}) || d.Fields["size"][0] != "999" || !strings.HasSuffix(d.Fields["url"][0], "/2.jpg") {
+		if d.Fields["description"][0] != "n" || !slices.Equal(d.Fields["tags"], []string{"x", "y"}) || d.Fields["size"][0] != "999" || !strings.HasSuffix(d.Fields["address"][0], "/2.jpg") {
 			t.Errorf("got %v, want %s", d.Fields, want)
 		}
 	}
 }
 
 func TestParseColumnsRefuses(t *testing.T) {
-	for _, texts := range [][]string{{"address"}, {"adress=URL"}, {"=URL"}, {"key=a", "key=b"}} {
+	for _, texts := range [][]string{{"address"}, {"adress=Link"}, {"=URL"}, {"key=a", "key=b"}} {
 		if c, err := table.ParseColumns(texts); err == nil {
 			t.Errorf("%q gives %v", texts, c)
 		}
@@ -115,7 +115,7 @@ func TestParseColumnsRefuses(t *testing.T) {
 func TestTablesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "t.csv:1:1: the table is empty",
-		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title", "size"; name one with --table-columns 'address=COLUMN'`,
+		"title,size\na,1\n":    `t.csv:1:1: no column is a URL or a path; the columns are "title", "size"; name one with --table-columns 'url=COLUMN'`,
 		"Link,x\na,1\n":        `t.csv:1:1: there is no column "Public ID" for key`,
 		"Public ID,url\n,\n,x": "t.csv:3:1: the address is not of the form https://host/path",
 		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
