@@ -136,7 +136,7 @@ func New(o Options) (*Client, error) {
 func withPatience(p retry.Policy) retry.Policy {
 	p.Attempts = cmp.Or(p.Attempts, 18)
 	p.Max = cmp.Or(p.Max, time.Minute)
-	p.Budget = cmp.Or(p.Budget, 5*time.Minute)
+	p.MaxTime = cmp.Or(p.MaxTime, 5*time.Minute)
 	return p
 }
 

@@ -55,7 +55,7 @@ type Noted struct {
 	Run           string            `json:"run"`        // run that made the plan
 	PlannedBy     string            `json:"planned_by"` // account that made it
 	Made          time.Time         `json:"made"`       // time of writing
-	Address       string            `json:"url"`
+	URL           string            `json:"url"`
 	CategoryNames map[string]string `json:"category_names,omitempty"` // by ID
 }
 

@@ -22,7 +22,7 @@ func plan(tb testing.TB, head migrate.PlanHead, items ...state.Item) Plan {
 	tb.Helper()
 	h, err := migrate.NewPlanHash(head)
 	must(tb, err)
-	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), Address: "https://example.com"}}
+	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), URL: "https://example.com"}}
 	for _, i := range items {
 		h.Add(i)
 		p.Tallies = append(p.Tallies, state.Tally{Action: i.Action, Objects: 1, Bytes: i.Size})
@@ -77,7 +77,7 @@ func items() []state.Item {
 	}
 }
 
-// A file is read back unchanged, whatever its content, any number of times.
+// A file is read unchanged, whatever its content, any number of times.
 func TestRoundTrip(t *testing.T) {
 	p := plan(t, head(), items()...)
 	f, err := read(strings.NewReader(written(t, p)), "plan")

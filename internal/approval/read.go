@@ -299,7 +299,7 @@ func (h *header) agrees(seen header, hash string) error {
 	case seen.Items > h.Items:
 		return fmt.Errorf("%w: it has %d items, but its header has %d", ErrChanged, seen.Items, h.Items)
 	case hash != h.Hash:
-		return fmt.Errorf("%w: its content does not match the hash in its header", ErrChanged) // the actual hash is not shown, so that nobody copies it
+		return fmt.Errorf("%w: its content does not match the hash in its header", ErrChanged) // without the actual hash, which must not be copied
 	case !maps.Equal(seen.Actions, h.Actions):
 		return fmt.Errorf("%w: the totals in its header do not match its items", ErrChanged)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// nobody is the account whose access is checked.
-const nobody = 65534
+// otherUser is the account whose access is checked.
+const otherUser = 65534
 
 // TestReachHelper runs in a process that TestOutOfReach starts.
 func TestReachHelper(t *testing.T) {
@@ -39,7 +39,7 @@ func reach(t *testing.T, file string) string {
 		must(t, os.WriteFile(binary, text, 0o755))
 		open(t, filepath.Dir(binary))
 		c.Path = binary
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
 	}
 	out, err := c.CombinedOutput()
 	if err == nil {
@@ -88,7 +88,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a file of its group", func() string {
 			path := file("e/approvers")
 			if root {
-				must(t, os.Chown(path, 0, nobody))
+				must(t, os.Chown(path, 0, otherUser))
 			}
 			must(t, os.Chmod(path, 0o664))
 			return path
@@ -96,7 +96,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a file of its own", func() string {
 			path := file("f/approvers")
 			if root {
-				must(t, os.Chown(path, nobody, 0))
+				must(t, os.Chown(path, otherUser, 0))
 			}
 			must(t, os.Chmod(path, 0o444))
 			return path
@@ -114,7 +114,7 @@ func TestOutOfReach(t *testing.T) {
 		{"a folder of its own", func() string {
 			path := file("k/approvers")
 			if root {
-				must(t, os.Chown(filepath.Dir(path), nobody, 0))
+				must(t, os.Chown(filepath.Dir(path), otherUser, 0))
 			}
 			return path
 		}, "/k belongs to it"},
@@ -124,7 +124,7 @@ func TestOutOfReach(t *testing.T) {
 			link := filepath.Join(base, "l/link")
 			must(t, os.Symlink(to, link))
 			if root {
-				must(t, os.Lchown(link, nobody, 0))
+				must(t, os.Lchown(link, otherUser, 0))
 			}
 			return link
 		}, "l/link belongs to it"},

@@ -123,7 +123,7 @@ func New(o Options) (*Client, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	c.policy.Budget = cmp.Or(c.policy.Budget, 2*time.Minute)
+	c.policy.MaxTime = cmp.Or(c.policy.MaxTime, 2*time.Minute)
 	c.transport = transportOf(o, base)
 	if c.private, err = newPrivateAccess(); err != nil {
 		return nil, err

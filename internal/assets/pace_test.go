@@ -91,8 +91,8 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 func TestBudgetIsForTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, ""), nil }}
-		calls := ratelimit.NewRequests(ratelimit.RequestLimit{Calls: 3, Window: time.Hour}, time.Now)
-		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4, Budget: calls}), nil)
+		calls := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 3, Window: time.Hour}, time.Now)
+		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4, Requests: calls}), nil)
 		err := send(t.Context(), c, "x")
 		if class, _ := retry.Classify(err); class != retry.Fatal || errors.Is(err, assets.ErrUnconfirmed) || a.calls != 3 {
 			t.Errorf("after %d calls: %v, want a fatal error after 3", a.calls, err)

@@ -101,8 +101,8 @@ func TestPublicIsPaced(t *testing.T) {
 	here, elsewhere := httptest.NewServer(answer), httptest.NewServer(answer)
 	defer here.Close()
 	defer elsewhere.Close()
-	budget := ratelimit.NewRequests(ratelimit.RequestLimit{Calls: 1, Window: time.Hour}, time.Now)
-	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Budget: budget})})
+	budget := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 1, Window: time.Hour}, time.Now)
+	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Requests: budget})})
 	for _, address := range []string{here.URL, elsewhere.URL, elsewhere.URL} {
 		if _, err := c.Public(t.Context(), address+"/file"); err != nil {
 			t.Error(err)

@@ -18,7 +18,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := answers("429 Retry-After=3600|", "429 Retry-After=7|", "503 Retry-After=40|", `201 {"id":"x"}`)
 		var waits []time.Duration
-		c, stop := serveBubble(t, Options{OnWait: func(w retry.Wait) { waits = append(waits, w.Delay) }, Retry: retry.Policy{Budget: time.Hour}}, a.ServeHTTP)
+		c, stop := serveBubble(t, Options{OnWait: func(w retry.Wait) { waits = append(waits, w.Delay) }, Retry: retry.Policy{MaxTime: time.Hour}}, a.ServeHTTP)
 		defer stop()
 		start := time.Now()
 		_, err := c.Asset(t.Context(), "x")

@@ -194,7 +194,7 @@ enrich_private: allow
 		AIRoutes: []string{"StreamDocuments=POST /v2/documents"}, MaxCredits: 12.5,
 		EnrichExclude: []string{"people/**"}, NeverCategory: []string{"Contracts"}, NeverTag: []string{"no-ai"}, EnrichPrivate: "allow",
 		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",
-		MaxRequests: ratelimit.RequestLimit{Calls: 5000, Window: time.Hour},
+		MaxRequests: ratelimit.RequestLimit{Requests: 5000, Window: time.Hour},
 		Metrics:     "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
 		Bandwidth: ratelimit.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
 	})

@@ -134,7 +134,7 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 	case err != nil:
 		return d.broken(err), nil
 	case len(problems) > 0:
-		return failed("list all problems with assetferry state check, then restore the backup or take it over: assetferry help state",
+		return failed("list all problems with assetferry state check, then follow assetferry help state",
 			"it is damaged: %s", problems[0]), nil
 	}
 	backup := "none yet; each finished run writes one"

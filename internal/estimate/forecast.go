@@ -117,14 +117,14 @@ func (b Bounds) inWindows(working time.Duration) time.Duration {
 
 // inBudget is how long it takes if only so many requests may be made within a time.
 func (b Bounds) inBudget(calls int64, working time.Duration) time.Duration {
-	if b.Calls.Calls == 0 || calls <= b.Calls.Calls {
+	if b.Calls.Requests == 0 || calls <= b.Calls.Requests {
 		return working
 	}
-	full := (calls - 1) / b.Calls.Calls // times that all requests are used up
+	full := (calls - 1) / b.Calls.Requests // times that all requests are used up
 	if full > int64(longest/b.Calls.Window) {
 		return longest
 	}
-	rest := float64(calls-full*b.Calls.Calls) / float64(calls)
+	rest := float64(calls-full*b.Calls.Requests) / float64(calls)
 	return time.Duration(full)*b.Calls.Window + time.Duration(rest*float64(working))
 }
 

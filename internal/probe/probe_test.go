@@ -40,7 +40,7 @@ type service struct {
 	requests  atomic.Int64
 
 	mu sync.Mutex
-	on func(n int64) // told of each request, and which one it is; may be nil
+	on func(n int64) // called with the number of each request; may be nil
 }
 
 // begin starts a sandbox and counts its responses.
@@ -113,8 +113,8 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return result, nil
 }
 
-// tell calls a function for each request from now on.
-func (s *service) tell(on func(n int64)) {
+// observe calls a function for each request from now on.
+func (s *service) observe(on func(n int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on = on
@@ -313,7 +313,7 @@ func TestOddServices(t *testing.T) {
 
 func probeOdd(t *testing.T, text string, unknown []string) {
 	settings := read(t, []byte("version: 1\n"+text))
-	time.Sleep(123456789) // of whole seconds, no resolution could be told
+	time.Sleep(123456789) // whole seconds have no measurable resolution
 	first := serveBubble(t, sandbox.Options{Profile: settings}).probe(t)
 	encoded, err := first.Encode()
 	if err != nil {
@@ -457,7 +457,7 @@ func TestInterrupted(t *testing.T) {
 	for _, at := range []int64{1, 2, 3, 4, 5, 6, 7, 10, 20, 40, 80} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		from := s.requests.Load()
-		s.tell(func(n int64) {
+		s.observe(func(n int64) {
 			if n == from+at {
 				cancel(enough)
 			}
@@ -466,7 +466,7 @@ func TestInterrupted(t *testing.T) {
 		if !errors.Is(err, enough) && !errors.Is(err, context.Canceled) || len(got.Left) > 0 {
 			t.Errorf("at request %d: %v, left %v", at, err, got.Left)
 		}
-		s.tell(nil)
+		s.observe(nil)
 		s.checkClean(t)
 		cancel(nil)
 	}

@@ -1,4 +1,4 @@
-// Package pace limits the requests to one service: an adaptive rate limiter that all workers
+// Package ratelimit limits the requests to one service: an adaptive rate limiter that all workers
 // share, a request limit, and a bandwidth limit.
 package ratelimit
 
@@ -14,9 +14,9 @@ import (
 
 // Options configure a Limiter.
 type Options struct {
-	Max    int    // maximum of requests at the same time, at least 1
-	Start  int    // requests at the same time at the start; 0 means 4
-	Budget *Calls // request limit; may be nil
+	Max      int       // maximum of requests at the same time, at least 1
+	Start    int       // requests at the same time at the start; 0 means 4
+	Requests *Requests // request limit; may be nil
 	// OnPause is called when all requests have to wait; it may be nil. It must not block. It is
 	// called from the goroutine that received the response.
 	OnPause func(Pause)
@@ -45,10 +45,10 @@ type Outcome struct {
 // makes all requests wait as soon as one is refused. A rate is measured once there are refusals,
 // since even one request at a time can be a thousand per second (see rate.go).
 type Limiter struct {
-	budget  *Calls
-	onPause func(Pause)
+	requests *Requests
+	onPause  func(Pause)
 
-	turn chan struct{} // held by the request that is next
+	next chan struct{} // held by the request that is next
 	free chan struct{} // a request has ended
 
 	mu     sync.Mutex
@@ -75,8 +75,8 @@ func New(o Options) *Limiter {
 	most := max(1, o.Max)
 	start := min(most, cmp.Or(o.Start, defaultStart))
 	return &Limiter{
-		budget: o.Budget, onPause: o.OnPause,
-		turn: make(chan struct{}, 1), free: make(chan struct{}, 1),
+		requests: o.Requests, onPause: o.OnPause,
+		next: make(chan struct{}, 1), free: make(chan struct{}, 1),
 		pause:  pause{first: startPause},
 		window: window{size: float64(start), max: float64(most)},
 	}
@@ -116,7 +116,7 @@ func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 	if err := l.await(ctx); err != nil {
 		return Ticket{}, err
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.next }()
 	for {
 		number, wait, err := l.enter(time.Now())
 		if err != nil {
@@ -152,12 +152,12 @@ func (l *Limiter) hold(now time.Time, waits bool) {
 // await waits until the request is the next one.
 func (l *Limiter) await(ctx context.Context) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case l.next <- struct{}{}:
 		return nil
 	case <-retry.Draining(ctx):
 		return retry.ErrDraining
@@ -185,7 +185,7 @@ func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err er
 		l.hold(now, true)
 		return 0, wait, nil
 	}
-	if err := l.budget.take(); err != nil {
+	if err := l.requests.take(); err != nil {
 		return 0, 0, err
 	}
 	l.busy++

@@ -105,12 +105,12 @@ func TestRateOfACountingService(t *testing.T) {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := drive(New(Options{Max: 16}), &bucket{perSecond: perSecond}, 2000)
-				t.Logf("limit %v/s: %d calls, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
+				t.Logf("limit %v/s: %d requests, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
 				if f.goodput() < 0.85*perSecond {
 					t.Errorf("limit %v/s: goodput %.1f/s", perSecond, f.goodput())
 				}
 				if f.share() > 0.05 {
-					t.Errorf("limit %v/s: %.1f %% of the calls are refused", perSecond, 100*f.share())
+					t.Errorf("limit %v/s: %.1f %% of the requests are refused", perSecond, 100*f.share())
 				}
 			})
 		})
@@ -126,7 +126,7 @@ func TestRateOfAMoodyService(t *testing.T) {
 			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
 			pauses := time.Duration(f.refused) * 4 * firstPause
 			const findingOut = 12 * time.Second // time to measure refusals at a low rate; mostly 2 s, but it is random
-			t.Logf("%d calls, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
+			t.Logf("%d requests, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
 			if f.took > 8*well.took+pauses+findingOut {
 				t.Errorf("took %v, without refusals %v", f.took, well.took)
 			}
@@ -150,9 +150,9 @@ func TestRateOfAServiceThatChanges(t *testing.T) {
 				now := &bucket{perSecond: perSecond}
 				drive(l, now, int64(perSecond*(recheck+10*time.Second).Seconds()))
 				f := drive(l, now, 2000)
-				t.Logf("%d calls, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
+				t.Logf("%d requests, %.1f %% refused, goodput %.1f/s", f.calls, 100*f.share(), f.goodput())
 				if f.goodput() < 0.85*perSecond || f.share() > 0.05 {
-					t.Errorf("%.1f %% of the calls are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
+					t.Errorf("%.1f %% of the requests are refused, goodput %.1f/s of %v/s", 100*f.share(), f.goodput(), perSecond)
 				}
 			})
 		})
@@ -233,8 +233,8 @@ func TestWindow(t *testing.T) {
 // Refusals in a row make pauses longer, and a success makes them short again.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 4, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 4, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		wait := func() time.Duration {
 			start := time.Now()
 			ticket, err := l.Begin(background)
@@ -253,8 +253,8 @@ func TestPauses(t *testing.T) {
 				t.Errorf("wait %d: %v, want %v", n, waits[n], want)
 			}
 		}
-		if waits[11] != maxPause || len(told) != 12 {
-			t.Errorf("the last wait is %v, told of %d", waits[11], len(told))
+		if waits[11] != maxPause || len(pauses) != 12 {
+			t.Errorf("the last wait is %v, %d pauses", waits[11], len(pauses))
 		}
 		ticket, err := l.Begin(background)
 		if err != nil {
@@ -348,15 +348,15 @@ func TestSilence(t *testing.T) {
 // count as goodput.
 func TestUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 1, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 1, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		for range 4 {
 			for _, o := range []Outcome{{Refused: true}, {Unknown: true}} {
 				end(one(t, l), o)
 			}
 		}
-		if want := []time.Duration{startPause, 2 * startPause, 4 * startPause, 8 * startPause}; !slices.Equal(told, want) {
-			t.Errorf("pauses %v, want %v", told, want)
+		if want := []time.Duration{startPause, 2 * startPause, 4 * startPause, 8 * startPause}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
 		}
 		if l.rate.count != 0 || l.busy != 0 {
 			t.Errorf("%v counted as good, %d still busy", l.rate.count, l.busy)
@@ -377,14 +377,14 @@ func one(t *testing.T, l *Limiter) []Ticket {
 // Requests that began before a pause do not extend it.
 func TestPauseIsForARound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
-		l := New(Options{Max: 8, Start: 8, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		var pauses []time.Duration
+		l := New(Options{Max: 8, Start: 8, OnPause: func(p Pause) { pauses = append(pauses, p.Length) }})
 		tickets := begin(t, l, 8)
 		end(tickets[:3], Outcome{Refused: true})
 		end(tickets[3:4], Outcome{})
 		end(tickets[4:], Outcome{Refused: true})
-		if want := []time.Duration{startPause}; !slices.Equal(told, want) {
-			t.Errorf("pauses %v, want %v", told, want)
+		if want := []time.Duration{startPause}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
 		}
 	})
 }
@@ -483,8 +483,8 @@ func BenchmarkBeginEnd(b *testing.B) {
 	for minute := range int64(24 * 60) {
 		used[time.Now().Unix()/60-minute] = 1
 	}
-	budget := NewRequests(RequestLimit{math.MaxInt32, 24 * time.Hour}, time.Now)
-	budget.Load(used)
+	requests := NewRequests(RequestLimit{math.MaxInt32, 24 * time.Hour}, time.Now)
+	requests.Load(used)
 	run := func(name string, workers int, o Options) {
 		b.Run(name, func(b *testing.B) {
 			l := New(o)
@@ -500,7 +500,7 @@ func BenchmarkBeginEnd(b *testing.B) {
 	}
 	run("few", 1, Options{Max: 64})
 	run("many", 16, Options{Max: 64})
-	run("budget", 16, Options{Max: 64, Budget: budget})
+	run("request limit", 16, Options{Max: 64, Requests: requests})
 }
 
 // Rare refusals with few requests between them say little about the rate limit of the service.

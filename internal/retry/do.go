@@ -17,7 +17,7 @@ type Policy struct {
 	Attempts int           // attempts in total; 0 means 5
 	First    time.Duration // upper bound of the first wait, doubled each time; 0 or more than MaxFirst means MaxFirst
 	Max      time.Duration // upper bound of a wait that the other side did not ask for; 0 means 5 s
-	Budget   time.Duration // no attempt starts later than this after the first; 0 means no limit. An attempt in progress is not interrupted: uploads take long
+	MaxTime  time.Duration // no attempt starts later than this after the first; 0 means no limit. An attempt in progress is not interrupted: uploads take long
 
 	// Rand returns a number in [0, n); nil means a random one. Waits have full jitter, so that many
 	// workers do not continue at the same time.
@@ -112,10 +112,10 @@ func (p Policy) delay(n int, asked time.Duration) time.Duration {
 	return p.Rand(min(ceiling, p.Max))
 }
 
-// affords reports whether a wait ends within the budget and before the context's deadline. A longer
+// affords reports whether a wait ends within MaxTime and before the context's deadline. A longer
 // wait would only delay the error.
 func (p Policy) affords(ctx context.Context, start time.Time, delay time.Duration) bool {
-	if p.Budget > 0 && time.Since(start)+delay > p.Budget {
+	if p.MaxTime > 0 && time.Since(start)+delay > p.MaxTime {
 		return false
 	}
 	deadline, ok := ctx.Deadline()

@@ -86,7 +86,7 @@ func TestDoWaits(t *testing.T) {
 			classed{retry.Throttled, time.Minute},
 			[]time.Duration{time.Minute + 50e6, time.Minute + 50e6}},
 		{"does not begin a wait that is beyond its budget",
-			retry.Policy{Attempts: 9, Budget: 90 * time.Second, Rand: longest},
+			retry.Policy{Attempts: 9, MaxTime: 90 * time.Second, Rand: longest},
 			classed{retry.Throttled, time.Minute},
 			[]time.Duration{time.Minute + 100e6}},
 		{"full jitter may be no wait at all",

@@ -197,7 +197,7 @@ func TestLines(t *testing.T) {
 	}
 	c := crond{t, t.TempDir()}
 
-	// Everything arrives as it is.
+	// All arguments arrive unchanged.
 	rapid.Check(t, func(r *rapid.T) {
 		args := rapid.SliceOfN(texts(), 1, 5).Draw(r, "arguments")
 		value := texts().Draw(r, "value")
@@ -208,7 +208,7 @@ func TestLines(t *testing.T) {
 		}
 	})
 
-	// A failure is told, and nothing else.
+	// Only failures are reported.
 	for script, want := range map[string]string{
 		"echo fine": "", "exit 7": "",
 		"exit 3": "assetferry-test: exit code 3, see ", "kill -KILL $$": "assetferry-test: exit code 137, see ", // and the shell says why
@@ -218,7 +218,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 
-	// So is a file of secrets that is not there.
+	// A missing file of secrets is a failure, too.
 	secrets := filepath.Join(c.dir, `my secrets 100% \%.env`)
 	task := Task{Command: []string{c.program(`echo "$KEY"`)}, SecretFile: secrets}
 	if mail, log := c.run(task); !strings.Contains(mail, "exit code") || !strings.Contains(log, "my secrets") {

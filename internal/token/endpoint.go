@@ -59,7 +59,7 @@ func NewEndpoint(address Secret, o EndpointOptions) (*Endpoint, error) {
 		address: address, origin: outbound.Origin(u), transport: o.Transport,
 		timeout: cmp.Or(o.Timeout, defaultTimeout), policy: o.Retry, clock: o.Now, held: newHeld(endpointLife),
 	}
-	e.policy.Budget = cmp.Or(e.policy.Budget, 30*time.Second)
+	e.policy.MaxTime = cmp.Or(e.policy.MaxTime, 30*time.Second)
 	if e.transport == nil {
 		e.transport = http.DefaultTransport
 	}

@@ -1,4 +1,4 @@
-// Package turns repeats a function: after changes in a folder tree, and after a time.
+// Package watchloop repeats a function: after changes in a folder tree, and after a time.
 //
 // Change events are hints. They can be lost, late or duplicated, and a network file system sends
 // none for changes by other machines. So an event only starts the next run earlier, and each run
@@ -29,16 +29,16 @@ const (
 	patience = 30 * time.Second
 )
 
-// A Verdict decides what starts the next run.
-type Verdict int
+// A Next decides what starts the next run.
+type Next int
 
 const (
-	// Goes starts the next run after a change or at the time of the rescan.
-	Goes Verdict = iota
-	// Pauses starts the next run at the time of the rescan, whatever changes before.
-	Pauses
-	// Ends starts no other run.
-	Ends
+	// AfterChange starts the next run after a change or at the time of the rescan.
+	AfterChange Next = iota
+	// AfterRescan starts the next run at the time of the rescan, whatever changes before.
+	AfterRescan
+	// Stop starts no other run.
+	Stop
 )
 
 // Options configure a Loop.
@@ -46,7 +46,7 @@ type Options struct {
 	Root   string        // of the watched tree; empty: runs start by time only
 	Marker string        // a file that excludes its folder from the tree
 	Rescan time.Duration // from the end of a run to the next one without changes
-	Tell   func(string)  // shows a message; each is shown once
+	Report func(string)  // shows a message; each is shown once
 	Log    *slog.Logger
 }
 
@@ -59,13 +59,13 @@ type Loop struct {
 	mu     sync.Mutex
 	ignore ignored
 
-	told map[string]bool // messages that were shown, by format
-	off  bool            // the watch failed for good
+	reported map[string]bool // messages that were shown, by format
+	off      bool            // the watch failed for good
 }
 
 // New returns a Loop.
 func New(o Options) *Loop {
-	return &Loop{o: o, open: openNotifier, hints: make(chan string, 1), told: map[string]bool{}}
+	return &Loop{o: o, open: openNotifier, hints: make(chan string, 1), reported: map[string]bool{}}
 }
 
 // Ignore adds files and folders whose changes are ignored, such as the files that the runs write.
@@ -82,13 +82,13 @@ func (l *Loop) ignores(path string) bool {
 	return l.ignore.has(path)
 }
 
-// Run calls run at once and then again, until one call returns Ends or the context is done during
+// Run calls run at once and then again, until one call returns Stop or the context is done during
 // a wait.
-func (l *Loop) Run(ctx context.Context, run func(context.Context) Verdict) {
+func (l *Loop) Run(ctx context.Context, run func(context.Context) Next) {
 	for {
 		stop := l.watch()
-		verdict := run(ctx)
-		continues := verdict != Ends && l.wait(ctx, verdict)
+		next := run(ctx)
+		continues := next != Stop && l.wait(ctx, next)
 		stop()
 		if !continues {
 			return
@@ -98,10 +98,10 @@ func (l *Loop) Run(ctx context.Context, run func(context.Context) Verdict) {
 
 // wait waits for the next run and reports whether there is one. A change during the last run may
 // have been too late for it. Its hint is in the channel already.
-func (l *Loop) wait(ctx context.Context, v Verdict) bool {
+func (l *Loop) wait(ctx context.Context, v Next) bool {
 	rescan := time.NewTimer(l.o.Rescan)
 	defer rescan.Stop()
-	var settled, latest <-chan time.Time
+	var ended, latest <-chan time.Time
 	first := "" // path of the first change
 	for {
 		select {
@@ -111,14 +111,14 @@ func (l *Loop) wait(ctx context.Context, v Verdict) bool {
 			l.o.Log.Debug("next run", "why", "time")
 			return true
 		case hint := <-l.hints:
-			if v == Pauses {
+			if v == AfterRescan {
 				continue
 			}
-			settled = time.After(quiet)
+			ended = time.After(quiet)
 			if latest == nil {
 				first, latest = hint, time.After(patience)
 			}
-		case <-settled:
+		case <-ended:
 			l.o.Log.Debug("next run", "why", "change", "first", first)
 			return true
 		case <-latest:
@@ -187,9 +187,9 @@ func (l *Loop) giveUp(err error) {
 
 // report shows a message once.
 func (l *Loop) report(format string, args ...any) {
-	if !l.told[format] {
-		l.told[format] = true
-		l.o.Tell(fmt.Sprintf(format, args...))
+	if !l.reported[format] {
+		l.reported[format] = true
+		l.o.Report(fmt.Sprintf(format, args...))
 	}
 }
 

@@ -93,12 +93,12 @@ func (f *fake) isClosed() bool {
 // A world is a loop over a tree whose changes the test invents.
 type world struct {
 	*Loop
-	root   string
-	fakes  []*fake
-	told   []string
-	refuse func(path string) error
-	began  time.Time
-	turns  []time.Duration // when they were, since the beginning
+	root     string
+	fakes    []*fake
+	reported []string
+	refuse   func(path string) error
+	began    time.Time
+	runs     []time.Duration // when they were, since the beginning
 }
 
 // newWorld returns one. Call it in a bubble.
@@ -106,7 +106,7 @@ func newWorld(t *testing.T, root string) *world {
 	w := &world{root: root, began: time.Now()}
 	w.Loop = New(Options{
 		Root: root, Marker: ".sandbox", Rescan: 15 * time.Minute, Log: slog.New(slog.DiscardHandler),
-		Tell: func(text string) { w.told = append(w.told, text) },
+		Report: func(text string) { w.reported = append(w.reported, text) },
 	})
 	w.open = func() (notifier, error) {
 		f := newFake(w.refuse)
@@ -116,18 +116,18 @@ func newWorld(t *testing.T, root string) *world {
 	return w
 }
 
-// run runs the loop until the last of these verdicts. The test decides what happens during a run.
-func (w *world) run(ctx context.Context, during func(turn int), verdicts ...Verdict) {
-	w.Run(ctx, func(context.Context) Verdict {
-		w.turns = append(w.turns, time.Since(w.began))
-		n := len(w.turns)
+// run runs the loop until the last of these results. The test decides what happens during a run.
+func (w *world) run(ctx context.Context, during func(number int), results ...Next) {
+	w.Run(ctx, func(context.Context) Next {
+		w.runs = append(w.runs, time.Since(w.began))
+		n := len(w.runs)
 		if during != nil {
 			during(n)
 		}
-		if n == len(verdicts) {
-			return Ends
+		if n == len(results) {
+			return Stop
 		}
-		return verdicts[n-1]
+		return results[n-1]
 	})
 }
 
@@ -138,10 +138,10 @@ func (w *world) change(op fsnotify.Op, name string) bool {
 
 func (w *world) current() *fake { return w.fakes[len(w.fakes)-1] }
 
-func (w *world) wantTurns(t *testing.T, want ...time.Duration) {
+func (w *world) wantRuns(t *testing.T, want ...time.Duration) {
 	t.Helper()
-	if diff := cmp.Diff(want, w.turns); diff != "" {
-		t.Errorf("turns, -want +got:\n%s", diff)
+	if diff := cmp.Diff(want, w.runs); diff != "" {
+		t.Errorf("runs, -want +got:\n%s", diff)
 	}
 }
 
@@ -173,32 +173,32 @@ func (w *world) watched(t *testing.T) []string {
 	return names
 }
 
-func TestTurns(t *testing.T) {
+func TestRuns(t *testing.T) {
 	const m = time.Minute
 	tests := []struct {
-		name     string
-		changes  func(w *world) // after the first turn
-		verdicts []Verdict
-		want     []time.Duration
+		name    string
+		changes func(w *world) // after the first run
+		results []Next
+		want    []time.Duration
 	}{
-		{"by the clock", nil, []Verdict{Goes, Goes, Ends}, []time.Duration{0, 15 * m, 30 * m}},
-		{"ends at once", nil, []Verdict{Ends}, []time.Duration{0}},
+		{"by the clock", nil, []Next{AfterChange, AfterChange, Stop}, []time.Duration{0, 15 * m, 30 * m}},
+		{"ends at once", nil, []Next{Stop}, []time.Duration{0}},
 		{"a change", func(w *world) {
 			time.Sleep(m)
 			w.change(fsnotify.Write, "a.jpg")
-		}, []Verdict{Goes, Goes, Ends}, []time.Duration{0, m + quiet, m + quiet + 15*m}},
+		}, []Next{AfterChange, AfterChange, Stop}, []time.Duration{0, m + quiet, m + quiet + 15*m}},
 		{"changes that end", func(w *world) {
 			for range 5 {
 				time.Sleep(time.Second)
 				w.change(fsnotify.Create, "a.jpg")
 			}
-		}, []Verdict{Goes, Ends}, []time.Duration{0, 5*time.Second + quiet}},
+		}, []Next{AfterChange, Stop}, []time.Duration{0, 5*time.Second + quiet}},
 		{"changes that do not end", func(w *world) {
 			time.Sleep(time.Second)
 			for first := w.current(); first.send(fsnotify.Event{Op: fsnotify.Write, Name: "a.jpg"}); {
 				time.Sleep(time.Second)
 			}
-		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + patience}},
+		}, []Next{AfterChange, Stop}, []time.Duration{0, time.Second + patience}},
 		{"what is of no concern", func(w *world) {
 			time.Sleep(time.Second)
 			w.change(fsnotify.Chmod, "a.jpg")
@@ -207,20 +207,20 @@ func TestTurns(t *testing.T) {
 			w.change(fsnotify.Create, "box/objects/1")
 			w.change(fsnotify.Create, ".m.prom-ABC")
 			w.current().send(fsnotify.Event{})
-		}, []Verdict{Goes, Ends}, []time.Duration{0, 15 * m}},
+		}, []Next{AfterChange, Stop}, []time.Duration{0, 15 * m}},
 		{"like it, but of concern", func(w *world) {
 			time.Sleep(time.Second)
 			w.change(fsnotify.Remove, "b/.m.prom-ABC")
-		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + quiet}},
+		}, []Next{AfterChange, Stop}, []time.Duration{0, time.Second + quiet}},
 		{"too much at once", func(w *world) {
 			time.Sleep(time.Second)
 			w.current().send(fsnotify.ErrEventOverflow)
-		}, []Verdict{Goes, Ends}, []time.Duration{0, time.Second + quiet}},
+		}, []Next{AfterChange, Stop}, []time.Duration{0, time.Second + quiet}},
 		{"a change in a pause", func(w *world) {
 			time.Sleep(m)
 			w.change(fsnotify.Write, "a.jpg")
 			w.change(fsnotify.Write, "a.jpg")
-		}, []Verdict{Pauses, Ends}, []time.Duration{0, 15 * m}},
+		}, []Next{AfterRescan, Stop}, []time.Duration{0, 15 * m}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -229,40 +229,40 @@ func TestTurns(t *testing.T) {
 				w := newWorld(t, root)
 				w.Ignore([]string{filepath.Join(root, "journal.db-wal"), filepath.Join(root, "box"), filepath.Join(root, "m.prom")})
 				done := make(chan struct{})
-				w.run(t.Context(), func(turn int) {
-					if turn == 1 && tt.changes != nil {
+				w.run(t.Context(), func(number int) {
+					if number == 1 && tt.changes != nil {
 						go func() { defer close(done); tt.changes(w) }()
 					}
-				}, tt.verdicts...)
+				}, tt.results...)
 				if tt.changes != nil {
 					<-done
 				}
-				w.wantTurns(t, tt.want...)
+				w.wantRuns(t, tt.want...)
 				for n, f := range w.fakes {
 					if !f.isClosed() {
 						t.Errorf("watch %d was left open", n)
 					}
 				}
-				if w.told != nil {
-					t.Errorf("told %q", w.told)
+				if w.reported != nil {
+					t.Errorf("reported %q", w.reported)
 				}
 			})
 		})
 	}
 }
 
-// TestChangeDuringTurn: a change that is too late for a run is found by the next one.
-func TestChangeDuringTurn(t *testing.T) {
+// TestChangeDuringRun: a change that is too late for a run is found by the next one.
+func TestChangeDuringRun(t *testing.T) {
 	root := folders(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, root)
-		w.run(t.Context(), func(turn int) {
-			if turn == 1 {
+		w.run(t.Context(), func(number int) {
+			if number == 1 {
 				w.change(fsnotify.Create, "a.jpg")
 				time.Sleep(time.Hour)
 			}
-		}, Goes, Goes, Ends)
-		w.wantTurns(t, 0, time.Hour+quiet, time.Hour+quiet+15*time.Minute)
+		}, AfterChange, AfterChange, Stop)
+		w.wantRuns(t, 0, time.Hour+quiet, time.Hour+quiet+15*time.Minute)
 	})
 }
 
@@ -273,8 +273,8 @@ func TestInterrupt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 16*time.Minute)
 		defer cancel()
 		w := newWorld(t, root)
-		w.run(ctx, nil, Goes, Goes, Goes, Ends)
-		w.wantTurns(t, 0, 15*time.Minute)
+		w.run(ctx, nil, AfterChange, AfterChange, AfterChange, Stop)
+		w.wantRuns(t, 0, 15*time.Minute)
 		if took := time.Since(w.began); took != 16*time.Minute {
 			t.Errorf("it ended after %v", took)
 		}
@@ -293,8 +293,8 @@ func TestWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, root)
 		w.Ignore([]string{filepath.Join(root, "own")})
-		w.run(t.Context(), func(turn int) {
-			if turn > 1 {
+		w.run(t.Context(), func(number int) {
+			if number > 1 {
 				return
 			}
 			if err := os.MkdirAll(filepath.Join(root, "new", "below"), 0o700); err != nil {
@@ -307,9 +307,9 @@ func TestWatches(t *testing.T) {
 			if diff := cmp.Diff([]string{".", "a", "a/b", "a/b/c", "z", "new", "new/below"}, w.watched(t)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-		}, Goes, Ends)
+		}, AfterChange, Stop)
 		if diff := cmp.Diff([]string{".", "a", "a/b", "a/b/c", "new", "new/below", "z"}, w.watched(t)); diff != "" {
-			t.Errorf("in the next turn, -want +got:\n%s", diff)
+			t.Errorf("in the next run, -want +got:\n%s", diff)
 		}
 	})
 }
@@ -340,14 +340,14 @@ func TestNoMoreWatches(t *testing.T) {
 				if tt.prepare != nil {
 					tt.prepare(w)
 				}
-				w.run(t.Context(), func(turn int) {
-					if turn == 1 && tt.during != nil {
+				w.run(t.Context(), func(number int) {
+					if number == 1 && tt.during != nil {
 						tt.during(w)
 					}
-				}, Pauses, Goes, Goes, Ends)
-				w.wantTurns(t, 0, 15*time.Minute, 30*time.Minute, 45*time.Minute)
-				if len(w.told) != 1 || !strings.Contains(w.told[0], tt.want) || !strings.Contains(w.told[0], "every 15m") {
-					t.Errorf("told %q", w.told)
+				}, AfterRescan, AfterChange, AfterChange, Stop)
+				w.wantRuns(t, 0, 15*time.Minute, 30*time.Minute, 45*time.Minute)
+				if len(w.reported) != 1 || !strings.Contains(w.reported[0], tt.want) || !strings.Contains(w.reported[0], "every 15m") {
+					t.Errorf("reported %q", w.reported)
 				}
 				if len(w.fakes) != tt.opened || slices.ContainsFunc(w.fakes, func(f *fake) bool { return !f.isClosed() }) {
 					t.Errorf("%d watches, or one is open", len(w.fakes))
@@ -369,27 +369,27 @@ func TestRelative(t *testing.T) {
 			w := newWorld(t, from)
 			w.Ignore([]string{"photos/log"})
 			w.root = filepath.Join(root, "photos")
-			w.run(t.Context(), func(turn int) {
-				if turn == 1 {
+			w.run(t.Context(), func(number int) {
+				if number == 1 {
 					w.change(fsnotify.Write, "log")
 				} else {
 					w.change(fsnotify.Write, "a.jpg")
 				}
-			}, Goes, Goes, Ends)
-			w.wantTurns(t, 0, 15*time.Minute, 15*time.Minute+quiet)
+			}, AfterChange, AfterChange, Stop)
+			w.wantRuns(t, 0, 15*time.Minute, 15*time.Minute+quiet)
 		})
 	}
 }
 
-// TestRootThatComesBack: a root that reappears is watched again.
-func TestRootThatComesBack(t *testing.T) {
+// TestRootThatReappears: a root that reappears is watched again.
+func TestRootThatReappears(t *testing.T) {
 	root := folders(t, "mount")
 	mount := filepath.Join(root, "mount")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, mount)
-		w.run(t.Context(), func(turn int) {
+		w.run(t.Context(), func(number int) {
 			var err error
-			switch turn {
+			switch number {
 			case 1:
 				err = os.Remove(mount)
 			case 2:
@@ -400,10 +400,10 @@ func TestRootThatComesBack(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		}, Goes, Goes, Goes, Ends)
-		w.wantTurns(t, 0, 15*time.Minute, 30*time.Minute, 30*time.Minute+quiet)
-		if len(w.fakes) != 3 || w.told != nil {
-			t.Errorf("%d watches, told %q", len(w.fakes), w.told)
+		}, AfterChange, AfterChange, AfterChange, Stop)
+		w.wantRuns(t, 0, 15*time.Minute, 30*time.Minute, 30*time.Minute+quiet)
+		if len(w.fakes) != 3 || w.reported != nil {
+			t.Errorf("%d watches, reported %q", len(w.fakes), w.reported)
 		}
 	})
 }
@@ -412,8 +412,8 @@ func TestRootThatComesBack(t *testing.T) {
 func TestWithoutRoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		w.run(t.Context(), nil, Goes, Ends)
-		w.wantTurns(t, 0, 15*time.Minute)
+		w.run(t.Context(), nil, AfterChange, Stop)
+		w.wantRuns(t, 0, 15*time.Minute)
 		if w.fakes != nil {
 			t.Error("something is watched")
 		}
@@ -441,7 +441,7 @@ func (l listener) pass() {
 func TestSystem(t *testing.T) {
 	root := folders(t, "a")
 	heard := make(chan string, 1000)
-	w := New(Options{Root: root, Rescan: time.Hour, Log: slog.New(slog.DiscardHandler), Tell: func(text string) { t.Error(text) }})
+	w := New(Options{Root: root, Rescan: time.Hour, Log: slog.New(slog.DiscardHandler), Report: func(text string) { t.Error(text) }})
 	w.open = func() (notifier, error) {
 		n, err := openNotifier()
 		l := listener{n, make(chan fsnotify.Event), heard}

@@ -36,7 +36,7 @@ type Destination struct {
 	Dir         string   // of the embedded sandbox
 	secrets     []string // files that hold credentials
 	Client      *assets.Client
-	calls       *ratelimit.Calls // nil without a request limit
+	calls       *ratelimit.Requests // nil without a request limit
 	Limiter     *ratelimit.Limiter
 	Profile     profile.Profile // measured by doctor; zero if unknown
 	Guarded     bool            // changes need an approval

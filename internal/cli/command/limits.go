@@ -54,8 +54,8 @@ const (
 )
 
 // limiter limits all requests to a destination.
-func (f *Factory) limiter(calls *ratelimit.Calls) *ratelimit.Limiter {
-	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Budget: calls, OnPause: f.pauses()})
+func (f *Factory) limiter(calls *ratelimit.Requests) *ratelimit.Limiter {
+	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Requests: calls, OnPause: f.pauses()})
 }
 
 // pauses logs every pause, and shows long ones from time to time.
@@ -90,7 +90,7 @@ func ThrottledText(t ratelimit.Throttling, took time.Duration) string {
 
 // A meter stores the requests that count against a limit.
 type meter struct {
-	calls       *ratelimit.Calls
+	calls       *ratelimit.Requests
 	store       *state.Store
 	destination string
 }

@@ -130,7 +130,7 @@ func (p *approvedPlan) isFor(d *command.Destination) error {
 		return nil
 	}
 	return exit.With(exit.CodeError, fmt.Errorf("the plan is for another destination: %s (%s), not %s (%s)",
-		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.Address), d.Identity(), d.URL),
+		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.URL), d.Identity(), d.URL),
 		"select the destination of the plan with --to, or plan again for this one")
 }
 

@@ -60,7 +60,7 @@ func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *p
 		return approval.Write(w, approval.Plan{
 			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
 			Items: s.store.Items(ctx, plan.Run.Num),
-			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: ownership.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.URL, CategoryNames: names},
+			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: ownership.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), URL: s.dest.URL, CategoryNames: names},
 		})
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func (p *approvedPlan) made() string {
 func showHeld(f *command.Factory, p *approvedPlan) {
 	f.Out.Notef("Plan         %s", p.made())
 	f.Out.Notef("Source       %s", ui.Sanitize(p.Head.SourceAddress))
-	f.Out.Notef("Destination  %s, %s", ui.Sanitize(p.Noted.Address), ui.Sanitize(p.Head.Destination))
+	f.Out.Notef("Destination  %s, %s", ui.Sanitize(p.Noted.URL), ui.Sanitize(p.Head.Destination))
 	var actions []string
 	for _, action := range slices.Sorted(maps.Keys(p.Actions)) {
 		n := p.Actions[action]

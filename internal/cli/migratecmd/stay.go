@@ -47,13 +47,13 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	o.rescan = cmp.Or(o.rescan, defaultRescan)
 	f.Loop = newLoop(f, source, o)
 	var last error // of the run that ends the loop
-	f.Loop.Run(ctx, func(ctx context.Context) watchloop.Verdict {
+	f.Loop.Run(ctx, func(ctx context.Context) watchloop.Next {
 		code, interrupted := f.TakeTurn(ctx, do)
 		verdict := verdictOf(code)
 		if interrupted {
-			verdict = watchloop.Ends
+			verdict = watchloop.Stop
 		}
-		if verdict == watchloop.Ends {
+		if verdict == watchloop.Stop {
 			last = exit.Said(code)
 		} else if ctx.Err() == nil {
 			printNextRun(f, o, verdict)
@@ -90,7 +90,7 @@ func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
 func newLoop(f *command.Factory, source string, o StayOptions) *watchloop.Loop {
 	options := watchloop.Options{
 		Marker: datadir.MarkerFile, Rescan: o.rescan, Log: f.Out.Log(),
-		Tell: func(text string) { f.Out.Log().Warn(text) },
+		Report: func(text string) { f.Out.Log().Warn(text) },
 	}
 	if o.watch {
 		options.Root = source
@@ -106,18 +106,18 @@ func newLoop(f *command.Factory, source string, o StayOptions) *watchloop.Loop {
 
 // verdictOf returns what follows a run with an exit code. Errors that only a person can fix end the
 // loop; other errors wait for the next interval.
-func verdictOf(code int) watchloop.Verdict {
+func verdictOf(code int) watchloop.Next {
 	switch code {
 	case exit.CodeDone, exit.CodeItems:
-		return watchloop.Goes
+		return watchloop.AfterChange
 	case exit.CodeUsage, exit.CodeAuth, exit.CodeInterrupted:
-		return watchloop.Ends
+		return watchloop.Stop
 	}
-	return watchloop.Pauses
+	return watchloop.AfterRescan
 }
 
 // printNextRun prints when the next run begins.
-func printNextRun(f *command.Factory, o StayOptions, v watchloop.Verdict) {
+func printNextRun(f *command.Factory, o StayOptions, v watchloop.Next) {
 	at := clock.Now().Add(o.rescan).Local().Format(time.DateTime)
 	switch {
 	case !o.watch:

@@ -8,9 +8,9 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
-	for code, want := range map[int]watchloop.Verdict{
-		exit.CodeDone: watchloop.Goes, exit.CodeItems: watchloop.Goes, exit.CodeError: watchloop.Pauses, exit.CodeSafetyCheck: watchloop.Pauses, exit.CodeLimit: watchloop.Pauses,
-		exit.CodeInUse: watchloop.Pauses, exit.CodeUsage: watchloop.Ends, exit.CodeAuth: watchloop.Ends, exit.CodeInterrupted: watchloop.Ends,
+	for code, want := range map[int]watchloop.Next{
+		exit.CodeDone: watchloop.AfterChange, exit.CodeItems: watchloop.AfterChange, exit.CodeError: watchloop.AfterRescan, exit.CodeSafetyCheck: watchloop.AfterRescan, exit.CodeLimit: watchloop.AfterRescan,
+		exit.CodeInUse: watchloop.AfterRescan, exit.CodeUsage: watchloop.Stop, exit.CodeAuth: watchloop.Stop, exit.CodeInterrupted: watchloop.Stop,
 	} {
 		if got := verdictOf(code); got != want {
 			t.Errorf("after exit code %d: %v, want %v", code, got, want)

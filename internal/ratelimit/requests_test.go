@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-func TestParseCalls(t *testing.T) {
+func TestParseRequestLimit(t *testing.T) {
 	for text, want := range map[string]RequestLimit{"5000/h": {5000, time.Hour}, "1/d": {1, 24 * time.Hour}} {
 		if got, err := ParseRequestLimit(text); err != nil || got != want || got.String() != text {
 			t.Errorf("%s: got %v (%v)", text, got, err)
@@ -27,7 +27,7 @@ func TestParseCalls(t *testing.T) {
 	}
 }
 
-func FuzzParseCalls(f *testing.F) {
+func FuzzParseRequestLimit(f *testing.F) {
 	f.Add("5000/h")
 	f.Add("1/d")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -35,19 +35,19 @@ func FuzzParseCalls(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseRequestLimit(limit.String()); err != nil || again != limit || limit.Calls < 1 {
+		if again, err := ParseRequestLimit(limit.String()); err != nil || again != limit || limit.Requests < 1 {
 			t.Errorf("%q is %v, which reads as %v (%v)", text, limit, again, err)
 		}
 	})
 }
 
 // The limit counts in any hour, not in an hour of the clock, over several processes.
-func TestBudget(t *testing.T) {
+func TestRequestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewRequests(RequestLimit{10, time.Hour}, time.Now)
 		used := time.Now().Add(-50 * time.Minute)
 		c.Load(map[int64]int64{used.Unix() / 60: 7})
-		l := New(Options{Max: 4, Budget: c})
+		l := New(Options{Max: 4, Requests: c})
 		call := func() error {
 			ticket, err := l.Begin(background)
 			if err == nil {
@@ -62,8 +62,8 @@ func TestBudget(t *testing.T) {
 		}
 		err := call()
 		spent, ok := errors.AsType[*RequestLimitError](err)
-		if !ok || spent.Limit.Calls != 10 {
-			t.Fatalf("got %v, want a BudgetError", err)
+		if !ok || spent.Limit.Requests != 10 {
+			t.Fatalf("got %v, want a RequestLimitError", err)
 		}
 		if wait := time.Until(spent.Free); wait < 10*time.Minute || wait > 11*time.Minute {
 			t.Errorf("free in %v, want in 10 minutes", wait)
@@ -73,10 +73,10 @@ func TestBudget(t *testing.T) {
 		}
 		counts := c.TakeCounts()
 		if n := counts[time.Now().Unix()/60]; n != 3 || len(counts) != 1 {
-			t.Errorf("told of %v, want 3 calls", counts)
+			t.Errorf("got %v, want 3 requests", counts)
 		}
 		if len(c.TakeCounts()) != 0 {
-			t.Error("told of them twice")
+			t.Error("counts were returned twice")
 		}
 		time.Sleep(time.Until(spent.Free))
 		for n := range 7 {
@@ -90,11 +90,11 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-func TestNoBudget(t *testing.T) {
+func TestNoLimit(t *testing.T) {
 	if NewRequests(RequestLimit{}, time.Now) != nil || NewBandwidth(nil, time.Now) != nil {
 		t.Error("no limit is one")
 	}
-	var none *Calls
+	var none *Requests
 	if err := none.take(); err != nil {
 		t.Error(err)
 	}
@@ -234,7 +234,7 @@ func TestBandwidthFollowsItsTimetable(t *testing.T) {
 }
 
 // The hint of a daily limit contains the date.
-func TestBudgetHintNamesTheDay(t *testing.T) {
+func TestLimitHintContainsTheDate(t *testing.T) {
 	free := time.Now().AddDate(0, 0, 1)
 	hint, want := (&RequestLimitError{Free: free}).Hint(), "after "+free.Format("2006-01-02 15:04")+" to resume"
 	if !strings.Contains(hint, want) {

@@ -16,8 +16,8 @@ import (
 // A RequestLimit is the maximum number of requests within a time. The zero RequestLimit has no
 // maximum.
 type RequestLimit struct {
-	Calls  int64
-	Window time.Duration // an hour or a day
+	Requests int64
+	Window   time.Duration // an hour or a day
 }
 
 // ParseRequestLimit reads a limit such as 5000/h or 20000/d.
@@ -37,12 +37,12 @@ func (l RequestLimit) String() string {
 	if l.Window == 24*time.Hour {
 		unit = "d"
 	}
-	return fmt.Sprintf("%d/%s", l.Calls, unit)
+	return fmt.Sprintf("%d/%s", l.Requests, unit)
 }
 
-// Calls counts requests by the minute and enforces the limit for any hour or day. A nil
-// Calls has no limit.
-type Calls struct {
+// Requests counts requests by the minute and enforces the limit for any hour or day. A nil
+// Requests has no limit.
+type Requests struct {
 	limit RequestLimit
 	now   func() time.Time
 
@@ -54,72 +54,72 @@ type Calls struct {
 }
 
 // NewRequests returns a counter, or nil if there is no limit.
-func NewRequests(limit RequestLimit, now func() time.Time) *Calls {
-	if limit.Calls == 0 {
+func NewRequests(limit RequestLimit, now func() time.Time) *Requests {
+	if limit.Requests == 0 {
 		return nil
 	}
-	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: map[int64]int64{}}
+	return &Requests{limit: limit, now: now, made: map[int64]int64{}, unsaved: map[int64]int64{}}
 }
 
 // Since returns the time from which requests count.
-func (c *Calls) Since() time.Time { return c.now().Add(-c.limit.Window) }
+func (r *Requests) Since() time.Time { return r.now().Add(-r.limit.Window) }
 
 // Load adds earlier requests, by minute since 1970.
-func (c *Calls) Load(made map[int64]int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (r *Requests) Load(made map[int64]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for minute, n := range made {
-		c.made[minute] += n
-		c.total += n
+		r.made[minute] += n
+		r.total += n
 	}
 }
 
 // TakeCounts returns the requests since its last call, by minute since 1970.
-func (c *Calls) TakeCounts() map[int64]int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	counts := c.unsaved
-	c.unsaved = map[int64]int64{}
+func (r *Requests) TakeCounts() map[int64]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := r.unsaved
+	r.unsaved = map[int64]int64{}
 	return counts
 }
 
 // take counts a request. It fails if the limit is reached.
-func (c *Calls) take() error {
-	if c == nil {
+func (r *Requests) take() error {
+	if r == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	minute := c.now().Unix() / 60
-	if minute != c.minute || c.total >= c.limit.Calls {
-		c.forget(minute)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	minute := r.now().Unix() / 60
+	if minute != r.minute || r.total >= r.limit.Requests {
+		r.forget(minute)
 	}
-	if c.total >= c.limit.Calls {
-		return &RequestLimitError{Limit: c.limit, Free: c.free()}
+	if r.total >= r.limit.Requests {
+		return &RequestLimitError{Limit: r.limit, Free: r.free()}
 	}
-	c.minute = minute
-	c.made[minute]++
-	c.unsaved[minute]++
-	c.total++
+	r.minute = minute
+	r.made[minute]++
+	r.unsaved[minute]++
+	r.total++
 	return nil
 }
 
 // forget drops minutes that no longer count. A minute counts until all of it is outside the
 // window.
-func (c *Calls) forget(minute int64) {
-	first := minute - int64(c.limit.Window/time.Minute)
-	for m, n := range c.made {
+func (r *Requests) forget(minute int64) {
+	first := minute - int64(r.limit.Window/time.Minute)
+	for m, n := range r.made {
 		if m < first {
-			delete(c.made, m)
-			c.total -= n
+			delete(r.made, m)
+			r.total -= n
 		}
 	}
 }
 
 // free returns the time at which the oldest minute no longer counts.
-func (c *Calls) free() time.Time {
-	oldest := slices.Min(slices.Collect(maps.Keys(c.made)))
-	return time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
+func (r *Requests) free() time.Time {
+	oldest := slices.Min(slices.Collect(maps.Keys(r.made)))
+	return time.Unix((oldest+1)*60, 0).Add(r.limit.Window)
 }
 
 // A RequestLimitError reports that the request limit is reached.
