@@ -122,7 +122,7 @@ func printNextRun(f *command.Factory, o StayOptions, v watchloop.Next) {
 	switch {
 	case !o.watch:
 		f.Out.Notef("Next run: at %s.", at)
-	case v == watchloop.Pauses:
+	case v == watchloop.AfterRescan:
 		f.Out.Notef("Next run: at %s, not earlier.", at)
 	default:
 		f.Out.Notef("Next run: after a change, or at %s.", at)
