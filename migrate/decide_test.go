@@ -27,10 +27,10 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnsupportedType }, state.Skip, because(ReasonUnsupportedType)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool {
-			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.RetriesExhausted != ""
+			return s.Existing != ExistingNothing && r.OnExisting == "create" && !r.AdoptOnly && s.RetriesExhausted != ""
 		}, state.Create, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(s Situation, r Rules) bool {
-			return s.Existing != ExistingNothing && r.OnExisting == "duplicate" && !r.AdoptOnly
+			return s.Existing != ExistingNothing && r.OnExisting == "create" && !r.AdoptOnly
 		}, state.Create, because(ReasonNameExistsCreated)},
 		{func(s Situation, r Rules) bool { return s.Existing == ExistingEqual && r.OnExisting == "adopt" }, state.Adopt, because(ReasonSameNameAndSize)},
 		{func(s Situation, _ Rules) bool { return s.Existing == ExistingEqual }, state.Adopt, because(ReasonIdenticalAsset)},
@@ -166,7 +166,7 @@ func TestDecideCrossProduct(t *testing.T) {
 }
 
 func checkDecide(t *testing.T, s Situation) (cases int) {
-	for _, onExisting := range []string{"conflict", "adopt", "duplicate"} {
+	for _, onExisting := range []string{"conflict", "adopt", "create"} {
 		for _, onCollision := range []string{"rename", "keep", "conflict"} {
 			for _, adoptOnly := range []bool{false, true} {
 				cases++
@@ -224,7 +224,7 @@ func TestFirstState(t *testing.T) {
 
 func FuzzDecide(f *testing.F) {
 	f.Add("", "", "", 0, 0, false, false, "", false, "conflict", "rename", false)
-	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "duplicate", "keep", true)
+	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "create", "keep", true)
 	f.Fuzz(func(t *testing.T, skipped, failed, problem string, memory, existing int, taken, looked bool, exhausted string, metadataPending bool, onExisting, onCollision string, adoptOnly bool) {
 		s := Situation{Skipped: Reason(skipped), Failed: Reason(failed), Problem: Reason(problem), Memory: Memory(memory), Existing: Existing(existing),
 			Taken: taken, Looked: looked, RetriesExhausted: Reason(exhausted), MetadataPending: metadataPending}

@@ -45,7 +45,7 @@ type Rules struct {
 	// "create"; then also for names without a valid extension.
 	FallbackCategory string `json:"fallback_category,omitempty"`
 	OnCollision      string `json:"on_collision"` // "rename", "keep" or "conflict"
-	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "duplicate"
+	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "create"
 
 	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has its own asset
 
@@ -110,7 +110,7 @@ func DefaultRules() Rules {
 }
 
 // KeepsDuplicates reports whether an object is created next to an asset of its name.
-func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
+func (r Rules) KeepsDuplicates() bool { return r.OnExisting == "create" && !r.AdoptOnly }
 
 // StopsAtUnsupported reports whether unsupported file types keep a plan from being applied.
 func (r Rules) StopsAtUnsupported() bool { return r.Unsupported == "stop" && !r.AdoptOnly }

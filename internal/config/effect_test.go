@@ -10,7 +10,7 @@ import (
 
 func TestEffects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	text := "to: p\nuser: file-user\nunmatched: skip\njobs:\n  j:\n    source: photos\n    unsupported: create\n    exclude: [a, b]\n    workspace: w3\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
+	text := "to: p\nuser: file-user\nunsupported: skip\njobs:\n  j:\n    source: photos\n    unsupported: create\n    exclude: [a, b]\n    workspace: w3\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (s *Settings) table() []row {
 		choice("unsupported", &s.Unsupported, "stop", "skip", "create"),
 		{key: "fallback_category", example: "Other files", set: text(&s.FallbackCategory)},
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
-		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
+		choice("on_existing", &s.OnExisting, "conflict", "adopt", "create"),
 		choice("duplicates", &s.Duplicates, "keep", "one-asset"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
 		{key: "precedence", initial: "table,sidecar,source,xmp,iptc,exif", list: true, set: func(values []string) (err error) {

@@ -134,7 +134,7 @@ func TestTemplateJob(t *testing.T) {
 		for _, text := range []string{text, commentedOut.ReplaceAllString(text, "$1$2")} {
 			s := mustLoad(t, text, map[string][]string{"job": {"2024"}}, nil)
 			if s.Unsupported != "skip" || s.Delete != "trash" || s.GracePeriod != 48*time.Hour || s.Mapping == nil || s.DefaultJob() != "2024" || !strings.HasSuffix(s.Source, strings.TrimLeft(source, "./~")) {
-				t.Errorf("%s: got %q, unmatched %s, default job %q", source, s.Source, s.Unsupported, s.DefaultJob())
+				t.Errorf("%s: got %q, unsupported %s, default job %q", source, s.Source, s.Unsupported, s.DefaultJob())
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, err
 		return nil, err
 	}
 	journal, err := state.Open(ctx, path)
-	if e, ok := errors.AsType[*ownership.DistrustError](err); ok && e.Touched && f.Settings.OnExisting != "duplicate" {
+	if e, ok := errors.AsType[*ownership.DistrustError](err); ok && e.Touched && f.Settings.OnExisting != "create" {
 		f.Out.Notef("Another program changed the files of the state database. It may be a copy, so this run checks the destination before it uploads anything.")
 		if err := state.Takeover(ctx, path); err != nil {
 			return nil, err

@@ -196,7 +196,7 @@ func otherRules(reason migrate.Reason, key string) func(command *string, r *migr
 		migrate.ReasonNotFailedBefore:    func(_ *string, r *migrate.Rules) { r.Sync.Failed = nil },
 		migrate.ReasonUnsupportedType:    func(_ *string, r *migrate.Rules) { createUnsupported(r, extension) },
 		migrate.ReasonNoCategoryPossible: func(_ *string, r *migrate.Rules) { createUnsupported(r, extension) },
-		migrate.ReasonNameExists:         func(_ *string, r *migrate.Rules) { r.OnExisting = "duplicate" },
+		migrate.ReasonNameExists:         func(_ *string, r *migrate.Rules) { r.OnExisting = "create" },
 		migrate.ReasonNameCollision:      func(_ *string, r *migrate.Rules) { r.OnCollision = "rename" },
 		migrate.ReasonNotAtDestination:   func(*string, *migrate.Rules) {},
 		migrate.ReasonNeedsSync:          UseSync,

@@ -21,7 +21,7 @@ func TestAdoptOnly(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.AdoptOnly = true
 	r.Unsupported = "create" // whatever else is wanted
-	r.OnExisting = "duplicate"
+	r.OnExisting = "create"
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.migrate(r) })
 	if sent := writes(asked); len(sent) > 0 {

@@ -167,7 +167,7 @@ func TestDrift(t *testing.T) {
 			want: "was create, is conflict (another asset has the name (--on-existing))"},
 		"an equal asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
 			want: "was create, is adopt (an asset with identical content exists)"},
-		"duplicates": {rules: func(r *migrate.Rules) { r.OnExisting = "duplicate" }, drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
+		"duplicates": {rules: func(r *migrate.Rules) { r.OnExisting = "create" }, drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
 			want: "was create (not at the destination yet), is create (another asset has the name; uploaded next to it)"},
 		"adopted no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: (*world).trashAll,
 			want: "was adopt, is create (not at the destination yet)"},

@@ -202,7 +202,7 @@ func TestWhatWasThereIsNotTakenForWhatIsUnconfirmed(t *testing.T) {
 	w.put("a.jpg", "one", "other.jpg", "other")
 	w.upload(w.images, "", "a.jpg", "xyz")
 	beside := trashing()
-	beside.OnExisting = "duplicate"
+	beside.OnExisting = "create"
 	w.isKilled(beside, func(i state.Item) {
 		if i.Key == "other.jpg" {
 			w.sends(i)

@@ -232,7 +232,7 @@ func TestLostUploadBesideAnother(t *testing.T) {
 		w.upload(w.images, "", "a.jpg", "2") // as long, but not equal
 		w.gate.on(atUpload(1, func() error { theirs.set(set); return nil }))
 		r := migrate.DefaultRules()
-		r.OnExisting = "duplicate"
+		r.OnExisting = "create"
 		_, err := w.tryWith(t.Context(), w.liveBy(&mine), r)
 		must(t, err)
 		theirs.set(0)

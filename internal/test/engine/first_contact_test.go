@@ -123,7 +123,7 @@ func TestAnotherAssetOfThatName(t *testing.T) {
 	}{
 		{"conflict", map[string]int64{"create done": 1, "adopt done": 1, "conflict conflict": 2}, 5},
 		{"adopt", map[string]int64{"create done": 1, "adopt done": 2, "conflict conflict": 1}, 5}, // by name and size
-		{"duplicate", map[string]int64{"create done": 4}, 8},
+		{"create", map[string]int64{"create done": 4}, 8},
 	} {
 		t.Run(tc.policy, func(t *testing.T) {
 			w := newWorld(t)

@@ -109,7 +109,7 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 // items of that run; neither is one of another source in the same state database.
 func TestVerifyNotesWhatWasThereBefore(t *testing.T) {
 	duplicate := migrate.DefaultRules()
-	duplicate.OnExisting = "duplicate"
+	duplicate.OnExisting = "create"
 	for name, tc := range map[string]struct {
 		there []string
 		rules migrate.Rules
@@ -146,7 +146,7 @@ func TestVerifyKnowsAssetsOfOtherSources(t *testing.T) {
 	must(t, err)
 	w.put("a.jpg", "b")
 	r := migrate.DefaultRules()
-	r.OnExisting = "duplicate"
+	r.OnExisting = "create"
 	w.migrate(r)
 	for _, pair := range []state.Pair{first, w.pair} {
 		w.pair = pair
@@ -192,7 +192,7 @@ func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
 	w.upload(w.images, "", "a.jpg", "x")
 	w.put("a.jpg", "a")
 	r := migrate.DefaultRules()
-	r.OnExisting = "duplicate"
+	r.OnExisting = "create"
 	if plan := w.migrate(r); plan.DuplicateNames != 0 {
 		t.Errorf("%d names are there more than once before anything was sent", plan.DuplicateNames)
 	}

@@ -67,7 +67,7 @@ func TestMoveToANameOfOthers(t *testing.T) {
 func TestMoveToANameOfOthersAsDuplicate(t *testing.T) {
 	w := newWorld(t)
 	rules := syncing()
-	rules.OnExisting = "duplicate"
+	rules.OnExisting = "create"
 	w.put("old/a.jpg", "a", "dir/z.jpg", "z")
 	w.syncs(rules)
 	w.upload(w.images, w.receipt("dir/z.jpg").Folder, "b.jpg", "theirs")

@@ -377,7 +377,7 @@ func TestNoSidecarIsRetriesExhausted(t *testing.T) {
 	w.category("Data", "json")
 	w.put("data.json", "{}")
 	r, d := migrate.DefaultRules(), w.deps()
-	r.OnExisting, d.Dest = "duplicate", secretive{d.Dest}
+	r.OnExisting, d.Dest = "create", secretive{d.Dest}
 	for n, want := range []string{"create failed", "create retries_exhausted", "create retries_exhausted"} {
 		if n > 0 {
 			w.put(fmt.Sprintf("later %d.jpg", n), "new")

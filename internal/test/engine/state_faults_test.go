@@ -52,7 +52,7 @@ func TestLostUploadNextToANewNamesake(t *testing.T) {
 		w := newWorld(t, faults(t, fault))
 		theirs := w.upload(w.images, "", "a.jpg", "equal") // the first
 		rules := migrate.DefaultRules()
-		rules.OnExisting = "duplicate"
+		rules.OnExisting = "create"
 		w.put("a.jpg", "equal")
 		plan := w.migrate(rules)
 		if r := w.receipt("a.jpg"); r.Asset == theirs.ID {

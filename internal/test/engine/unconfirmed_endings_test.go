@@ -102,7 +102,7 @@ func TestUnclearIsNotSentByGuess(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*migrate.Rules){
 		"another place": func(r *migrate.Rules) { r.Category, r.Unsupported = "Pictures", "create" },
-		"duplicates":    func(r *migrate.Rules) { r.OnExisting = "duplicate" },
+		"duplicates":    func(r *migrate.Rules) { r.OnExisting = "create" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
@@ -143,7 +143,7 @@ func (unmounted) Open(context.Context, sources.Object, int64) (io.ReadCloser, er
 // contents.
 func TestUnclearWhileTheSourceWasMissing(t *testing.T) {
 	t.Parallel()
-	for _, onExisting := range []string{"conflict", "duplicate"} {
+	for _, onExisting := range []string{"conflict", "create"} {
 		w := newWorld(t)
 		w.put("a.jpg", "a")
 		rules := migrate.DefaultRules()

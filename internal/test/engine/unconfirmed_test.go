@@ -266,7 +266,7 @@ func TestConfirmingPicksTheRightAsset(t *testing.T) {
 func TestConfirmingPicksTheNamesake(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=503 commit=after nth=2"))
 	r := migrate.DefaultRules()
-	r.OnExisting = "duplicate"
+	r.OnExisting = "create"
 	theirs := w.upload(w.images, "", "a.jpg", "a")
 	w.put("a.jpg", "a")
 	w.wantStates(w.migrate(r), map[string]int64{"create done": 1})
@@ -279,7 +279,7 @@ func TestConfirmingPicksTheNamesake(t *testing.T) {
 func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
-	r.OnExisting = "duplicate"
+	r.OnExisting = "create"
 	w.upload(w.images, "", "a.jpg", "a") // somebody else's, with the same content
 	w.put("a.jpg", "a")
 	d := w.deps()
