@@ -18,25 +18,26 @@ import (
 	"assetferry/state"
 )
 
-// offeredRuns is how many runs of a source a shell is offered, the newest first.
+// offeredRuns is the number of runs per source that a shell offers, the newest first.
 const offeredRuns = 20
 
-// isCompletion reports whether a shell asks how to go on. To get ready for that takes a
-// third of all that a command takes to get ready.
+// isCompletion reports whether a shell asks for completions. Only then the commands get them,
+// because that takes a third of the time of a start.
 func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// addCompletions lets shells ask for what switches and arguments take. None of it sends a
-// request or changes anything, and mistakes are silent: a person is typing.
+// addCompletions adds completions of flags and arguments. They send no request and change nothing,
+// and mistakes are silent.
 func addCompletions(f *command.Factory, root *cobra.Command) {
 	var each func(*cobra.Command)
 	each = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if offer := offer(f, flag); offer != nil {
-				// It fails only for a switch that is not there or has been done already.
+				// It fails only for a flag that does not exist or was registered before.
 				_ = c.RegisterFlagCompletionFunc(flag.Name, offer)
 			}
+			_, flag.Usage = cmdline.Describe(flag) // shells show it as it is, with its back quotes
 		})
 		for _, sub := range c.Commands() {
 			each(sub)
@@ -48,7 +49,7 @@ func addCompletions(f *command.Factory, root *cobra.Command) {
 	}
 }
 
-// offer is what a switch takes; nil: what shells offer by themselves, which is files.
+// offer returns the completion of a flag; nil for files, which shells complete themselves.
 func offer(f *command.Factory, flag *pflag.Flag) cobra.CompletionFunc {
 	switch flag.Name {
 	case "run":
@@ -76,7 +77,7 @@ func offer(f *command.Factory, flag *pflag.Flag) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// offerRuns offers the runs of the journal.
+// offerRuns offers the runs in the state database.
 func offerRuns(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothing = cobra.ShellCompDirectiveNoFileComp
 	if !loadQuietly(f, cmd) {
@@ -110,7 +111,7 @@ func offerRuns(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]
 	return offered, nothing | cobra.ShellCompDirectiveKeepOrder
 }
 
-// offerDestinations offers the names in the configuration.
+// offerDestinations offers the destinations in the configuration.
 func offerDestinations(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	offered := []string{wizard.Sandbox}
 	if loadQuietly(f, cmd) {
@@ -119,8 +120,8 @@ func offerDestinations(f *command.Factory, cmd *cobra.Command, _ []string, _ str
 	return offered, cobra.ShellCompDirectiveNoFileComp
 }
 
-// loadQuietly loads the settings for a completion. It is over where they would run a
-// program: that may ask for something, or take long.
+// loadQuietly loads the settings. It fails if they would run a program, which may ask for something
+// or take long.
 func loadQuietly(f *command.Factory, cmd *cobra.Command) bool {
 	settings, err := config.Load(cmdline.Given(cmd), f.Lookup)
 	if err != nil {
@@ -131,7 +132,7 @@ func loadQuietly(f *command.Factory, cmd *cobra.Command) bool {
 	return err != nil || !d.Environment.IsCommand()
 }
 
-// offerTopics completes what help is asked about: commands, and topics as well.
+// offerTopics completes the arguments of help: commands and topics.
 func offerTopics(help *cobra.Command) {
 	commands := help.ValidArgsFunction
 	help.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"embed"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,12 +11,11 @@ import (
 //go:embed help/*.txt
 var helpTexts embed.FS
 
-// topic marks a command that is only there to be read about, and holds what it is called.
+// topic marks a command that is a help topic, and holds the name of the topic.
 const topic = "topic"
 
-// addTopics adds what assetferry help can tell beside its commands. A topic is a
-// file whose first line says what it is about. One that is called like a command is kept under
-// another name: of two of a name, cobra runs whichever its sorting happens to put first.
+// addTopics adds the help topics. A topic is a file whose first line is its title. A topic with
+// the name of a command gets another name, because cobra would run either of the two.
 func addTopics(root *cobra.Command) {
 	entries, err := helpTexts.ReadDir("help")
 	if err != nil {
@@ -46,8 +44,7 @@ func isTopic(c *cobra.Command) bool {
 	return is
 }
 
-// topicsFirst has help show a topic rather than the command of the same name, whose
-// switches its own --help lists.
+// topicsFirst has help show a topic instead of the command with the same name, which has --help.
 func topicsFirst(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
@@ -63,7 +60,7 @@ func topicsFirst(root *cobra.Command) {
 	}
 }
 
-// topicCalled is nil if no topic has the name.
+// topicCalled returns the topic with a name; nil if there is none.
 func topicCalled(root *cobra.Command, name []string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if len(name) == 1 && isTopic(c) && c.Annotations[topic] == name[0] {
@@ -73,49 +70,51 @@ func topicCalled(root *cobra.Command, name []string) *cobra.Command {
 	return nil
 }
 
-// usageTemplate is cobra's, within 80 columns and with topics as they are asked for.
-func usageTemplate(root *cobra.Command) string {
-	return strings.NewReplacer(
-		".FlagUsages", ".FlagUsagesWrapped 80",
-		"for more information about a command.", "for more about a command.",
-		"Additional help topics:", "Topics of assetferry help:",
-		"{{rpad .CommandPath .CommandPathPadding}}", `{{rpad (index .Annotations "topic") .NamePadding}} `,
-	).Replace(root.UsageTemplate())
-}
-
-// groupCommands has help list commands by what they are for.
-func groupCommands(root *cobra.Command) {
-	for _, g := range []struct{ title, commands string }{
-		{"To begin:", "demo init doctor sandbox"},
-		{"To migrate:", "plan apply migrate sync adopt verify undo export"},
-		{"To see and to tell:", "status runs explain report urls rewrite assets"},
-		{"To describe what arrived:", "enrich ai"},
-		{"To look after it:", "schedule state completion man help version"},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for name := range strings.FieldsSeq(g.commands) {
-			for _, c := range root.Commands() {
-				if c.Name() == name {
-					c.GroupID = g.title
-				}
+// rewordCobra gives the commands that cobra adds texts like those of the others.
+func rewordCobra(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Use = "help [COMMAND|TOPIC]"
+			c.Short = "Show the help of a command or a topic"
+			c.Long = "Help shows the help of a command or a topic. Without an argument it lists\nall commands and topics."
+		case "completion":
+			c.Short = "Print a completion script for a shell"
+			c.Long = "Completion prints a script that completes commands, flags and values in a shell.\nThe help of each command below shows how to load it."
+			for _, shell := range c.Commands() {
+				shell.Short = "Print the completion script for " + shell.Name()
 			}
 		}
 	}
 }
 
-// didYouMean suggests the command or topic that somebody mistyped, if there is one.
-func didYouMean(root *cobra.Command, typed string) string {
-	best := ""
-	for _, c := range root.Commands() {
-		if strings.HasPrefix(c.Name(), typed) {
-			best = c.Name()
+// commandGroups lists the commands in the order of the help.
+var commandGroups = []struct{ title, commands string }{
+	{"Getting started:", "demo init doctor sandbox"},
+	{"Migration:", "plan apply migrate sync adopt verify undo export"},
+	{"Results:", "status runs explain report urls rewrite assets"},
+	{"Descriptions with AI:", "enrich ai"},
+	{"Maintenance:", "schedule state completion man help version"},
+}
+
+// groupCommands has the help list commands in groups.
+func groupCommands(root *cobra.Command) {
+	for _, g := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for name := range strings.FieldsSeq(g.commands) {
+			if c := below(root, name); c != nil {
+				c.GroupID = g.title
+			}
 		}
 	}
-	if found := root.SuggestionsFor(typed); best == "" && len(found) > 0 {
-		best = found[0]
+}
+
+// below returns a command by its name; nil if there is none.
+func below(root *cobra.Command, name string) *cobra.Command {
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c
+		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
@@ -33,7 +33,7 @@ func initCommand(f *command.Factory) *cobra.Command {
 	o := initOptions{access: map[string]*string{}}
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Write assetferry.yaml with a job, after a few questions",
+		Short: "Create a configuration file with a job, after a few questions",
 		Long: `Init writes a configuration file with every setting, its meaning and its
 default, and with a job: a source, and what happens to its files. The commands
 migrate, sync, plan, doctor, verify, report and schedule then need no arguments.
@@ -57,7 +57,7 @@ given.
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.output, "output", config.DefaultFile, "write this `file`")
+	flags.StringVar(&o.output, "output", config.DefaultFile, "write to this `file`")
 	flags.BoolVar(&o.force, "force", false, "replace the file if it exists")
 	flags.BoolVar(&o.yes, "yes", false, "ask nothing")
 	for _, s := range []struct{ key, help string }{
@@ -68,24 +68,24 @@ given.
 	} {
 		o.access[s.key] = flags.String(flagname.Of(s.key), "", s.help)
 	}
-	flags.StringVar(&o.source, "source", "", "the `source` of the job: a folder, a bucket or a table")
+	flags.StringVar(&o.source, "source", "", "`source` of the job: a folder, a bucket or a table")
 	flags.BoolVar(&o.private, "private", false, "upload only into private categories")
-	cmdline.Setting(flags, "on-existing", "`policy` if another asset has the name")
-	cmdline.Setting(flags, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	cmdline.Setting(flags, "delete", "`policy` for assets whose files are deleted at the source")
-	cmdline.Setting(flags, "grace_period", "grace `period` before an asset is moved to the trash")
-	cmdline.Setting(flags, "unsupported", "`policy` for file types that no category accepts")
+	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and other content")
+	cmdline.Setting(flags, "on-collision", "handling of names that differ only in case or Unicode form")
+	cmdline.Setting(flags, "delete", "handling of assets whose objects were deleted at the source")
+	cmdline.Setting(flags, "grace-period", "`duration` after a deletion at the source before the asset is trashed")
+	cmdline.Setting(flags, "unsupported", "handling of file types that no category accepts")
 	return c
 }
 
 func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) error {
 	f.Command = cmd.CommandPath()
-	f.Out = f.NewOut(cmd, "none", nil) // and no settings: they are what is made here
+	f.Out = f.NewOut(cmd, "none", nil) // without settings
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
+		return exit.Usage(errors.New("init has no JSON output"), "omit --json")
 	}
-	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
-		return exit.Usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
+	if _, err := os.Lstat(o.output); err == nil && !o.force { // before any question
+		return exit.Usage(fmt.Errorf("%s exists", o.output), "name another file with --output, or replace it with --force")
 	}
 	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
@@ -113,7 +113,20 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 	return nil
 }
 
-// meaningOf is what the help says of a setting. These two commands have them all.
+// notInFile matches the parts of a help text that a configuration file says in another way: it
+// shows the default as the value, and has lists.
+var notInFile = regexp.MustCompile(` \((default [^()]*|repeatable)\)`)
+
+// settingText makes the comment of a setting of the meaning of its flag, and of its values.
+func settingText(meaning string, values []string) string {
+	text := notInFile.ReplaceAllString(meaning, "")
+	if last := len(values) - 1; last > 0 {
+		text += " (" + strings.Join(values[:last], ", ") + " or " + values[last] + ")"
+	}
+	return text + "."
+}
+
+// meaningOf returns the comment of a setting. These two commands have the flags of all settings.
 func meaningOf(root *cobra.Command, flag string) string {
 	for _, command := range [][]string{{"sync"}, {"enrich", "describe"}} {
 		c, _, err := root.Find(command)
@@ -121,19 +134,19 @@ func meaningOf(root *cobra.Command, flag string) string {
 			return ""
 		}
 		if found := c.Flag(flag); found != nil {
-			_, meaning := pflag.UnquoteUsage(found)
-			return meaning
+			_, meaning := cmdline.Describe(found)
+			return settingText(meaning, cmdline.Values(flag))
 		}
 	}
 	return ""
 }
 
-// fill gives a wizard what the flags say.
+// fill gives the flags to a wizard.
 func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
 	flag := func(name string) string { value, _ := cmd.Flags().GetString(name); return value }
 	if to := flag("to"); to != "" {
 		if err := w.SetDestination(to); err != nil {
-			return exit.Usage(fmt.Errorf("--to: %w", err), "--to sandbox, or an address that begins with https://")
+			return exit.Usage(fmt.Errorf("--to: %w", err), "use --to sandbox, or a URL that begins with https://")
 		}
 	}
 	if workspace := flag("workspace"); workspace != "" {
@@ -152,7 +165,7 @@ func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error
 	return o.fillJob(cmd, w, asks)
 }
 
-// fillJob gives a wizard what the flags say of the job.
+// fillJob gives the flags of the job to a wizard.
 func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
 	job := &w.Job
 	job.Source, job.Private = o.source, o.private
@@ -178,13 +191,13 @@ func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) er
 	}
 	for _, flag := range needs {
 		if cmd.Flags().Changed(flag) && o.source == "" && !asks {
-			return exit.Usage(fmt.Errorf("--%s is for the job that init writes, which needs a source", flag), "add --source")
+			return exit.Usage(fmt.Errorf("--%s needs --source", flag), "add --source")
 		}
 	}
 	return nil
 }
 
-// showAfterInit prints commands that work as they are.
+// showAfterInit prints commands that can be pasted.
 func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	var flags, source []string
 	if named, _ := f.Lookup("ASSETFERRY_CONFIG"); named != "" || filepath.Clean(output) != config.DefaultFile {
@@ -195,7 +208,7 @@ func showAfterInit(f *command.Factory, w *wizard.Wizard, output string) {
 	}
 	switch {
 	case w.Template.To == "":
-		f.Out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
+		f.Out.Printf("The file has no destination yet. A test with the sandbox:\n")
 		flags = append(flags, "--to", wizard.Sandbox)
 	case len(w.BeatsFile()) > 0:
 		f.Out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(w.BeatsFile(), ", "))

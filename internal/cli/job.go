@@ -14,7 +14,7 @@ import (
 // offerJobs offers the jobs in the configuration.
 func offerJobs(f *command.Factory, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	flags := cmdline.Given(cmd)
-	delete(flags, "job") // what is typed so far may be none
+	delete(flags, "job") // it may be incomplete
 	settings, err := config.Load(flags, f.Lookup)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -222,7 +222,7 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	g := hold(s, 5)
 	args := []string{"migrate", "src", "--json", "-j", "2"}
 	p := assetferry(t, dir, s.variables(), args...)
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	if err := p.Process.Signal(how); err != nil {
@@ -261,7 +261,7 @@ func TestInterruptTwice(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	g := hold(s, 2)
 	p := assetferry(t, dir, s.variables(), "migrate", "src", "-j", "2")
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
@@ -284,7 +284,7 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 	s := startService(t, sandbox.Options{})
 	p := assetferry(t, t.TempDir(), s.variables(), "doctor", "--probe")
-	asked := tell(t, p, "Go ahead?")
+	asked := tell(t, p, "Continue?")
 	silent, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
-// Package cli is the command line of assetferry: the root command with its help, its topics in
-// the folder help, and completions. Flags become settings, settings become the parts of the
-// engine, errors become exit codes and one line with a hint. Each group of commands has a
-// package below this one, and what they share is in command, cmdline, exit and outcome.
+// Package cli is the command line of assetferry: the root command, its help with the topics in the
+// folder help, and completions. Each group of commands has a package below this one. The packages
+// command, cmdline, exit and outcome are shared.
 package cli
 
 import (
@@ -11,10 +10,10 @@ import (
 	"assetferry/internal/cli/command"
 )
 
-// Main carries out the command that the arguments of this process are, and gives its exit code.
+// Main runs the command in the arguments of this process, and returns its exit code.
 func Main(args []string) (code int) { return run(context.Background(), args, command.StdEnv()) }
 
-// run is Main without the process.
+// run is Main in an environment of its own, for tests.
 func run(ctx context.Context, args []string, e command.Environment) int {
 	f := command.New(e, slices.Contains(args, "--json"))
 	root := rootCommand(f)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
@@ -21,17 +22,16 @@ import (
 func manCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
-		Short: "Write manual pages into a folder",
-		Long: `Man writes a manual page for each command, and one in section 7 for each topic
-of assetferry help. The folder is made if it is not there, and pages that are in
-it are replaced. The pages are the same every time: their date is that of the
-build, or SOURCE_DATE_EPOCH.
+		Short: "Write manual pages to a folder",
+		Long: `Man writes a manual page for each command, and one in section 7 for each help
+topic. It creates the folder if necessary and replaces existing pages. The date
+of the pages is SOURCE_DATE_EPOCH, or the date of the build.
 `,
 		Example:           "  assetferry man share/man",
 		Args:              cmdline.One("DIR"),
 		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Out = f.NewOut(cmd, "none", nil) // and no settings: none is needed
+			f.Out = f.NewOut(cmd, "none", nil) // without settings
 			return man(f, cmd.Root(), args[0])
 		},
 	}
@@ -43,7 +43,7 @@ func man(f *command.Factory, root *cobra.Command, dir string) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Usage(fmt.Errorf("make the folder of the pages: %w", err), "name another folder")
+		return exit.Usage(fmt.Errorf("create the folder of the pages: %w", err), "name another folder")
 	}
 	pages := manPages(root, date)
 	for name, page := range pages {
@@ -52,11 +52,11 @@ func man(f *command.Factory, root *cobra.Command, dir string) error {
 			return err
 		}
 	}
-	f.Out.Printf("Wrote %s into %s.", ui.Counted(int64(len(pages)), "page"), ui.Sanitize(dir))
+	f.Out.Printf("Wrote %s to %s.", ui.Counted(int64(len(pages)), "page"), ui.Sanitize(dir))
 	return nil
 }
 
-// buildDate is the date of the pages; empty where nothing tells it.
+// buildDate returns the date of the pages; empty if it is not known.
 func buildDate(f *command.Factory) (string, error) {
 	if epoch, ok := f.Lookup("SOURCE_DATE_EPOCH"); ok {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
@@ -77,12 +77,52 @@ func buildDate(f *command.Factory) (string, error) {
 	return "", nil
 }
 
-// manPages makes all pages, by the name of their file.
+// manPages returns all pages by their file names.
 func manPages(root *cobra.Command, date string) map[string]string {
-	return manual.Pages(root, manual.Options{Date: date, Version: cmdline.Version(), ExitCodes: exit.Help, Topic: topicOf})
+	return manual.Pages(root, manual.Options{Date: date, Version: cmdline.Version(), ExitCodes: manualCodes, Flags: manualFlags, Topic: topicOf})
 }
 
-// topicOf gives what a topic is called; ok is false for a command.
+// manualCodes lists the exit codes of a command for its page.
+func manualCodes(c *cobra.Command) (list []manual.Item) {
+	for _, code := range exitCodesOf(c) {
+		list = append(list, manual.Item{Name: strconv.Itoa(code.code), Meaning: code.text})
+	}
+	return list
+}
+
+// manualFlags lists all flags of a command for its page, in the sections of its help.
+func manualFlags(c *cobra.Command) (sections []manual.Section) {
+	first, rest := cmdline.Common(c)
+	global, restGlobal := cmdline.CommonGlobal(c)
+	add := func(title string, flags []*pflag.Flag) {
+		if len(flags) > 0 {
+			sections = append(sections, manual.Section{Title: title, Items: manualItems(flags)})
+		}
+	}
+	add("Common flags", first)
+	for _, g := range cmdline.Groups(rest) {
+		add(g.Title, g.Flags)
+	}
+	add("Global flags", global)
+	for _, g := range cmdline.Groups(restGlobal) {
+		add(g.Title, g.Flags)
+	}
+	return sections
+}
+
+func manualItems(flags []*pflag.Flag) (list []manual.Item) {
+	for _, f := range flags {
+		kind, meaning := cmdline.Describe(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		list = append(list, manual.Item{Name: name, Kind: kind, Meaning: meaning})
+	}
+	return list
+}
+
+// topicOf returns the name of a topic; ok is false for a command.
 func topicOf(c *cobra.Command) (name string, ok bool) {
 	name, ok = c.Annotations[topic]
 	return name, ok

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,41 +25,31 @@ import (
 func rootCommand(f *command.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assetferry",
-		Short: "Move a library of digital assets into an asset management service, and prove it",
-		Long: `assetferry moves a library of digital assets into an asset management service
-(CKBox and compatible): it lists a source, decides for every object what has to
-happen and why, carries that out resumably, and proves the result.
+		Short: "Migrate digital assets to an asset management service",
+		Long: `Migrate digital assets to an asset management service (CKBox and compatible) and
+keep them in sync. Runs can be resumed, verified and undone.
 
-Start with "assetferry demo": it needs nothing and shows everything.
-"assetferry help getting-started" goes on from there.
+Start with "assetferry demo", which needs no set-up. Then read "assetferry help
+getting-started".
 `,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-
-		SuggestionsMinimumDistance: 2,
 	}
 	root.SetOut(f.Stdout)
 	root.SetErr(f.Stderr)
 	root.SetIn(f.Stdin)
-	root.SetUsageTemplate(usageTemplate(root))
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		hint := cmd.CommandPath() + " --help lists the switches"
-		if _, unknown := errors.AsType[*pflag.NotExistError](err); unknown && strings.Contains(cmd.Use, " ") { // it may be an ID or a key
-			hint += "; an argument that begins with - comes last, after --"
-		}
-		return exit.Usage(err, hint)
-	})
+	root.SetHelpFunc(showHelp)
+	root.SetFlagErrorFunc(wrongFlag)
 	addGlobalFlags(f, root.PersistentFlags())
+	addHelpFlags(root.PersistentFlags())
 	root.AddCommand(subcommands(f)...)
-	for _, c := range root.Commands() {
-		addExitCodes(c)
-	}
 	addTopics(root)
 	root.InitDefaultHelpCmd()
 	topicsFirst(root)
 	root.InitDefaultCompletionCmd()
+	rewordCobra(root)
 	groupCommands(root)
 	mistakesAreUsage(root)
 	return root
@@ -97,13 +86,36 @@ func subcommands(f *command.Factory) []*cobra.Command {
 	}
 }
 
-// addExitCodes ends the help of a command, and of those below it, with the exit codes.
-func addExitCodes(c *cobra.Command) {
-	c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exit.Help
-	for _, sub := range c.Commands() {
-		addExitCodes(sub)
+// wrongFlag is the error of a flag that cannot be read. It also shows the help of --help-all.
+func wrongFlag(c *cobra.Command, err error) error {
+	if errors.Is(err, errHelpAll) {
+		writeHelp(c.OutOrStdout(), c, true)
+		return exit.Said(exit.CodeDone)
 	}
+	hint := c.CommandPath() + " --help-all lists the flags"
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return exit.Usage(err, hint)
+	}
+	if unknown.GetSpecifiedShortnames() == "" {
+		err = fmt.Errorf("%w%s", err, suggestFlag(c, unknown.GetSpecifiedName()))
+	}
+	if strings.Contains(c.Use, " ") { // it may be an ID or a key
+		hint += "; an argument that begins with - comes last, after --"
+	}
+	return exit.Usage(err, hint)
 }
+
+// noCommand refuses arguments of a command that only has others below it.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), didYouMean(args[0], namesBelow(c)))
+}
+
+// groupOnly marks a command that does nothing itself.
+const groupOnly = "group only"
 
 // mistakesAreUsage makes mistakes in the arguments of a command, and of those
 // below it, usage errors.
@@ -112,13 +124,14 @@ func mistakesAreUsage(c *cobra.Command) {
 	case c.Name() == "help":
 		c.Args = usageArgs(func(cmd *cobra.Command, args []string) error {
 			if found, _, err := cmd.Root().Find(args); err != nil || found == cmd.Root() && len(args) > 0 {
-				return exit.Usage(fmt.Errorf("there is no command and no topic %q%s", strings.Join(args, " "), didYouMean(cmd.Root(), args[0])), "assetferry help lists them")
+				return exit.Usage(fmt.Errorf("there is no command and no topic %q%s", strings.Join(args, " "), didYouMean(args[0], namesBelow(cmd.Root()))), "assetferry help lists them")
 			}
 			return nil
 		})
 	case isTopic(c):
 	case !c.Runnable(): // cobra would show its help, whatever the argument
-		c.Args, c.RunE = usageArgs(cobra.NoArgs), func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		c.Annotations = map[string]string{groupOnly: "true"}
+		c.Args, c.RunE = usageArgs(noCommand), func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	case c.Args != nil:
 		c.Args = usageArgs(c.Args)
 	}
@@ -131,36 +144,36 @@ func mistakesAreUsage(c *cobra.Command) {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
-		if s, ok := errors.AsType[*exit.Error](err); ok { // which knows better what to try
+		if s, ok := errors.AsType[*exit.Error](err); ok { // it has a better hint
 			return s
 		}
 		if err != nil {
-			return exit.Usage(err, cmd.CommandPath()+" --help shows how it is called")
+			return exit.Usage(err, cmd.CommandPath()+" --help shows the usage")
 		}
 		return nil
 	}
 }
 
 func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
-	flags.String("config", "", "read settings from this `file` (default ./assetferry.yaml if it is there)")
-	flags.String("job", "", "take source and settings of the job of this `name` in the configuration")
-	cmdline.Setting(flags, "state", "`file` of the state database, on a local disk (default under $XDG_STATE_HOME, one for each destination): it holds names of files, metadata with GPS coordinates, and account names")
-	cmdline.Setting(flags, "to", "where to write: an address, a `name` from the configuration, or sandbox")
-	cmdline.Setting(flags, "workspace", "`ID` of the workspace (default: the environment's own)")
-	cmdline.Setting(flags, "ai-url", "`address` of the AI content service")
+	flags.String("config", "", "configuration `file` (default ./assetferry.yaml, if it exists)")
+	flags.String("job", "", "use source and settings of the job with this `name` in the configuration")
+	cmdline.Setting(flags, "state", "state database `file`, on a local disk; holds file names, metadata and account names (default: one per destination under $XDG_STATE_HOME)")
+	cmdline.Setting(flags, "to", "`destination`: a name in the configuration, a URL, or sandbox")
+	cmdline.Setting(flags, "workspace", "`ID` of the workspace (default: that of the environment)")
+	cmdline.Setting(flags, "ai-url", "`URL` of the AI content service")
 	cmdline.Setting(flags, "service", "`key` under auth in the token")
-	cmdline.Setting(flags, "user", "`ID` of the user in the token")
-	cmdline.Setting(flags, "service-profile", "`file` that doctor --probe wrote about the service: its delays and its order are reckoned with")
+	cmdline.Setting(flags, "user", "user `ID` in the token")
+	cmdline.Setting(flags, "service-profile", "`file` with delays and list order of the service, from doctor --probe")
 	cmdline.Setting(flags, "ca-file", "`file` with certificates of private authorities")
-	cmdline.Setting(flags, "log-file", "append log records to this `file`, as JSON: they hold names of files, hosts and error messages")
-	cmdline.Setting(flags, "progress", "`kind` of progress")
-	flags.Bool("compensate-clock", false, "date tokens by the server's clock")
-	flags.Bool("least-privilege", false, "use tokens of the role user wherever they will do, and of an admin only under /admin/")
+	cmdline.Setting(flags, "log-file", "append log records as JSON to this `file`; holds file names, hosts and error messages")
+	cmdline.Setting(flags, "progress", "kind of progress display")
+	flags.Bool("compensate-clock", false, "date tokens by the clock of the server")
+	flags.Bool("least-privilege", false, "use admin tokens only for paths below /admin/")
 	flags.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
-	flags.Bool("allow-private-networks", false, "follow URLs of files, in tables and in answers of the service, that lead to this machine or into private networks")
-	flags.Bool("json", false, "write JSON Lines to stdout and nothing else")
-	flags.Bool("quiet", false, "results and errors only")
-	flags.Bool("verbose", false, "tell more")
+	flags.Bool("allow-private-networks", false, "follow file URLs from tables and from the service into private networks")
+	flags.Bool("json", false, "write JSON Lines to stdout, and nothing else")
+	flags.Bool("quiet", false, "show only results and errors")
+	flags.Bool("verbose", false, "show more details")
 }
 
 func versionCommand(f *command.Factory) *cobra.Command {

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	if err := shipped(); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.Run(t, testscript.Params{ContinueOnError: true,
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
@@ -128,9 +128,10 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+	ts.Check(checkListed(args[1:], code))
 	if len(args) > 1 && !slices.Contains([]string{"help", "sandbox", "completion", "__complete"}, args[1]) {
 		// Nobody sees stdout here, so commands that then write JSON do.
-		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || a == "--help" })
+		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || strings.HasPrefix(a, "--help") })
 		c := call{args[1], json, code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 		ts.Check(c.check())
 	}
@@ -500,7 +501,7 @@ var (
 	exactly  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	planHash = regexp.MustCompile(`(?i)(plan hash |"hash":")[0-9a-f]{64}\b`)
 	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
-	requests = regexp.MustCompile(`(?m)^Forecast: [\d,]+ requests`)
+	requests = regexp.MustCompile(`(?m)^Estimate: [\d,]+ requests`)
 )
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
@@ -521,7 +522,7 @@ func scrub(ts *testscript.TestScript, text string) string {
 	text = duration.ReplaceAllString(text, "0.0s")
 	text = exactly.ReplaceAllString(text, "YYYY-MM-DDThh:mm:ssZ")
 	text = planHash.ReplaceAllString(text, "${1}HASH")
-	text = requests.ReplaceAllString(text, "Forecast: N requests")
+	text = requests.ReplaceAllString(text, "Estimate: N requests")
 	return assetID.ReplaceAllString(text, "${1}ID")
 }
 

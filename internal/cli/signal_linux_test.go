@@ -31,7 +31,7 @@ func TestInterruptThrice(t *testing.T) {
 	})
 	p := assetferry(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
 	p.Stdout = fullPipe(t)
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestWatchInterrupted(t *testing.T) {
 	files.write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
 	p := assetferry(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)

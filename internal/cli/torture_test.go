@@ -421,7 +421,7 @@ func (o *ordeal) interruptInFlight(t *testing.T, p *process) {
 	g := hold(o.s, o.random.IntN(4))
 	defer o.s.onRequest(nil)
 	defer close(g.open)
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	for reached := g.reached; ; {
 		select {

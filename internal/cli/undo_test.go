@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,10 +17,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdNamed gives a variable the ID of the run that the last call named last on stdout:
-// named RUN
+// introduced matches the first line of a run.
+var introduced = regexp.MustCompile(`(?m)^(?:Run|Resuming run) (\d{8}-\d{4}-[a-z0-9]{5}):`)
+
+// cmdNamed sets a variable to the ID of the run that the last call introduced, or else named
+// last on stdout: named RUN
 func cmdNamed(ts *testscript.TestScript, _ bool, args []string) {
 	all := runID.FindAllString(ts.ReadFile("stdout"), -1)
+	if intro := introduced.FindStringSubmatch(ts.ReadFile("stderr")); intro != nil {
+		all = intro[1:]
+	}
 	if len(all) == 0 {
 		ts.Fatalf("no run is named")
 	}
@@ -119,7 +126,7 @@ func TestInterruptUndo(t *testing.T) {
 		}
 	})
 	p := assetferry(t, dir, s.variables(), undo...)
-	told := tell(t, p, "Interrupted: finishing what has begun")
+	told := tell(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-reached
 	interrupt(t, p)

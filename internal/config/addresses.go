@@ -12,10 +12,10 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// addressesKey is the key under which templates of old addresses stand.
+// addressesKey is the key of the templates of old URLs.
 const addressesKey = "addresses"
 
-// addresses reads templates of old addresses: one, or a list of them.
+// addresses reads one template of old URLs, or a list of them.
 func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
@@ -35,7 +35,7 @@ func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
 	return all, nil
 }
 
-// addressTemplate reads a template: the address alone, or with the widths that there are.
+// addressTemplate reads a template: a URL alone, or with its widths.
 func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
 	address, widths := node, []int(nil)
 	if _, more := node.(*ast.MappingNode); more {
@@ -86,7 +86,7 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 	return all, nil
 }
 
-// oldAddresses tells of templates by how many there are.
+// oldAddresses returns the number of templates.
 func (s *Settings) oldAddresses() Effect {
 	e := Effect{Name: addressesKey, From: byDefault}
 	switch n := len(s.Addresses); {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// An AIService is the AI content service and what opens it. Of the sandbox, the address
-// and the references are empty.
+// An AIService is the AI content service and its credentials. For the sandbox, the URL and the
+// references are empty.
 type AIService struct {
 	Kind Kind
 	URL  string // without a slash at its end; with or without a version
 
-	// Exactly one of the last three is set. The environment goes with the key alone: a
-	// token says by itself what it is for.
+	// Exactly one of the last three is set. Only a key needs the environment: a token names its own.
 	Environment  Reference
 	AccessKey    Reference
 	TokenCommand string    // a command line that prints tokens
@@ -22,8 +21,8 @@ type AIService struct {
 	User, CAFile string
 }
 
-// The variables that open the AI content service where it is not opened as the
-// destination is; all but the command also with _FILE and _COMMAND after their names.
+// The variables with credentials of the AI content service, if they differ from those of the
+// destination. All but the command also exist with _FILE and _COMMAND at the end.
 const (
 	aiEnvironmentID = "ASSETFERRY_AI_ENVIRONMENT_ID"
 	aiAccessKey     = "ASSETFERRY_AI_ACCESS_KEY"
@@ -31,10 +30,10 @@ const (
 	aiTokenCommand  = "ASSETFERRY_AI_TOKEN_COMMAND"
 )
 
-// AI works out where the AI content service is and what opens it: variables of its own,
-// or else what opens the destination. With the sandbox as destination it is the stand-in
-// beside it, unless a switch says otherwise. It is a *UsageError if nothing says where, or
-// if the credentials are not complete.
+// AI returns the AI content service and its credentials: from variables of its own, or else those
+// of the destination. With the sandbox as destination it is the stand-in beside it, unless a flag
+// says otherwise. It is a *UsageError if nothing names the service, or if the credentials are
+// incomplete.
 func (s *Settings) AI() (AIService, error) {
 	switch {
 	case s.To == sandboxName && s.origin["ai_url"] != FromFlag:
@@ -42,7 +41,7 @@ func (s *Settings) AI() (AIService, error) {
 	case s.AIURL == "":
 		return AIService{}, &UsageError{
 			Msg:  "no AI content service is configured",
-			Hint: "set ASSETFERRY_AI_URL or give --ai-url, or --to sandbox to try it out; assetferry help enrich tells more",
+			Hint: "set ASSETFERRY_AI_URL or --ai-url, or use --to sandbox for a test; see assetferry help enrich",
 		}
 	}
 	if err := checkAddress(s.AIURL, s.AllowHTTP); err != nil {
@@ -55,7 +54,7 @@ func (s *Settings) AI() (AIService, error) {
 	return ai, s.openAI(&ai)
 }
 
-// openAI finds what opens the service: one way of its own, or the key of the destination.
+// openAI finds the credentials of the service: its own, or the key of the destination.
 func (s *Settings) openAI(ai *AIService) (err error) {
 	if ai.TokenURL, err = s.reference(aiTokenURL); err != nil {
 		return err
@@ -75,15 +74,15 @@ func (s *Settings) openAI(ai *AIService) (err error) {
 	case len(ways) > 1:
 		return bothSet(ways[0], ways[1])
 	case len(ways) == 0 && !ai.Environment.IsZero():
-		return &UsageError{Msg: ai.Environment.Origin + " is set, and no access key that belongs to it", Hint: "set " + aiAccessKey + ", too"}
+		return &UsageError{Msg: ai.Environment.Origin + " is set, but its access key is not", Hint: "also set " + aiAccessKey}
 	case len(ways) == 1 && (ai.AccessKey.IsZero() || !ai.Environment.IsZero()):
 		return nil
 	}
 	return s.openAILikeDestination(ai)
 }
 
-// openAILikeDestination takes what is missing from what opens the destination. A command
-// that prints tokens of the asset management service cannot stand in for a key.
+// openAILikeDestination takes missing credentials from those of the destination. A command that
+// prints tokens of the asset management service cannot replace a key.
 func (s *Settings) openAILikeDestination(ai *AIService) error {
 	name := ""
 	n, named := s.Destinations[s.To]
@@ -95,7 +94,7 @@ func (s *Settings) openAILikeDestination(ai *AIService) error {
 	case err != nil:
 		return &UsageError{
 			Msg:  "the AI content service has no credentials: " + err.Error(),
-			Hint: fmt.Sprintf("set %s and %s, or %s, or what opens the destination", aiEnvironmentID, aiAccessKey, aiTokenURL),
+			Hint: fmt.Sprintf("set %s and %s, or %s, or the credentials of the destination", aiEnvironmentID, aiAccessKey, aiTokenURL),
 		}
 	case ai.AccessKey.IsZero() && c.accessKey.IsZero():
 		return &UsageError{

@@ -32,7 +32,7 @@ func TestAI(t *testing.T) {
 			"https://ai.example.com/v1 ASSETFERRY_AI_ENVIRONMENT_ID ASSETFERRY_AI_ACCESS_KEY_FILE assetferry"},
 		{"a key of its own", "", nil, with("ASSETFERRY_AI_ACCESS_KEY", "k2"),
 			"https://ai.example.com/v1 ASSETFERRY_ENVIRONMENT_ID ASSETFERRY_AI_ACCESS_KEY assetferry"},
-		{"an environment without its key", "", nil, with("ASSETFERRY_AI_ENVIRONMENT_ID", "words"), "no access key that belongs to it"},
+		{"an environment without its key", "", nil, with("ASSETFERRY_AI_ENVIRONMENT_ID", "words"), "its access key is not"},
 		{"a token endpoint", "", nil, with("ASSETFERRY_AI_TOKEN_URL", "https://cms.example.com/token"),
 			"https://ai.example.com/v1  ASSETFERRY_AI_TOKEN_URL assetferry"},
 		{"a command", "", nil, map[string]string{"ASSETFERRY_AI_URL": "https://ai.example.com", "ASSETFERRY_AI_TOKEN_COMMAND": "sign"},

@@ -1,12 +1,10 @@
-// Package config makes one validated Settings out of switches, the environment
-// and a file, in this order of precedence. In the file a job beats what stands around
-// it.
+// Package config makes one validated Settings from flags, environment variables and a file.
 //
-// Every setting is one row of a table (see table.go), which gives its key in the
-// file, its switch, its variable and its default; nothing is named twice. A
-// secret is never a setting: the file and the switches say where it is, and it
-// is read only when it is used. The address of a notification may be one all the same,
-// since most people do not take it for one; it does not show itself.
+// Precedence: flag, environment variable, job in the file, rest of the file, preset, default.
+//
+// Each setting is a row of a table (see table.go) with its key in the file, its flag, its variable
+// and its default. A secret is never a setting: the file and the flags say where it is, and it is
+// read only when it is used. The URL of a notification may be a secret too, so it is never shown.
 package config
 
 import (
@@ -31,7 +29,7 @@ import (
 // DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "assetferry.yaml"
 
-// An Env looks up a variable of the environment, such as os.LookupEnv.
+// An Env looks up an environment variable, such as os.LookupEnv.
 type Env func(string) (string, bool)
 
 // get returns a variable; an empty one counts as not set.
@@ -40,7 +38,7 @@ func (e Env) get(name string) string {
 	return value
 }
 
-// A UsageError is a mistake in what the user gave us, with a way out of it.
+// A UsageError is a mistake in flags, variables or the file, with a hint.
 type UsageError struct {
 	Msg  string
 	Hint string // may be empty
@@ -48,10 +46,11 @@ type UsageError struct {
 
 func (e *UsageError) Error() string { return e.Msg }
 
-// Settings is everything that can be set. The zero value of a field means that
-// nobody set it and that it has no default.
+// Settings holds all settings. The zero value of a field means no value and no default.
 type Settings struct {
 	File string // the file that was read; empty if none was
+
+	Preset string // careful, fast, scheduled; empty: none
 
 	To           string           // address, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
@@ -68,7 +67,7 @@ type Settings struct {
 	User       string
 	SourceName string
 	CAFile     string
-	// ServiceProfile is what was measured of the service at the destination; see probe.Profile.
+	// ServiceProfile is a file with the measured behaviour of the service; see probe.Profile.
 	ServiceProfile string
 
 	LogFile     string
@@ -131,7 +130,7 @@ type Settings struct {
 
 	AIURL    string // of the AI content service; see AI
 	AILimits string // auto, saas, off
-	// AICompatibility is the version of the list of models that is asked for.
+	// AICompatibility is the requested version of the list of models.
 	AICompatibility string
 
 	AIModel       string   // empty: the one that the service recommends
@@ -154,22 +153,22 @@ type Settings struct {
 	place  map[string]place    // of what the file says: by key, see also inDestination
 }
 
-// An Origin says where a value came from; a greater one beats a smaller one.
+// An Origin is the place that a value comes from. A greater one beats a smaller one.
 type Origin int
 
-// The places that a value can come from.
+// The places that a value can come from, from the weakest to the strongest.
 const (
 	FromDefault Origin = iota
+	FromPreset
 	FromFile
 	FromJob
 	FromEnvironment
 	FromFlag
 )
 
-// Load reads the file and the environment and puts flags on top: the values of
-// the switches that were given, by name without dashes. Switches that are no
-// settings are left alone, but "config" names the file, and "job" one of its jobs.
-// Mistakes come as *UsageError.
+// Load reads the settings from the file, the environment and the flags that were given, by name
+// without dashes. Flags that are no settings are ignored, except "config" and "job". Mistakes are
+// *UsageError.
 func Load(flags map[string][]string, env Env) (*Settings, error) {
 	s := newSettings(env)
 	rows := s.table()
@@ -207,14 +206,14 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 			return nil, &UsageError{Msg: fmt.Sprintf("--%s: %v", r.flag(), err)}
 		}
 	}
-	return s, nil
+	return s, s.applyPreset(rows)
 }
 
 func newSettings(env Env) *Settings {
 	return &Settings{env: env, origin: make(map[string]Origin), values: make(map[string][]string), place: make(map[string]place)}
 }
 
-// put checks and stores what was given for a setting, and remembers by whom.
+// put checks and stores the value of a setting, with its origin.
 func (s *Settings) put(r row, values []string, from Origin) error {
 	if err := r.set(values); err != nil {
 		return err
@@ -226,7 +225,7 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 	return nil
 }
 
-// NewMapping gives the rules as the settings beside them have them applied.
+// NewMapping returns the mapping rules with the settings that change them.
 func (s *Settings) NewMapping() *mapping.Mapping {
 	ignored := func(o metadata.Source) bool { return slices.Contains(s.Ignored, o) }
 	return mapping.New(s.Mapping, mapping.Options{
@@ -237,8 +236,8 @@ func (s *Settings) NewMapping() *mapping.Mapping {
 // Origin says where the value of a key came from.
 func (s *Settings) SourceOf(key string) Origin { return s.origin[key] }
 
-// Texts gives the value of a setting that is no secret as it was given, or its default. A path
-// is absolute.
+// Texts returns the value of a setting as it was given, or its default. A path is absolute. Secrets
+// have no text.
 func (s *Settings) Texts(key string) []string {
 	for _, r := range s.table() {
 		switch values, given := s.values[key]; {
@@ -269,8 +268,8 @@ func (s *Settings) IsPath(flag string) bool {
 	return slices.ContainsFunc(s.table(), func(r row) bool { return r.path && r.flag() == flag })
 }
 
-// loadFile reads the file that a switch or the environment names, or else the
-// default one if there is one.
+// loadFile reads the file that a flag or the environment names, or else the default file if it
+// exists.
 func (s *Settings) loadFile(flag []string, rows []row) error {
 	path := s.env.get("ASSETFERRY_CONFIG")
 	if len(flag) > 0 {
@@ -285,7 +284,7 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &UsageError{Msg: fmt.Sprintf("there is no configuration file %q", path), Hint: "check the path, or leave --config out"}
+		return &UsageError{Msg: fmt.Sprintf("there is no configuration file %q", path), Hint: "check the path, or omit --config"}
 	case err != nil:
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -293,11 +292,11 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 	return s.parse(path, data, rows)
 }
 
-// Keys returns what can be said of every setting, in the
-// order in which they are best explained. It is shared: callers must not change it.
+// Keys returns all settings in the order of the template. The result is shared: callers must not
+// change it.
 func Keys() []Key { return keys() }
 
-// keys is built once: every start needs it at each flag of each command.
+// keys is built once, because every flag of every command needs it.
 var keys = sync.OnceValue(func() (all []Key) {
 	for _, r := range new(Settings).table() {
 		all = append(all, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Example: r.example, Values: r.values})
@@ -305,7 +304,7 @@ var keys = sync.OnceValue(func() (all []Key) {
 	return all
 })
 
-// A Key names a setting.
+// A Key describes a setting.
 type Key struct {
 	Name    string // in the file
 	Flag    string // the switch, without dashes

@@ -287,7 +287,7 @@ func TestWhichFileIsRead(t *testing.T) {
 	}
 
 	_, err := Load(map[string][]string{"config": {"gone.yaml"}}, environment(nil))
-	if got, want := usage(t, err), "there is no configuration file \"gone.yaml\"\nTry: check the path, or leave --config out"; got != want {
+	if got, want := usage(t, err), "there is no configuration file \"gone.yaml\"\nTry: check the path, or omit --config"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	_, err = Load(nil, environment(map[string]string{"ASSETFERRY_CONFIG": "gone.yaml"}))

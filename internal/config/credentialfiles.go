@@ -2,8 +2,8 @@ package config
 
 import "path/filepath"
 
-// A CredentialFile is a secret that another process can be given as a file instead of a
-// variable, as systemd does with LoadCredential=.
+// A CredentialFile is a secret that another process can get as a file instead of a variable, such
+// as with LoadCredential= of systemd.
 type CredentialFile struct {
 	ID           string // what it is, for people and for systemd
 	Variable     string // that has the secret now; empty: File has it
@@ -11,9 +11,9 @@ type CredentialFile struct {
 	FileVariable string // that names the file to the other process
 }
 
-// CredentialFiles lists the secrets of a sync to d, which must be that of the settings,
-// that can be files. A destination that --to names beats the environment, so that no
-// variable can name another file for its key: it is left out.
+// CredentialFiles lists the secrets of a sync to d that can be files. d must be the destination of
+// the settings. A destination that --to names beats the environment, so no variable can name
+// another file for its key, and it is omitted.
 func (s *Settings) CredentialFiles(d Destination) ([]CredentialFile, error) {
 	headers, err := s.SourceHeaders()
 	if err != nil {

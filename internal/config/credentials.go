@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// A Reference says where a value is, not what it is, and reads it when asked.
+// A Reference is the place of a value, which it reads on demand.
 type Reference struct {
 	Origin string // who refers to it, such as ASSETFERRY_ACCESS_KEY_FILE
 
@@ -25,18 +25,18 @@ type Reference struct {
 	env      Env
 }
 
-// IsZero reports whether nothing is referred to.
+// IsZero reports whether there is no reference.
 func (r Reference) IsZero() bool {
 	return r.literal == "" && r.variable == "" && r.file == "" && r.command == ""
 }
 
-// File is the file that the value is in, or empty if it is in none.
+// File returns the file that contains the value; empty if none does.
 func (r Reference) File() string { return r.file }
 
-// IsCommand reports whether a program has to be run for the value.
+// IsCommand reports whether a program prints the value.
 func (r Reference) IsCommand() bool { return r.command != "" }
 
-// String says where the value is, without it.
+// String returns the place of the value, without the value.
 func (r Reference) String() string { return r.Origin }
 
 // Resolve reads the value. It calls warn, unless that is nil, if others can read it too.
@@ -72,7 +72,7 @@ func (r Reference) Resolve(ctx context.Context, warn func(string)) (token.Secret
 	return token.NewSecret(value), nil
 }
 
-// readSecret reads a file and drops the line break at its end.
+// readSecret reads a file and drops the line break at the end.
 func readSecret(path string, warn func(string)) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -88,19 +88,19 @@ func readSecret(path string, warn func(string)) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
 }
 
-// readableByOthers is about Unix; on Windows the mode says nothing.
+// readableByOthers works on Unix only; on Windows the mode has no meaning.
 func readableByOthers(mode fs.FileMode) bool {
 	return runtime.GOOS != "windows" && mode.IsRegular() && mode&0o044 != 0
 }
 
-// isCredential reports whether systemd made a file with LoadCredential=. Its mode has a bit for
-// the group, which stands for an access control list with nobody but the service.
+// isCredential reports whether systemd made a file with LoadCredential=. Its mode has a group bit,
+// which stands for an access control list of the service only.
 func isCredential(path string) bool {
 	folder := os.Getenv("CREDENTIALS_DIRECTORY")
 	return folder != "" && filepath.Dir(path) == filepath.Clean(folder)
 }
 
-// A set is an environment and what opens it, as one place gives them.
+// A set is an environment and its credentials from one place.
 type set struct {
 	place        string
 	environment  Reference
@@ -110,11 +110,10 @@ type set struct {
 
 func (c set) opens() bool { return !c.accessKey.IsZero() || c.tokenCommand != "" }
 
-// credentials chooses between the destination in the file and the environment.
-// A destination that was named on the command line beats the environment, else
-// the environment beats the file. What must not happen is that the environment
-// of one place is opened with the key of another one that means a different
-// environment: the run would write to where nobody expects it.
+// credentials chooses between the destination in the file and the environment. A destination on the
+// command line beats the environment; otherwise the environment beats the file. The environment of
+// one place must never be opened with the key of another one, because the run would write to the
+// wrong environment.
 func (s *Settings) credentials(name string, n Named) (set, error) {
 	first, err := s.environmentSet()
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Settings) credentials(name string, n Named) (set, error) {
 		if !first.environment.IsZero() && !second.environment.IsZero() {
 			return set{}, &UsageError{
 				Msg:  fmt.Sprintf("the environment is given by %s, but the credentials by %s, which means an environment of its own", first.environment.Origin, second.place),
-				Hint: fmt.Sprintf("unset %s, or give credentials along with it", first.environment.Origin),
+				Hint: fmt.Sprintf("unset %s, or also set its credentials", first.environment.Origin),
 			}
 		}
 		chosen, other = second, first
@@ -140,9 +139,9 @@ func (s *Settings) credentials(name string, n Named) (set, error) {
 	return chosen, s.complete(name, chosen)
 }
 
-// complete tells what is missing.
+// complete is an error for missing credentials.
 func (s *Settings) complete(name string, c set) error {
-	what, at := "the address", "to"
+	what, at := "the URL", "to"
 	if name != "" {
 		what, at = fmt.Sprintf("destination %q", name), inDestination(name, "")
 	}
@@ -160,15 +159,14 @@ func (s *Settings) complete(name string, c set) error {
 		"set "+strings.Join(missing, " and ")+", or --to sandbox to try it out")
 }
 
-// The variables that credentials come from; the first two also with _FILE and
-// _COMMAND after their names.
+// The variables with credentials. The first two also exist with _FILE and _COMMAND at the end.
 const (
 	environmentID = "ASSETFERRY_ENVIRONMENT_ID"
 	accessKey     = "ASSETFERRY_ACCESS_KEY"
 	tokenCommand  = "ASSETFERRY_TOKEN_COMMAND"
 )
 
-// environmentSet is what the environment gives.
+// environmentSet returns the credentials in environment variables.
 func (s *Settings) environmentSet() (set, error) {
 	id, err := s.reference(environmentID)
 	if err != nil {
@@ -185,7 +183,7 @@ func (s *Settings) environmentSet() (set, error) {
 	return set{place: "the environment", environment: id, accessKey: key, tokenCommand: command}, nil
 }
 
-// reference looks for a variable with its forms.
+// reference looks up a variable in all its forms.
 func (s *Settings) reference(name string) (Reference, error) {
 	var found []Reference
 	if s.env.get(name) != "" {
@@ -210,18 +208,18 @@ func bothSet(a, b string) error {
 	return &UsageError{Msg: fmt.Sprintf("%s and %s are both set", a, b), Hint: "unset one of them"}
 }
 
-// sourceHeaders is the variable that the headers come from which open a source; also with
-// _FILE and _COMMAND after its name.
+// sourceHeaders is the variable with the headers for a source. It also exists with _FILE and
+// _COMMAND at the end.
 const sourceHeaders = "ASSETFERRY_SOURCE_HEADERS"
 
-// SourceHeaders says where the headers are that open a source; it is zero if there are none.
+// SourceHeaders returns the place of the headers for a source; zero if there are none.
 func (s *Settings) SourceHeaders() (Reference, error) {
 	r, err := s.reference(sourceHeaders)
 	r.lines = true
 	return r, err
 }
 
-// destinationSet is what the destination in the file gives.
+// destinationSet returns the credentials of a destination in the file.
 func (s *Settings) destinationSet(name string, n Named) set {
 	place := fmt.Sprintf("destination %q", name)
 	c := set{place: place, tokenCommand: n.TokenCommand}

@@ -16,7 +16,7 @@ import (
 // sandboxName is the destination that needs no configuration.
 const sandboxName = "sandbox"
 
-// A Named is a destination as it stands in the file.
+// A Named is a destination in the file.
 type Named struct {
 	URL         string
 	Environment string
@@ -30,7 +30,7 @@ type Named struct {
 	ApproversFile   string
 }
 
-// A Kind tells the sandbox from everything else.
+// A Kind is the sandbox or a service.
 type Kind int
 
 // The kinds of destinations.
@@ -39,8 +39,7 @@ const (
 	Address
 )
 
-// A Destination is where a run writes to. For the sandbox, the address and the
-// references are empty.
+// A Destination is the target of a run. For the sandbox, the URL and the references are empty.
 type Destination struct {
 	Kind Kind
 	Name string // "sandbox", the name in the file, or empty for a bare address
@@ -60,7 +59,7 @@ func (s *Settings) Destination() (Destination, error) {
 	case s.To == "":
 		return Destination{}, &UsageError{
 			Msg:  "no destination is configured",
-			Hint: "--to sandbox to try it out, or --to with an address" + s.orNames(),
+			Hint: "use --to sandbox for a test, or --to with a URL" + s.orNames(),
 		}
 	case s.To == sandboxName:
 		return s.sandbox(), nil
@@ -71,12 +70,12 @@ func (s *Settings) Destination() (Destination, error) {
 	if !ok {
 		names := append(slices.Sorted(maps.Keys(s.Destinations)), sandboxName)
 		return Destination{}, s.wrong("to", fmt.Sprintf("there is no destination %q%s", s.To, strictyaml.Suggestion(s.To, names)),
-			"--to sandbox, an address that begins with https://"+s.orNames())
+			"use --to sandbox, a URL that begins with https://"+s.orNames())
 	}
 	return s.address(s.To, n)
 }
 
-// orNames lists the destinations of the file as the end of a hint.
+// orNames lists the destinations of the file, for the end of a hint.
 func (s *Settings) orNames() string {
 	if len(s.Destinations) == 0 {
 		return ", or add a destination to " + cmp.Or(s.File, DefaultFile)
@@ -84,8 +83,7 @@ func (s *Settings) orNames() string {
 	return ", or one of " + strings.Join(slices.Sorted(maps.Keys(s.Destinations)), ", ")
 }
 
-// sandbox takes nothing from the environment or the file: what is there belongs
-// to another service.
+// sandbox ignores the environment and the file, which belong to another service.
 func (s *Settings) sandbox() Destination {
 	d := Destination{Kind: Sandbox, Name: sandboxName, Service: "ckbox", User: "assetferry"}
 	for key, p := range map[string]*string{"workspace": &d.Workspace, "service": &d.Service, "user": &d.User} {
@@ -123,9 +121,8 @@ func (s *Settings) address(name string, n Named) (Destination, error) {
 	return d, nil
 }
 
-// prefer decides between a setting and what the destination says about it. The
-// one that was given closer to the command line wins; within the file, the
-// destination does.
+// prefer chooses between a setting and the value of its destination. The one closer to the command
+// line wins; within the file, the destination wins.
 func (s *Settings) prefer(key, fromDestination string) string {
 	at := s.origin[key]
 	if fromDestination == "" || at > FromFile && at >= s.origin["to"] {
@@ -148,8 +145,8 @@ func (s *Settings) own(key string) string {
 	return s.CAFile
 }
 
-// check looks at a destination as a whole. It names the key that is wrong; it is empty
-// where one is missing.
+// check checks a destination as a whole. It returns the key with the mistake; empty if a key is
+// missing.
 func (n *Named) check() (key string, err error) {
 	if n.URL == "" {
 		return "", errors.New("url is missing")
@@ -179,15 +176,15 @@ func (n *Named) credentialKeys() map[string]string {
 	}
 }
 
-// isName reports whether a destination or a job can have a name. It may become a part of
-// the name of a file.
+// isName reports whether a destination or a job can have a name, which may become part of a file
+// name.
 func isName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	})
 }
 
-// S3Endpoint gives the endpoint of S3, or a *UsageError if it must not be used.
+// S3Endpoint returns the endpoint of S3, or a *UsageError if it must not be used.
 func (s *Settings) S3Endpoint() (string, error) {
 	if s.Endpoint == "" {
 		return "", nil
@@ -198,24 +195,24 @@ func (s *Settings) S3Endpoint() (string, error) {
 	return s.Endpoint, nil
 }
 
-// checkAddress checks the base address of a service. It never repeats the
-// address: it may hold a password.
+// checkAddress checks the URL of a service. Its errors never contain the URL, which may contain a
+// password.
 func checkAddress(address string, allowHTTP bool) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return errors.New("the address is not valid")
+		return errors.New("the URL is not valid")
 	}
 	switch {
 	case u.User != nil:
-		return errors.New("the address holds a user name or a password; credentials come from the environment, a file or a command")
+		return errors.New("the URL contains a user name or a password; credentials come from variables, a file or a command")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("the address does not begin with https:// or http://")
+		return errors.New("the URL does not begin with https:// or http://")
 	case u.Hostname() == "":
-		return errors.New("the address has no host")
+		return errors.New("the URL has no host")
 	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("the address has a \"?\" or \"#\" part")
+		return errors.New("the URL has a \"?\" or \"#\" part")
 	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
-		return fmt.Errorf("plain HTTP to %s would show the credentials to everyone on the way; use https:// or --allow-http", u.Hostname())
+		return fmt.Errorf("plain HTTP to %s exposes the credentials on the network; use https:// or --allow-http", u.Hostname())
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func TestDestination(t *testing.T) {
 		{"sandbox from the environment", "", nil, map[string]string{"ASSETFERRY_URL": "sandbox"}, "sandbox     ckbox assetferry"},
 		{"address", "", to("https://example.com/"), credentials(), " https://example.com my-env my-key  ckbox assetferry"},
 		{"address from the environment", "", nil, with(credentials(), "ASSETFERRY_URL", "https://example.com"), " https://example.com my-env my-key  ckbox assetferry"},
-		{"address without credentials", "", to("https://example.com"), nil, "the address has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
-		{"address without an environment", "", to("https://example.com"), map[string]string{"ASSETFERRY_ACCESS_KEY": "k"}, "the address has no credentials: ASSETFERRY_ENVIRONMENT_ID not set"},
+		{"address without credentials", "", to("https://example.com"), nil, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
+		{"address without an environment", "", to("https://example.com"), map[string]string{"ASSETFERRY_ACCESS_KEY": "k"}, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID not set"},
 		{"token command", "", to("https://example.com"), map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_TOKEN_COMMAND": "sign it"}, " https://example.com e command:sign it  ckbox assetferry"},
 		{"named on the command line beats the environment", twoDestinations, to("prod"), with(credentials(), "ASSETFERRY_WORKSPACE_ID", "w"), "prod https://prod.example.com prod-env prod-key prod-workspace ckbox assetferry"},
 		{"a switch beats it all the same", twoDestinations, to("prod", "workspace", "flag"), credentials(), "prod https://prod.example.com prod-env prod-key flag ckbox assetferry"},
@@ -72,11 +72,11 @@ func TestDestination(t *testing.T) {
 		{"gaps that are not", twoDestinations, to("bare"), nil, "assetferry.yaml:9:3: destination \"bare\" has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
 		{"the key of another environment", "to: prod" + twoDestinations, nil, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "my-env", "PROD_KEY": "k"}, "the environment is given by ASSETFERRY_ENVIRONMENT_ID, but the credentials by destination \"prod\", which means an environment of its own"},
 		{"unknown name", twoDestinations, to("pord"), nil, "there is no destination \"pord\"; did you mean \"prod\"?"},
-		{"password in an address", "", to("https://me:hunter2@example.com"), nil, "destination: the address holds a user name or a password; credentials come from the environment, a file or a command"},
-		{"password in half an address", "", to("me:hunter2@example.com"), nil, "destination: the address does not begin with https:// or http://"},
-		{"password in a broken address", "", to("https://me:hunter2@exa mple.com"), nil, "destination: the address is not valid"},
-		{"no scheme", "", to("localhost:8080"), nil, "destination: the address does not begin with https:// or http://"},
-		{"plain HTTP", "", to("http://example.com"), nil, "destination: plain HTTP to example.com would show the credentials to everyone on the way; use https:// or --allow-http"},
+		{"password in an address", "", to("https://me:hunter2@example.com"), nil, "destination: the URL contains a user name or a password; credentials come from variables, a file or a command"},
+		{"password in half an address", "", to("me:hunter2@example.com"), nil, "destination: the URL does not begin with https:// or http://"},
+		{"password in a broken address", "", to("https://me:hunter2@exa mple.com"), nil, "destination: the URL is not valid"},
+		{"no scheme", "", to("localhost:8080"), nil, "destination: the URL does not begin with https:// or http://"},
+		{"plain HTTP", "", to("http://example.com"), nil, "destination: plain HTTP to example.com exposes the credentials on the network; use https:// or --allow-http"},
 		{"plain HTTP at home", "", to("http://[::1]:8080"), credentials(), " http://[::1]:8080 my-env my-key  ckbox assetferry"},
 		{"plain HTTP allowed", "", to("http://example.com", "allow-http", "true"), credentials(), " http://example.com my-env my-key  ckbox assetferry"},
 		{"two keys", "", to("https://example.com"), with(credentials(), "ASSETFERRY_ACCESS_KEY_FILE", "f"), "ASSETFERRY_ACCESS_KEY and ASSETFERRY_ACCESS_KEY_FILE are both set"},
@@ -120,9 +120,9 @@ func resolve(t *testing.T, r Reference) string {
 
 func TestHints(t *testing.T) {
 	for _, test := range []struct{ yaml, to, want string }{
-		{"", "", "--to sandbox to try it out, or --to with an address, or add a destination to assetferry.yaml"},
-		{twoDestinations, "", "--to sandbox to try it out, or --to with an address, or one of bare, prod"},
-		{twoDestinations, "x", "--to sandbox, an address that begins with https://, or one of bare, prod"},
+		{"", "", "use --to sandbox for a test, or --to with a URL, or add a destination to assetferry.yaml"},
+		{twoDestinations, "", "use --to sandbox for a test, or --to with a URL, or one of bare, prod"},
+		{twoDestinations, "x", "use --to sandbox, a URL that begins with https://, or one of bare, prod"},
 		{"", "https://example.com", "set ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, or --to sandbox to try it out"},
 	} {
 		_, err := mustLoad(t, test.yaml, map[string][]string{"to": {test.to}}, nil).Destination()

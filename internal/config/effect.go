@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// An Effect is a setting as it is in effect.
+// An Effect is a setting in effect.
 type Effect struct {
 	Name  string // as in the file
 	Value string
 	From  string // for people: a switch, a variable, a file, "default"
 }
 
-// Effects lists what decides what is brought over, where it goes and under whose name,
-// and what else is not at its default. The address is left out: it may not be one.
+// Effects lists job, source, mapping and account, and all settings that are not at their defaults.
+// The URL of the destination is omitted, because "to" may be a name.
 func (s *Settings) Effects() []Effect {
 	n := s.Destinations[s.To]
 	all := []Effect{
@@ -46,10 +46,10 @@ func (s *Settings) Effects() []Effect {
 
 const byDefault = "default"
 
-// ToFrom says where it was decided where to write.
+// ToFrom returns the origin of the destination.
 func (s *Settings) ToFrom() string { return s.from("to") }
 
-// chosen is a setting that a destination in the file may decide.
+// chosen returns a setting that a destination in the file can decide.
 func (s *Settings) chosen(key, own, fromDestination, absent string) Effect {
 	e := s.effect(key, own)
 	if value := s.prefer(key, fromDestination); value == fromDestination && value != "" && value != own {
@@ -63,7 +63,7 @@ func (s *Settings) chosen(key, own, fromDestination, absent string) Effect {
 	return e
 }
 
-// mapping tells of rules by how many there are.
+// mapping returns the number of mapping rules.
 func (s *Settings) mapping() Effect {
 	e := Effect{Name: "mapping", From: byDefault}
 	if s.Mapping != nil {
@@ -75,7 +75,7 @@ func (s *Settings) mapping() Effect {
 
 func (s *Settings) effect(key, value string) Effect { return Effect{key, value, s.from(key)} }
 
-// from says for people where the value of a key came from.
+// from returns the origin of a setting for people.
 func (s *Settings) from(key string) string {
 	for _, r := range s.table() {
 		if r.key != key {
@@ -90,12 +90,14 @@ func (s *Settings) from(key string) string {
 			return s.fromJob()
 		case FromFile:
 			return s.File
+		case FromPreset:
+			return "preset " + s.Preset
 		}
 	}
 	return byDefault
 }
 
-// jobFrom says what chose the job.
+// jobFrom returns the origin of the job for people.
 func (s *Settings) jobFrom() string {
 	switch {
 	case !s.JobIsDefault:
@@ -106,5 +108,5 @@ func (s *Settings) jobFrom() string {
 	return "the only job in " + s.File
 }
 
-// fromJob says for people that the job decided.
+// fromJob names the job for people.
 func (s *Settings) fromJob() string { return fmt.Sprintf("job %q in %s", s.Job, s.File) }

@@ -15,17 +15,17 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// A file is a configuration file while it is read.
+// A file is a configuration file that is being read.
 type file struct{ *strictyaml.File }
 
-// parse puts what a file says into the settings.
+// parse reads the file into the settings.
 func (s *Settings) parse(path string, data []byte, rows []row) error {
 	parsed, err := strictyaml.Parse(path, data)
 	if err == nil && parsed.Root != nil {
 		err = s.readFile(file{parsed}, rows)
 	}
 	if m, ok := errors.AsType[*strictyaml.Mistake](err); ok {
-		return &UsageError{Msg: m.Error(), Hint: "mend it there, or name another file with --config"}
+		return &UsageError{Msg: m.Error(), Hint: "fix the file, or name another one with --config"}
 	}
 	return err
 }
@@ -66,18 +66,18 @@ func (s *Settings) readFile(f file, rows []row) error {
 	return err
 }
 
-// A place is where something stands in the file.
+// A place is a position in the file.
 type place struct {
 	file file
 	node ast.Node
 }
 
-// inDestination is what the place of a key of a destination goes by; without a key, that
-// of its name.
+// inDestination returns the key for the place of a key in a destination; without a key, for that of
+// its name.
 func inDestination(name, key string) string { return "destinations." + name + "." + key }
 
-// wrong is a mistake that is found out only when a setting is used. If the file has
-// the setting, it is shown there.
+// wrong is the error for a mistake that is found when a setting is used. It shows the place in the
+// file, if there is one.
 func (s *Settings) wrong(key, message, hint string) error {
 	if at, ok := s.place[key]; ok && s.origin[key] <= FromJob {
 		message = at.file.ErrorAt(at.node, message).Error()
@@ -114,7 +114,7 @@ func (s *Settings) parseDestinations(f file, node ast.Node) error {
 	return nil
 }
 
-// walk goes through a mapping whose keys are rows.
+// walk visits the keys of a mapping.
 func (f file) walk(node ast.Node, rows []row, visit func(row, ast.Node) error) error {
 	entries, err := f.Entries(node)
 	if err != nil {
@@ -140,7 +140,7 @@ func (f file) walk(node ast.Node, rows []row, visit func(row, ast.Node) error) e
 	return nil
 }
 
-// apply stores the value of one key, and gives it as it was stored.
+// apply stores the value of a key, and returns it as text.
 func (f file) apply(r row, node ast.Node) ([]string, error) {
 	values, err := f.values(r, node)
 	if err != nil {
@@ -152,7 +152,7 @@ func (f file) apply(r row, node ast.Node) ([]string, error) {
 	return values, nil
 }
 
-// values reads the value of one key, or its values.
+// values reads the values of a key.
 func (f file) values(r row, node ast.Node) ([]string, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
@@ -181,7 +181,7 @@ func (f file) values(r row, node ast.Node) ([]string, error) {
 	return values, nil
 }
 
-// whole is a path, or what may be an address, as it is called from any folder.
+// whole makes a path of the file valid in any folder. A URL stays as it is.
 func (f file) whole(value string, mayBeAddress bool) string {
 	table, isTable := TableOf(value)
 	switch {
@@ -193,8 +193,8 @@ func (f file) whole(value string, mayBeAddress bool) string {
 	return f.resolve(value)
 }
 
-// resolve makes a path of the file one of the process: it is relative to the
-// file's folder, or to the home folder if it begins with "~/".
+// resolve makes a path of the file one of the process: relative to the folder of the file, or to
+// the home folder after "~/".
 func (f file) resolve(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// An Inheritance is what another process needs to come to the same settings. It reads the
-// same file and chooses the same job, but has neither our switches nor our environment,
-// and starts in another folder.
+// An Inheritance is everything that another process needs for the same settings. It reads the same
+// file and chooses the same job, but has other flags, another environment and another folder.
 type Inheritance struct {
 	Switches  []string // such as --to=production
 	Variables []Variable
@@ -18,14 +17,13 @@ type Inheritance struct {
 	Helper  bool     // credentials come from a program
 }
 
-// A Variable is one of the environment.
+// A Variable is an environment variable.
 type Variable struct {
 	Name, Value string
 	Secret      bool // so its value is not told
 }
 
-// Inherit finds out what another process needs for a destination, which must be that of
-// the settings.
+// Inherit returns the inheritance for d, which must be the destination of the settings.
 func (s *Settings) Inherit(d Destination) (Inheritance, error) {
 	h := &heir{Settings: s}
 	for _, r := range s.table() {
@@ -45,14 +43,15 @@ func (s *Settings) Inherit(d Destination) (Inheritance, error) {
 	return h.Inheritance, h.err
 }
 
-// An heir is an Inheritance while it is put together.
+// An heir is an Inheritance that is being built.
 type heir struct {
 	*Settings
 	Inheritance
 	err error // the first one
 }
 
-// setting takes over what a setting is, where the file does not say so.
+// setting adds a setting that is not in the file. A preset is a setting itself, so its values are
+// not added.
 func (h *heir) setting(r row) {
 	values := slices.Clone(h.values[r.key])
 	for i, v := range values {
@@ -80,7 +79,7 @@ func (h *heir) setting(r row) {
 	}
 }
 
-// reference takes over where a credential is.
+// reference adds the place of a credential.
 func (h *heir) reference(r Reference, variable string, secret bool) {
 	h.read(r.file)
 	h.Helper = h.Helper || r.command != ""
@@ -97,7 +96,7 @@ func (h *heir) reference(r Reference, variable string, secret bool) {
 	}
 }
 
-// token takes over who signs, if somebody else does.
+// token adds the token command, if there is one.
 func (h *heir) token(d Destination) {
 	if d.TokenCommand == "" {
 		return

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// A Job is a source with settings of its own, under a name in the file.
+// A Job is a source with its own settings, under a name in the file.
 type Job struct {
 	Source    string
 	settings  []given
@@ -21,8 +21,8 @@ type Job struct {
 	addresses []*oldurl.Template // the same
 }
 
-// DefaultJob is the job of a command that is told neither a source nor a job: the one that
-// default_job names, or the only one. It is empty if there is none, or several.
+// DefaultJob is the job of a command without a source and a job: default_job, or the only one. It
+// is empty if there is none, or several.
 func (s *Settings) DefaultJob() string {
 	if s.defaultJob != "" || len(s.Jobs) != 1 {
 		return s.defaultJob
@@ -33,15 +33,15 @@ func (s *Settings) DefaultJob() string {
 	return ""
 }
 
-// given is what a job says about a setting.
+// A given is a setting of a job.
 type given struct {
 	key    string
 	values []string
 	place  place
 }
 
-// parseJobs checks all jobs, also those that nobody has chosen: what runs at night is
-// better found wrong by day.
+// parseJobs checks all jobs, not only the chosen one, so that a mistake does not wait for a
+// scheduled run.
 func (s *Settings) parseJobs(f file, node ast.Node) error {
 	entries, err := f.Entries(node)
 	if err != nil {
@@ -89,19 +89,19 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 	return j, err
 }
 
-// IsAddress reports whether a source is at an address, and is no folder.
+// IsAddress reports whether a source is a URL and not a folder.
 func IsAddress(source string) bool {
 	_, isTable := TableOf(source)
 	return isTable || strings.Contains(source, "://")
 }
 
-// tablePrefix is what a source begins with that is a table.
+// tablePrefix is the start of a source that is a table.
 const tablePrefix = "table:"
 
-// TableOf gives the path of a table that is a source.
+// TableOf returns the path of a source that is a table.
 func TableOf(source string) (path string, ok bool) { return strings.CutPrefix(source, tablePrefix) }
 
-// choose puts the settings of the job that a switch names on top of those around it.
+// choose applies the settings of the job of --job over those of the rest of the file.
 func (s *Settings) choose(flag []string, rows []row) error {
 	if len(flag) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (s *Settings) noSuchJob(name string) error {
 		e.Msg += ": there is no " + DefaultFile + " here"
 		e.Hint = "name the file that has it with --config"
 	case len(known) == 0:
-		e.Hint = "add jobs to " + s.File + "; assetferry help schedule shows how"
+		e.Hint = "add jobs to " + s.File + "; see assetferry help schedule"
 	default:
 		e.Hint = "--job takes one of " + strings.Join(known, ", ")
 	}

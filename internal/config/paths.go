@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DefaultState returns where the journal of a destination is kept if nobody says.
+// DefaultState returns the default path of the state database of a destination.
 func DefaultState(env Env, environment, workspace string) (string, error) {
 	dir, err := folder(runtime.GOOS, env, "XDG_STATE_HOME", ".local/state")
 	if err != nil {
@@ -20,7 +20,7 @@ func DefaultState(env Env, environment, workspace string) (string, error) {
 	return filepath.Join(dir, fileName(environment)+"-"+fileName(workspace)+".db"), nil
 }
 
-// BackupDir returns where the originals of rewritten files are kept if nobody says.
+// BackupDir returns the default folder for originals of rewritten files.
 func BackupDir(env Env) (string, error) {
 	dir, err := folder(runtime.GOOS, env, "XDG_STATE_HOME", ".local/state")
 	if err != nil {
@@ -29,7 +29,7 @@ func BackupDir(env Env) (string, error) {
 	return filepath.Join(dir, "backups"), nil
 }
 
-// SandboxDir returns where the embedded sandbox keeps its data.
+// SandboxDir returns the folder of the embedded sandbox.
 func SandboxDir(env Env) (string, error) {
 	dir, err := folder(runtime.GOOS, env, "XDG_DATA_HOME", ".local/share")
 	if err != nil {
@@ -38,8 +38,8 @@ func SandboxDir(env Env) (string, error) {
 	return filepath.Join(dir, "sandbox"), nil
 }
 
-// folder returns our folder under a base folder of the XDG specification, which
-// says that a relative path in the variable does not count.
+// folder returns the assetferry folder under a base folder of the XDG specification, which ignores
+// relative paths in variables.
 func folder(goos string, env Env, variable, fallback string) (string, error) {
 	if base := env.get(variable); filepath.IsAbs(base) {
 		return filepath.Join(base, "assetferry"), nil
@@ -58,8 +58,8 @@ func folder(goos string, env Env, variable, fallback string) (string, error) {
 	return filepath.Join(base, filepath.FromSlash(fallback), "assetferry"), nil
 }
 
-// fileName makes an id a part of a file name. An id that has to change gets a
-// digest of itself, so that two ids never share a file.
+// fileName makes an ID a part of a file name. An ID that has to change gets its checksum, so that
+// two IDs never share a file.
 func fileName(id string) string {
 	const longest = 64
 	name := strings.Map(func(r rune) rune {

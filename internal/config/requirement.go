@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Requirement says that writing to a destination takes an approval.
+// A Requirement says whether changes to a destination need an approval.
 type Requirement struct {
 	Destination   string // the name in the file that asks for it
 	ApproversFile string
@@ -45,12 +45,12 @@ func (s *Settings) Requirement(r Reached) Requirement {
 	return Requirement{Destination: r.Name, ApproversFile: s.Destinations[r.Name].ApproversFile}
 }
 
-// covers reports whether a destination of the file is where a command writes to.
+// covers reports whether a command writes to a destination of the file.
 func (n Named) covers(r Reached) bool {
 	return strings.EqualFold(n.Environment, r.Environment) && (n.Workspace == "" || strings.EqualFold(n.Workspace, cmp.Or(r.Workspace, r.Environment)))
 }
 
-// hostOf is the host of an address, without what does not tell hosts apart.
+// hostOf returns the host of a URL in a form that can be compared.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

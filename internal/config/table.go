@@ -15,7 +15,7 @@ import (
 
 // A row is one setting.
 type row struct {
-	key     string // in the file; the switch has dashes instead
+	key     string // in the file; the flag has dashes instead
 	env     string // the variable; most settings have none
 	initial string // the default
 	example string // of a value, where there is no default
@@ -24,17 +24,18 @@ type row struct {
 	list    bool     // takes several values
 	yesNo   bool     // true or false in the file, not text
 	path    bool     // in the file, relative to the file's folder
-	written bool     // a path that is written to
-	address bool     // or else an address
-	secret  bool     // it may be one, so its text is not kept
+	written bool     // a path that runs write to
+	address bool     // or a URL
+	secret  bool     // may be a secret, so its text is not kept
 }
 
-// A setter checks and stores the values that were given for a setting.
+// A setter checks and stores the values of a setting.
 type setter func(values []string) error
 
-// table is all there is to know about the settings but what they mean.
+// table lists all settings. Their meanings are in the help of their flags.
 func (s *Settings) table() []row {
 	return []row{
+		{key: "preset", example: "careful", values: presetNames(), set: oneOf(&s.Preset, presetNames()...)},
 		{key: "to", env: "ASSETFERRY_URL", example: "production", set: text(&s.To)},
 		{key: "state", env: "ASSETFERRY_STATE", example: "assetferry.db", set: text(&s.State), path: true, written: true},
 		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", example: "your-workspace-id", set: text(&s.Workspace)},
@@ -116,7 +117,7 @@ func (s *Settings) table() []row {
 	}
 }
 
-// table is what a destination in the file can say.
+// table lists the keys of a destination in the file.
 func (n *Named) table() []row {
 	return []row{
 		{key: "url", example: "https://api.ckbox.io", set: address(&n.URL)},
@@ -137,10 +138,10 @@ func (n *Named) table() []row {
 }
 
 func refuseSecret([]string) error {
-	return errors.New("a secret does not belong into this file; say where it is with access_key_env, access_key_file or access_key_command")
+	return errors.New("this file must not contain a secret; use access_key_env, access_key_file or access_key_command")
 }
 
-// text takes any text without control characters.
+// text accepts any text without control characters.
 func text(p *string) setter {
 	return one(func(value string) error {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -151,8 +152,7 @@ func text(p *string) setter {
 	})
 }
 
-// address takes the base address of a service. Whether plain HTTP is allowed is
-// judged when it is used.
+// address accepts the URL of a service. Plain HTTP is checked when the URL is used.
 func address(p *string) setter {
 	return one(func(value string) error {
 		if err := checkAddress(value, true); err != nil {
@@ -163,7 +163,7 @@ func address(p *string) setter {
 	})
 }
 
-// choice is a setting that takes one of a few values, the first by default.
+// choice is a setting with a few values, the first by default.
 func choice(key string, p *string, allowed ...string) row {
 	return row{key: key, initial: allowed[0], values: allowed, set: oneOf(p, allowed...)}
 }
@@ -211,7 +211,7 @@ func duration(p *time.Duration) setter {
 	})
 }
 
-// timeOfDay takes a time such as 06:00.
+// timeOfDay accepts a time such as 06:00.
 func timeOfDay(p **TimeOfDay) setter {
 	return one(func(value string) error {
 		t, err := ParseTimeOfDay(value)
@@ -223,7 +223,7 @@ func timeOfDay(p **TimeOfDay) setter {
 	})
 }
 
-// parsed takes what a function can read.
+// parsed accepts what a function can parse.
 func parsed[T any](p *T, parse func(string) (T, error)) setter {
 	return one(func(value string) (err error) {
 		*p, err = parse(value)
@@ -241,7 +241,7 @@ func list(p *[]string) setter {
 	}
 }
 
-// targets takes addresses of notifications. A variable has several with spaces between.
+// targets accepts URLs to notify. A variable has several between spaces.
 func targets(p *[]notify.Target) setter {
 	return func(values []string) (err error) {
 		*p, err = parseTargets(strings.Join(values, " "))
@@ -249,13 +249,12 @@ func targets(p *[]notify.Target) setter {
 	}
 }
 
-// one makes a setter of a function that takes one value. Of a switch that is
-// given twice the last one counts.
+// one makes a setter from a function for one value. The last value of a repeated flag counts.
 func one(set func(string) error) setter {
 	return func(values []string) error { return set(values[len(values)-1]) }
 }
 
-// ParseDuration is time.ParseDuration that also knows days: "7d", "1d12h".
+// ParseDuration is time.ParseDuration with days: "7d", "1d12h".
 func ParseDuration(value string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	bad := fmt.Errorf("%q is not a duration such as 30m, 24h or 7d", value)
@@ -278,25 +277,25 @@ func ParseDuration(value string) (time.Duration, error) {
 	return total + d, nil
 }
 
-// parseCredits reads a number of credits.
+// parseCredits parses a number of credits.
 func parseCredits(value string) (float64, error) {
 	credits, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(credits > 0 && credits < 1e12) {
-		return 0, fmt.Errorf("%q is no number of credits above 0", value)
+		return 0, fmt.Errorf("%q is not a number of credits above 0", value)
 	}
 	return credits, nil
 }
 
-// parsePercent reads a part of all in percent.
+// parsePercent parses a percentage.
 func parsePercent(value string) (float64, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(value, "%")), 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {
-		return 0, fmt.Errorf("%q is no percentage from 0 to 100", value)
+		return 0, fmt.Errorf("%q is not a percentage from 0 to 100", value)
 	}
 	return percent, nil
 }
 
-// parseShare reads a part of all: a fraction such as 1/30, or a number from 0 to 1.
+// parseShare parses a share: a fraction such as 1/30, or a number from 0 to 1.
 func parseShare(value string) (float64, error) {
 	part, whole, isFraction := strings.Cut(value, "/")
 	share, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
@@ -307,7 +306,7 @@ func parseShare(value string) (float64, error) {
 		}
 	}
 	if err != nil || !(share >= 0 && share <= 1) {
-		return 0, fmt.Errorf("%q is no part of all, such as 1/30, 0.1 or 0", value)
+		return 0, fmt.Errorf("%q is not a share such as 1/30, 0.1 or 0", value)
 	}
 	return share, nil
 }

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Template is a configuration file to begin with: what is known already, and every
-// other setting as a comment, with its default or an example.
+// A Template is a new configuration file: the known settings, and all others as comments with
+// their default or an example.
 //
-// A comment of prose begins with "# "; a setting that is commented out begins with "#"
-// alone, so that the line is right once that is removed.
+// A comment for people begins with "# ". A setting in a comment begins with "#" alone, so that the
+// line is valid once the "#" is removed.
 type Template struct {
 	To          string            // the sandbox or a destination; empty: left open
 	Destination Named             // what is known of the one that has a name
@@ -35,53 +35,56 @@ type TemplateJob struct {
 // A Setting is a key with its value.
 type Setting struct{ Key, Value string }
 
-// TemplateName is what the destination of a template is called.
+// TemplateName is the name of the destination of a template.
 const TemplateName = "production"
 
-const templateHead = `Settings of assetferry. A switch beats a variable of the environment, and that
-beats this file; "assetferry doctor" shows what is in effect and where it comes
-from. A mistake in here is an error that names its line.
+const templateHead = `Settings of assetferry. Precedence: flag, environment variable, job in this file, rest
+of this file, preset, default. "assetferry doctor" shows every setting in effect and
+its source. A mistake in this file is an error with its line.
 
-Where no space follows a "#", a setting is left alone, and shown with its default or
-an example: remove the "#" and it counts.`
+A line that begins with "#" and no space is a setting that is not in effect, with its
+default or an example. Remove the "#" to use it.`
 
-const templateKey = `The access key itself never stands here; say how it is found. Besides access_key_env,
-the name of a variable, there are access_key_file, a file that only you can read, and
-access_key_command, a program that prints it, such as "pass show assetferry". Where
-somebody else signs, token_command is a program that prints a token. Use one of them.`
+const templateKey = `Never write the access key itself here. Use one of: access_key_env (name of a
+variable), access_key_file (a file that only you can read), access_key_command (a
+program that prints it, such as "pass show assetferry"), or token_command (a program
+that prints a token).`
 
-const templateMapping = `Rules, in order, that decide where assets go and what describes them: category, folder,
-name, private, description, tags, attributes. "assetferry help mapping" tells all of it,
-and "assetferry plan SOURCE --explain-mapping KEY" what becomes of one object.`
+const templateMapping = `Rules, in order, for category, folder, name, private, description, tags and
+attributes. "assetferry help mapping" explains them. "assetferry plan SOURCE
+--explain-mapping KEY" shows the result for one object.`
 
-const templateAddresses = `The addresses at which objects were found so far, for "assetferry urls" and "assetferry
-rewrite": templates that build them from the key of an object, with the widths of images
-where there were several. "assetferry help redirects" tells which placeholders there are.`
+const templateAddresses = `Old URLs of objects, for "assetferry urls" and "assetferry rewrite": templates that
+build a URL from the key, with image widths if there were several. "assetferry help
+addresses" lists the placeholders.`
 
-const templateJobs = `Jobs by name. Each has a source and the settings that differ from those above; a
-relative path starts at the folder of this file. "assetferry migrate", "sync", "plan",
-"doctor", "verify", "report" and "schedule" use the only job, or default_job, where
-neither a source nor --job NAME is given.`
+const templateJobs = `Jobs by name. Each has a source, and settings that differ from those above. A relative
+path starts at the folder of this file. Without a source and --job NAME, "assetferry
+migrate", "sync", "plan", "doctor", "verify", "report" and "schedule" use default_job,
+or the only job.`
 
-const templatePrivate = `Upload only into private categories. A file without one is a conflict.`
+const templatePrivate = `Upload only to private categories. A file without one is a conflict.`
 
-// meaningOf is what the keys of a destination mean that are no settings of their own.
+// meaningOf explains the keys of a destination that are no settings of their own.
 func meaningOf(key string) string {
 	return map[string]string{
-		"url":              "The address of the service: https://api.ckbox.io, or that of your own installation.",
-		"environment":      "The ID of the environment, from the place where its access keys are made.",
-		"require_approval": "Whether writing here takes the signature of an approver, who is listed in approvers_file (OpenSSH allowed_signers); see assetferry help security.",
-		"workspace":        "These four are for this destination alone and beat the settings of the same name below.",
+		"url":              "URL of the service: https://api.ckbox.io, or that of your own installation.",
+		"environment":      "ID of the environment, from the page that creates its access keys.",
+		"require_approval": "Require an approver's signature for changes. approvers_file lists the approvers (OpenSSH allowed_signers); see assetferry help security.",
+		"workspace":        "These settings hold for this destination only, and beat the settings of the same name below.",
 	}[key]
 }
 
-// Encode writes the file.
+// Encode returns the file.
 func (t Template) Encode() []byte {
 	d := draft{}
 	d.prose("", templateHead)
 	d.blank()
 	for _, r := range new(Settings).table() {
 		d.prose("", capitalize(t.Meaning(r.flag())))
+		if r.key == "preset" {
+			d.presets()
+		}
 		value, known := t.value(r.key)
 		d.setting("", r, cmp.Or(value, r.initial, r.example, "false"), known)
 		d.blank()
@@ -98,7 +101,7 @@ func (t Template) Encode() []byte {
 	return []byte(d.String())
 }
 
-// encodeMapping shows what rules look like.
+// encodeMapping writes an example of rules.
 func (t Template) encodeMapping(d *draft) {
 	d.prose("", templateMapping)
 	d.line(false, "", "mapping:")
@@ -108,7 +111,7 @@ func (t Template) encodeMapping(d *draft) {
 	d.line(false, "      ", "add_tags: archive")
 }
 
-// encodeAddresses shows what templates look like.
+// encodeAddresses writes an example of templates.
 func (t Template) encodeAddresses(d *draft) {
 	d.prose("", templateAddresses)
 	d.line(false, "", "addresses:")
@@ -117,7 +120,7 @@ func (t Template) encodeAddresses(d *draft) {
 	d.line(false, "    ", "widths: [320, 640, 1280]")
 }
 
-// encodeJobs shows what a job looks like.
+// encodeJobs writes the job, or an example of one.
 func (t Template) encodeJobs(d *draft) {
 	d.prose("", templateJobs)
 	j := t.Job
@@ -147,7 +150,7 @@ func (t Template) encodeJobs(d *draft) {
 	}
 }
 
-// value is that of a setting, if it is known, so that it counts.
+// value returns the value of a key; known is false if it stays a comment.
 func (t Template) value(key string) (value string, known bool) {
 	if key == "to" {
 		return cmp.Or(t.To, TemplateName), t.To != ""
@@ -156,15 +159,14 @@ func (t Template) value(key string) (value string, known bool) {
 	return value, known
 }
 
-// encodeDestination writes the destination that has a name. It counts once its address
-// is known.
+// encodeDestination writes the named destination. It is a comment until its URL is known.
 func (t Template) encodeDestination(d *draft) {
 	n := t.Destination
 	counts := n.URL != ""
 	if n.credential() == "" {
 		n.AccessKeyEnv = accessKey
 	}
-	d.prose("", "Destinations by name; --to takes one of these names, too.")
+	d.prose("", "Destinations by name, for --to.")
 	d.line(counts, "", "destinations:")
 	d.line(counts, "  ", TemplateName+":")
 	for _, r := range n.table() {
@@ -182,7 +184,7 @@ func (t Template) encodeDestination(d *draft) {
 	}
 }
 
-// credential is the key that says how the destination is opened.
+// credential returns the key with the credentials of the destination.
 func (n *Named) credential() string {
 	for key, value := range n.credentialKeys() {
 		if value != "" {
@@ -192,7 +194,7 @@ func (n *Named) credential() string {
 	return ""
 }
 
-// get is the value of a key.
+// get returns the value of a key.
 func (n *Named) get(key string) string {
 	if value, ok := n.credentialKeys()[key]; ok {
 		return value
@@ -209,7 +211,7 @@ func yesOrNothing(yes bool) string {
 	return ""
 }
 
-// CheckSetting reports what is wrong with the value of a setting, as if it stood in the file.
+// CheckSetting is an error for a value that a setting cannot have in the file.
 func CheckSetting(key, value string) error {
 	for _, r := range new(Settings).table() {
 		if r.key == key {
@@ -219,10 +221,10 @@ func CheckSetting(key, value string) error {
 	return fmt.Errorf("there is no setting %q", key)
 }
 
-// IsName reports whether a job or a destination can be called that.
+// IsName reports whether a job or a destination can have this name.
 func IsName(name string) bool { return isName(name) }
 
-// NameFor makes a part of a name of a source.
+// NameFor makes a part of a name from a source.
 func NameFor(source string) string {
 	const longest = 64
 	base := path.Base(filepath.ToSlash(source))
@@ -235,7 +237,7 @@ func NameFor(source string) string {
 	return name[:min(len(name), longest)]
 }
 
-// Put checks and stores the value of a key, as if it stood in the file.
+// Put checks and stores the value of a key as if it were in the file.
 func (n *Named) Put(key, value string) error {
 	for _, r := range n.table() {
 		if r.key == key {
@@ -245,12 +247,12 @@ func (n *Named) Put(key, value string) error {
 	return fmt.Errorf("there is no key %q", key)
 }
 
-// A draft is YAML while it is written.
+// A draft is YAML that is being written.
 type draft struct{ strings.Builder }
 
 func (d *draft) blank() { d.WriteByte('\n') }
 
-// line writes a line of YAML, or comments it out.
+// line writes a line of YAML, or a comment of it.
 func (d *draft) line(counts bool, indent, text string) {
 	if !counts {
 		indent += "#"
@@ -271,6 +273,17 @@ func (d *draft) setting(indent string, r row, value string, counts bool) {
 		value = quote(value)
 	}
 	d.line(counts, indent, r.key+": "+value)
+}
+
+// presets lists the presets with their settings.
+func (d *draft) presets() {
+	for _, p := range Presets() {
+		var settings []string
+		for _, s := range p.Settings {
+			settings = append(settings, s.Key+": "+s.Value)
+		}
+		d.prose("", p.Name+": "+strings.Join(settings, ", "))
+	}
 }
 
 // prose writes paragraphs as comments of at most 80 columns.
@@ -310,8 +323,8 @@ func capitalize(text string) string {
 	return string(unicode.ToUpper(r)) + text[n:]
 }
 
-// quote writes a value so that YAML reads the same text. Between single quotes only
-// these are special, and control characters are not allowed in any value.
+// quote writes a value that YAML reads as the same text. Only these characters are special between
+// single quotes, and values have no control characters.
 func quote(value string) string {
 	plain := regexp.MustCompile(`^([A-Za-z/.][\w./-]*( [\w./-]+)*|https?://[\w.:/-]*[\w/-]|\d{1,9}[a-z]?)$`)
 	word := regexp.MustCompile(`(?i)^(true|false|y|n|yes|no|on|off|null|\.nan|\.?inf)$`)

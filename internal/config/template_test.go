@@ -112,8 +112,8 @@ func TestPut(t *testing.T) {
 	for _, tc := range []struct{ key, value, want string }{
 		{"url", "https://api.ckbox.io", "<nil>"},
 		{"url", "http://intranet.example.com", "<nil>"}, // judged when it is used
-		{"url", "api.ckbox.io", "the address does not begin with https:// or http://"},
-		{"url", "https://me:secret@example.com", "the address holds a user name or a password; credentials come from the environment, a file or a command"},
+		{"url", "api.ckbox.io", "the URL does not begin with https:// or http://"},
+		{"url", "https://me:secret@example.com", "the URL contains a user name or a password; credentials come from variables, a file or a command"},
 		{"environment", "a\x1bb", `"a\x1bb" has a control character`},
 		{"access_key", "hunter2", refuseSecret(nil).Error()},
 		{"wibble", "1", `there is no key "wibble"`},

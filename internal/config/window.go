@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A TimeOfDay is a time on the clock on the wall, without a day.
+// A TimeOfDay is a local time without a day.
 type TimeOfDay struct{ Hour, Minute int }
 
-// ParseTimeOfDay reads a time such as 06:00.
+// ParseTimeOfDay parses a time such as 06:00.
 func ParseTimeOfDay(text string) (TimeOfDay, error) {
 	t, err := time.Parse("15:04", text)
 	if err != nil {
@@ -17,7 +17,7 @@ func ParseTimeOfDay(text string) (TimeOfDay, error) {
 	return TimeOfDay{t.Hour(), t.Minute()}, nil
 }
 
-// next is when it is that time again, which is on another day if it is now.
+// next returns the next moment with this time of day, tomorrow if it is now.
 func (t TimeOfDay) next(now time.Time) (next time.Time) {
 	for days := range 2 {
 		for _, at := range t.on(now, days) {
@@ -29,8 +29,8 @@ func (t TimeOfDay) next(now time.Time) (next time.Time) {
 	return next
 }
 
-// on is that time so many days after a time. A day has it twice when clocks are put
-// back. In one that leaves it out, when they are put forward, it is as much later.
+// on returns the moments with this time of day, a number of days after a moment. There are two when
+// clocks go back. When clocks go forward, a missing time is as much later.
 func (t TimeOfDay) on(now time.Time, days int) (all []time.Time) {
 	year, month, day := now.Date()
 	wall := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, time.UTC)
@@ -48,16 +48,16 @@ func (t TimeOfDay) on(now time.Time, days int) (all []time.Time) {
 	return all
 }
 
-// aDay is far enough from a time to be on the other side of the clocks being put.
+// aDay is far enough from a moment to be on the other side of a clock change.
 const aDay = 24 * time.Hour
 
-// onTheWall is what the clock on the wall shows, to be compared with what it should.
+// onTheWall returns the local time of day, for comparison.
 func onTheWall(t time.Time) time.Time {
 	_, east := t.Zone()
 	return t.Add(time.Duration(east) * time.Second).UTC()
 }
 
-// WindowEnd says when a run that begins now has to end, if it has to.
+// WindowEnd returns the end of a run that begins now, if it has one.
 func (s *Settings) WindowEnd(now time.Time) (end time.Time, limited bool) {
 	if s.MaxDuration > 0 {
 		end, limited = now.Add(s.MaxDuration), true

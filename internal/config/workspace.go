@@ -20,28 +20,27 @@ const (
 	sourceTokenCommand = "ASSETFERRY_SOURCE_TOKEN_COMMAND"
 )
 
-// A WorkspaceAddress is what the address of a source says that is a workspace, behind
-// ckbox://.
+// A WorkspaceAddress is a parsed URL ckbox://... of a source.
 type WorkspaceAddress struct {
 	Name      string // a destination of the file, "sandbox", or the ID of an environment
 	Workspace string // its ID; empty for the one that the file names, or else the default one
 }
 
-// ParseWorkspaceAddress reads an address without its scheme. Its errors do not repeat it:
-// people put keys where they do not belong.
+// ParseWorkspaceAddress parses a URL without its scheme. Its errors never contain the URL, because
+// people put keys into URLs.
 func ParseWorkspaceAddress(text string) (WorkspaceAddress, error) {
 	name, workspace, _ := strings.Cut(strings.TrimSuffix(text, "/"), "/")
 	switch {
 	case !isName(name):
-		return WorkspaceAddress{}, errors.New("it names no destination of the configuration, and no environment")
+		return WorkspaceAddress{}, errors.New("the URL has no destination name and no environment ID")
 	case workspace != "" && !isName(workspace):
-		return WorkspaceAddress{}, errors.New("what follows the environment is not the ID of a workspace")
+		return WorkspaceAddress{}, errors.New("the part after the environment is not a workspace ID")
 	}
 	return WorkspaceAddress{name, workspace}, nil
 }
 
-// SourceWorkspace works out how to read a workspace. What is said of the destination of a
-// run, by switches and the environment, has no say in that.
+// SourceWorkspace returns the access to a workspace that is a source. Flags and variables for the
+// destination do not affect it.
 func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
 	if a.Name == sandboxName {
 		return Destination{Kind: Sandbox, Name: sandboxName, Workspace: a.Workspace, Service: "ckbox", User: "assetferry"}, nil
@@ -76,7 +75,7 @@ func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
 	}, nil
 }
 
-// sourceSet is what the environment gives for sources.
+// sourceSet returns the credentials for sources in environment variables.
 func (s *Settings) sourceSet() (set, error) {
 	key, err := s.reference(sourceAccessKey)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *Settings) sourceSet() (set, error) {
 	return set{place: "the environment", accessKey: key, tokenCommand: command}, nil
 }
 
-// completeSource tells what is missing.
+// completeSource is an error for missing credentials.
 func (s *Settings) completeSource(name string, named bool, n Named, c set) error {
 	if named && c.environment.IsZero() {
 		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q names no environment, which is needed to read it", name), "add its ID as environment")
@@ -111,11 +110,11 @@ func (s *Settings) completeSource(name string, named bool, n Named, c set) error
 	}
 	return &UsageError{
 		Msg:  fmt.Sprintf("there is no destination %q%s", name, strictyaml.Suggestion(name, slices.Sorted(maps.Keys(s.Destinations)))),
-		Hint: "if it is the ID of an environment, set " + set + "; assetferry help sources tells the rest",
+		Hint: "if it is the ID of an environment, set " + set + "; see assetferry help sources",
 	}
 }
 
-// InheritSource adds to an inheritance what it takes to read a workspace as a source.
+// InheritSource adds the access to a source workspace to an inheritance.
 func (s *Settings) InheritSource(i Inheritance, d Destination) (Inheritance, error) {
 	h := &heir{Settings: s, Inheritance: i}
 	h.reference(d.AccessKey, sourceAccessKey, true)

@@ -46,7 +46,7 @@ func TestSourceWorkspace(t *testing.T) {
 		{"two keys", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_ACCESS_KEY_FILE": "f"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "are both set"},
 		{"key and command", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_TOKEN_COMMAND": "f"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "are both set"},
 		{"plain HTTP", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_URL": "http://old.example.com"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "ASSETFERRY_SOURCE_URL: plain HTTP to old.example.com"},
-		{"password", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_URL": "https://me:secret@old.example.com"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "ASSETFERRY_SOURCE_URL: the address holds a user name"},
+		{"password", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_URL": "https://me:secret@old.example.com"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "ASSETFERRY_SOURCE_URL: the URL contains a user name"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := mustLoad(t, tc.yaml, nil, tc.variables)

@@ -1,8 +1,8 @@
-// Package demo shows the program on a made-up library and a sandbox of its own. The library
-// is of real files, drawn and written by code, the same bytes every time on every machine.
+// Package demo runs the program on a generated library and a sandbox. Code generates the files,
+// with the same bytes on every machine.
 //
-// It has what real libraries have: photos with metadata, documents, logos, and a
-// few files that make trouble, such as names that differ only by case.
+// The library resembles real ones: photos with metadata, documents, logos, and a few difficult
+// files, such as names that differ only in case.
 package demo
 
 import (
@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A Summary says what was written.
+// A Summary counts the files that were written.
 type Summary struct {
 	Files int
 	Bytes int64
-	Notes []string // what this file system made impossible
+	Notes []string // files that this file system does not allow
 }
 
 // A file is one file of the library.
@@ -29,15 +29,14 @@ type file struct {
 	name    string // with slashes
 	time    time.Time
 	content func() ([]byte, error)
-	small   func() ([]byte, error) // the same photo with fewer pixels; nil: it is none
+	small   func() ([]byte, error) // the same photo with fewer pixels; nil for other files
 
-	// caseTwin says that another file has the same name but for case, so that
-	// many file systems cannot hold both.
+	// caseTwin: another file has a name that differs only in case. Many file systems cannot
+	// hold both.
 	caseTwin bool
 }
 
-// WriteLibrary writes the library into dir, which need not exist. It overwrites
-// nothing.
+// WriteLibrary writes the library into dir, and creates dir if necessary. It overwrites nothing.
 func WriteLibrary(dir string) (Summary, error) {
 	l, err := MakeLibrary()
 	if err != nil {
@@ -46,17 +45,16 @@ func WriteLibrary(dir string) (Summary, error) {
 	return l.Write(dir)
 }
 
-// A Library is the made-up library in memory, about 10 MB.
+// A Library is the generated library in memory, about 10 MB.
 type Library struct {
 	files    []file
-	contents [][]byte // of files, in their order
+	contents [][]byte // in the order of files
 }
 
-// MakeLibrary draws and writes all files in memory.
+// MakeLibrary generates all files in memory.
 func MakeLibrary() (Library, error) { return makeLibrary(library()) }
 
-// MakeSmallLibrary makes the same files with photos that have a sixteenth of the pixels, for
-// tests that are not about pictures.
+// MakeSmallLibrary generates photos with a sixteenth of the pixels, for tests of other things.
 func MakeSmallLibrary() (Library, error) {
 	files := library()
 	for i, f := range files {
@@ -78,7 +76,7 @@ func (l Library) Write(dir string) (Summary, error) {
 	for i, f := range l.files {
 		err := f.write(dir, l.contents[i])
 		if f.caseTwin && errors.Is(err, fs.ErrExist) {
-			s.Notes = append(s.Notes, f.name+" is left out: this file system does not tell upper from lower case")
+			s.Notes = append(s.Notes, f.name+" is not written: this file system ignores case")
 			continue
 		}
 		if err != nil {
@@ -90,7 +88,7 @@ func (l Library) Write(dir string) (Summary, error) {
 	return s, nil
 }
 
-// makeAll makes the contents of all files, with as many processors as there are.
+// makeAll generates the contents of all files, on all processors.
 func makeAll(files []file) ([][]byte, error) {
 	contents := make([][]byte, len(files))
 	var group errgroup.Group

@@ -218,7 +218,7 @@ func TestCaseTwinOnAnInsensitiveFileSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"logo.png is left out: this file system does not tell upper from lower case"}
+	want := []string{"logo.png is not written: this file system ignores case"}
 	if !slices.Equal(s.Notes, want) || s.Files != 2 || s.Bytes != 2 {
 		t.Errorf("got %+v, want 2 files and the notes %q", s, want)
 	}

@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	latency    = 25 * time.Millisecond // of the sandbox, so that there is a middle to be killed in
-	killAt     = 20                    // outcomes after which the first process is killed
+	latency    = 25 * time.Millisecond // of the sandbox, so that uploads take long enough to be interrupted
+	killAt     = 20                    // uploads after which the first process is killed
 	workers    = "4"
 	settleTime = "2s"
 )
 
-// A Show uses the program on a made-up library and a sandbox of its own.
+// A Show runs the program on a generated library and a sandbox.
 type Show struct {
 	Out            *ui.Out
 	Stdout, Stderr io.Writer // of the program
-	Form           []string  // flags that say how its output looks
+	Form           []string  // flags for the form of the output
 
-	// StartSandbox runs a sandbox in this process, so that it outlives the kill.
+	// StartSandbox runs a sandbox in this process, which the kill does not end.
 	StartSandbox func(context.Context, sandbox.Options) (url string, err error)
 
 	dir     string
@@ -42,21 +42,21 @@ type Show struct {
 	program string
 }
 
-// Paths are what a show has made.
+// Paths are the program and the folders of a show.
 type Paths struct{ Program, Dir, Library string }
 
-// Run makes everything in a folder, a temporary one if it is not named, which is kept.
+// Run runs the show in a new folder, which stays. Without a name it is a temporary folder.
 func (s *Show) Run(ctx context.Context, dir string) (Paths, error) {
 	began := time.Now()
 	if err := s.prepare(dir); err != nil {
 		return Paths{}, err
 	}
-	s.Out.Printf("1. A made-up library")
+	s.Out.Printf("1. A library of generated files")
 	made, err := WriteLibrary(s.library)
 	if err != nil {
 		return Paths{}, err
 	}
-	s.Out.Printf("   %s, %s, in %s", ui.Counted(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
+	s.Out.Printf("   %s (%s) in %s", ui.Counted(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
 	for _, note := range made.Notes {
 		s.Out.Printf("   - %s", note)
 	}
@@ -66,7 +66,7 @@ func (s *Show) Run(ctx context.Context, dir string) (Paths, error) {
 	if err := s.play(ctx); err != nil {
 		return Paths{}, err
 	}
-	s.Out.Printf("\nDone in %s. Everything is in %s", ui.Duration(time.Since(began)), ui.Sanitize(s.dir))
+	s.Out.Printf("\nThe demo took %s. All files are in %s", ui.Duration(time.Since(began)), ui.Sanitize(s.dir))
 	return Paths{s.program, s.dir, s.library}, nil
 }
 
@@ -85,7 +85,7 @@ func (s *Show) prepare(dir string) (err error) {
 	return err
 }
 
-// startSandbox starts the sandbox, and makes the environment of the child processes.
+// startSandbox starts the sandbox, and sets the environment of the child processes.
 func (s *Show) startSandbox(ctx context.Context) error {
 	data := filepath.Join(s.dir, "sandbox")
 	c, err := tokens.LoadOrCreateCredentials(data)
@@ -100,48 +100,48 @@ func (s *Show) startSandbox(ctx context.Context) error {
 		return err
 	}
 	s.url = url
-	s.Out.Printf("\n2. A sandbox: a stand-in of the service, at %s", url)
+	s.Out.Printf("\n2. A sandbox: a local stand-in for the service, at %s", url)
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "ASSETFERRY_") {
 			s.env = append(s.env, v)
 		}
 	}
 	s.env = append(s.env, "ASSETFERRY_URL="+url, "ASSETFERRY_ENVIRONMENT_ID="+c.EnvironmentID,
-		"ASSETFERRY_ACCESS_KEY="+string(c.AccessKey), "ASSETFERRY_STATE="+filepath.Join(s.dir, "journal.db"))
+		"ASSETFERRY_ACCESS_KEY="+string(c.AccessKey), "ASSETFERRY_STATE="+filepath.Join(s.dir, "state.db"))
 	return nil
 }
 
-// play runs the program as a user would.
+// play runs the program like a user.
 func (s *Show) play(ctx context.Context) error {
-	s.Out.Printf("\n3. What would happen?")
+	s.Out.Printf("\n3. Plan the migration: nothing is uploaded yet")
 	if err := s.child(ctx, "plan", "library", "--unsupported", "skip"); err != nil {
 		return err
 	}
 	migrate := []string{"migrate", "library", "--unsupported", "skip", "--concurrency", workers, "--confirm-timeout", settleTime}
-	s.Out.Printf("\n4. Do it, and be killed in the middle")
+	s.Out.Printf("\n4. Run the migration, and kill the process")
 	if err := s.killed(ctx, migrate...); err != nil {
 		return err
 	}
-	s.Out.Printf("\n5. The same command again goes on; what was in flight is looked up, not sent twice")
+	s.Out.Printf("\n5. Resume with the same command: no object is uploaded twice")
 	if err := s.child(ctx, migrate...); err != nil {
 		return err
 	}
-	s.Out.Printf("\n6. Is everything there, byte for byte?")
+	s.Out.Printf("\n6. Verify every asset by its checksum")
 	if err := s.child(ctx, "verify", "--content"); err != nil {
 		return err
 	}
 	if err := s.countUploads(ctx); err != nil {
 		return err
 	}
-	s.Out.Printf("\n7. What the journal says, to you and to those who asked for it")
+	s.Out.Printf("\n7. Show the status, and write a report")
 	if err := s.child(ctx, "status"); err != nil {
 		return err
 	}
 	return s.child(ctx, "report", "--format", "html", "--output", "report.html")
 }
 
-// countUploads asks the other side how often something was uploaded: as often as
-// there are assets, in spite of the kill.
+// countUploads reads from the sandbox how many uploads it got: one for each asset, despite the
+// kill.
 func (s *Show) countUploads(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/_sandbox/stats", nil)
 	if err != nil {
@@ -161,24 +161,24 @@ func (s *Show) countUploads(ctx context.Context) error {
 		}
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
-		return fmt.Errorf("demo: read what the sandbox counted: %w", err)
+		return fmt.Errorf("demo: read the statistics of the sandbox: %w", err)
 	}
 	for _, r := range stats.Requests {
 		if r.Method == http.MethodPost && r.Route == "/assets" && r.Status == http.StatusCreated {
-			s.Out.Printf("The sandbox itself counted %s in all, the kill included.", ui.Counted(r.Count, "upload"))
+			s.Out.Printf("   The sandbox received %s in total: none was repeated.", ui.Counted(r.Count, "upload"))
 		}
 	}
 	return nil
 }
 
 func (s *Show) command(ctx context.Context, args ...string) *exec.Cmd {
-	s.Out.Printf("   $ assetferry %s\n", strings.Join(args, " ")) // in the folder of the demo
+	s.Out.Printf("   $ assetferry %s\n", strings.Join(args, " ")) // in the demo folder
 	c := exec.CommandContext(ctx, s.program, append(args, s.Form...)...)
 	c.Dir, c.Env = s.dir, s.env
 	return c
 }
 
-// child runs the program to its end, which must be a good one.
+// child runs the program, which must succeed.
 func (s *Show) child(ctx context.Context, args ...string) error {
 	c := s.command(ctx, args...)
 	c.Stdout, c.Stderr = s.Stdout, s.Stderr
@@ -188,11 +188,11 @@ func (s *Show) child(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// killed runs the program and kills it after some outcomes.
+// killed runs the program and kills it after some uploads.
 func (s *Show) killed(ctx context.Context, args ...string) error {
 	c := s.command(ctx, args...)
 	if !s.Out.JSON() {
-		c.Args = append(c.Args, "--json") // to be followed
+		c.Args = append(c.Args, "--json") // to count uploads
 	}
 	c.Stderr = s.Stderr
 	events, err := c.StdoutPipe()
@@ -214,19 +214,22 @@ func (s *Show) killed(ctx context.Context, args ...string) error {
 			continue
 		}
 		if done++; done == killAt {
-			_ = c.Process.Kill() // that it was too late shows in its exit
+			_ = c.Process.Kill() // the exit shows whether it was too late
 		}
 	}
 	exit := c.Wait()
+	if done >= killAt && ui.IsTerminal(s.Stderr) {
+		fmt.Fprintln(s.Stderr) // the killed process leaves its progress bar
+	}
 	switch {
 	case lines.Err() != nil:
 		return fmt.Errorf("demo: read events: %w", lines.Err())
 	case exit == nil:
-		s.Out.Printf("   It was done before it could be killed, so there is nothing to resume this time.")
+		s.Out.Printf("   The run finished before the kill, so there is nothing to resume this time.")
 		return nil
 	case done < killAt:
 		return fmt.Errorf("demo: assetferry %s: %w", args[0], exit)
 	}
-	s.Out.Printf("   Killed after %s had been recorded.", ui.Counted(int64(done), "upload"))
+	s.Out.Printf("   Killed after %s.", ui.Counted(int64(done), "upload"))
 	return nil
 }

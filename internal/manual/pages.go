@@ -1,24 +1,33 @@
-// Package manual makes the manual pages of a program out of its commands and the topics of
-// its help.
+// Package manual makes the manual pages of a program from its commands and its help topics.
 package manual
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// Options are what the commands themselves do not tell.
+// Options hold everything that a command does not know itself.
 type Options struct {
-	Date      string                                      // in the foot of each page; empty where nothing tells it
-	Version   string                                      // of the program
-	ExitCodes string                                      // a heading, and lines of a code and what it means; help of a command may end with it
-	Topic     func(*cobra.Command) (name string, ok bool) // what a topic is called; ok is false for a command
+	Date      string // in the foot of each page; may be empty
+	Version   string // of the program
+	ExitCodes func(*cobra.Command) []Item
+	Flags     func(*cobra.Command) []Section
+	Topic     func(*cobra.Command) (name string, ok bool) // the name of a topic; ok is false for a command
 }
 
-// Pages makes all pages of a program, by the name of their file: one in section 1 for each
-// command, and one in section 7 for each topic.
+// A Section is a list with a title.
+type Section struct {
+	Title string
+	Items []Item
+}
+
+// An Item is an entry of a list: a name, the kind of value that it takes, and its meaning.
+type Item struct{ Name, Kind, Meaning string }
+
+// Pages returns all pages of a program by file name: in section 1 a page for each command, in
+// section 7 one for each topic.
 func Pages(root *cobra.Command, o Options) map[string]string {
 	pages := map[string]string{}
 	var add func(*cobra.Command)
@@ -51,38 +60,30 @@ func (o Options) commandPage(c *cobra.Command) string {
 	p.macro("B", c.CommandPath())
 	p.text(strings.TrimSpace(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
 	p.heading("DESCRIPTION")
-	p.paragraphs(strings.TrimSuffix(c.Long, o.ExitCodes))
+	p.paragraphs(cmp.Or(c.Long, c.Short+"."))
 	if subs := available(c); len(subs) > 0 {
 		p.heading("COMMANDS")
 		for _, sub := range subs {
-			p.item(sub.Name(), "", sub.Short)
+			p.item(Item{Name: sub.Name(), Meaning: sub.Short})
 		}
-	}
-	p.heading("OPTIONS")
-	p.flags(c.NonInheritedFlags())
-	if c.HasAvailableInheritedFlags() {
-		p.heading("GLOBAL OPTIONS")
-		p.flags(c.InheritedFlags())
 	}
 	if c.HasExample() {
 		p.heading("EXAMPLES")
 		p.verbatim(c.Example)
 	}
-	p.heading("EXIT STATUS")
-	_, codes, _ := strings.Cut(o.ExitCodes, "\n")
-	for line := range strings.Lines(codes) {
-		if code, meaning, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
-			p.item(code, "", meaning)
-		} else {
-			p.text(line)
-		}
+	p.heading("OPTIONS")
+	for _, section := range o.Flags(c) {
+		p.macro("SS", section.Title)
+		p.items(section.Items)
 	}
+	p.heading("EXIT STATUS")
+	p.items(o.ExitCodes(c))
 	p.heading("SEE ALSO")
 	p.text(strings.Join(o.seeAlso(c), ", "))
 	return p.String()
 }
 
-// available are the commands below one.
+// available lists the commands below one.
 func available(c *cobra.Command) (subs []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -92,7 +93,7 @@ func available(c *cobra.Command) (subs []*cobra.Command) {
 	return subs
 }
 
-// seeAlso names the page above a command, or all of those below the first.
+// seeAlso names the page of the parent command; for the first command, all others.
 func (o Options) seeAlso(c *cobra.Command) (pages []string) {
 	if c.HasParent() {
 		return []string{o.name(c.Parent()) + "(1)"}
@@ -108,7 +109,7 @@ func (o Options) seeAlso(c *cobra.Command) (pages []string) {
 	return pages
 }
 
-// topicPage keeps the layout of a topic, at the margin so that it fits.
+// topicPage keeps the layout of a topic, without indentation so that it fits.
 func (o Options) topicPage(c *cobra.Command) string {
 	p := o.newPage(c, "7")
 	p.heading("DESCRIPTION")
@@ -122,23 +123,8 @@ func (o Options) topicPage(c *cobra.Command) string {
 func (o Options) newPage(c *cobra.Command, section string) *page {
 	p := &page{}
 	p.macro("TH", strings.ToUpper(o.name(c)), section, o.Date, c.Root().Name()+" "+o.Version, c.Root().Name())
-	p.WriteString(".nh\n.ad l\n") // a command that is broken or stretched cannot be copied
+	p.WriteString(".nh\n.ad l\n") // keeps commands in one piece
 	p.heading("NAME")
 	p.text(o.name(c) + " - " + c.Short)
 	return p
-}
-
-// flags lists switches with the names of their values.
-func (p *page) flags(f *pflag.FlagSet) {
-	f.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		value, meaning := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		p.item(name, value, meaning)
-	})
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A page is a manual page while it is written, in the macros that every reader of
-// manual pages knows.
+// A page is a manual page that is being written, in standard macros.
 type page struct{ strings.Builder }
 
 // macro writes a request with its arguments.
@@ -27,7 +26,7 @@ func (p *page) text(lines string) {
 	}
 }
 
-// paragraphs writes text as help has it: what is indented keeps its layout.
+// paragraphs writes the text of a help page. Indented paragraphs keep their layout.
 func (p *page) paragraphs(text string) {
 	for i, paragraph := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
 		if i > 0 {
@@ -41,7 +40,7 @@ func (p *page) paragraphs(text string) {
 	}
 }
 
-// verbatim keeps the layout, at the margin of the page so that 80 columns fit.
+// verbatim keeps the layout, without indentation so that it fits into 80 columns.
 func (p *page) verbatim(text string) {
 	p.WriteString(".in 0\n.nf\n")
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
@@ -50,14 +49,19 @@ func (p *page) verbatim(text string) {
 	p.WriteString(".fi\n.in\n")
 }
 
-// item is an entry of a list: a name, the value it takes, and what it means.
-func (p *page) item(name, value, meaning string) {
-	p.WriteString(".TP\n\\fB" + roff(name) + "\\fR")
-	if value != "" {
-		p.WriteString(" \\fI" + roff(value) + "\\fR")
+func (p *page) items(list []Item) {
+	for _, i := range list {
+		p.item(i)
+	}
+}
+
+func (p *page) item(i Item) {
+	p.WriteString(".TP\n\\fB" + roff(i.Name) + "\\fR")
+	if i.Kind != "" {
+		p.WriteString(" \\fI" + roff(i.Kind) + "\\fR")
 	}
 	p.WriteByte('\n')
-	p.text(meaning)
+	p.text(i.Meaning)
 }
 
 // roffLine escapes a line of text, which must not look like a request.
@@ -69,8 +73,8 @@ func roffLine(line string) string {
 	return text
 }
 
-// roff escapes text so that a reader of manual pages shows it as it is. Where a sign
-// has a typographic form in manual pages, it asks for the plain one.
+// roff escapes text so that it is shown unchanged, with plain characters in place of typographic
+// ones.
 func roff(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Unmapped gives the names of the fields that were found and went nowhere, in order. What
-// a rule leaves out on purpose is not among them, nor are positions that are dropped.
+// Unmapped returns the names of the fields without a rule, sorted. It omits fields that a rule
+// leaves out on purpose, dropped GPS coordinates, and technical EXIF data.
 func (m *Mapping) Unmapped(o Object) ([]string, error) {
 	m = m.usable()
 	o = m.read(o)
@@ -28,7 +28,7 @@ func (d *description) unmapped(p *placed) []string {
 	missed := map[string]bool{}
 	for _, fields := range d.object.Found {
 		for name := range fields {
-			if !d.wentSomewhere(name) && !p.wentSomewhere(name) {
+			if !metadata.IsTechnical(name) && !d.wentSomewhere(name) && !p.wentSomewhere(name) {
 				missed[name] = true
 			}
 		}

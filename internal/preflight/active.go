@@ -1,6 +1,6 @@
 package preflight
 
-// An activity is what the content of a file may do where it is opened.
+// An activity is the kind of code that a file may run when it is opened.
 type activity int
 
 const (
@@ -11,25 +11,25 @@ const (
 	program
 )
 
-// activityOrder is the order in which people are told of them.
+// activityOrder is the order of findings.
 var activityOrder = []activity{page, drawing, macros, program}
 
-// activeSVG is told by a Survey of all SVG, by a Probe of those that may run script.
-const activeSVG = "active-svg"
+// activeSVG is the finding of a Survey for every SVG file, and of a Probe for those with scripts.
+const activeSVG = "active_svg"
 
-const decidesActive = "--exclude; a private category; or who answers for them"
+const decidesActive = "--exclude, a private category, or leave them public if you trust the content owner"
 
-// activities are the sums of files that may do something, none found yet.
+// activities returns empty sums of files that may run code.
 func activities() map[activity]*sum {
 	return map[activity]*sum{
-		page:    {definition: definition{id: "active-pages", severity: Warning, title: "HTML or XML, which may run script in a browser", remedy: decidesActive}},
-		drawing: {definition: definition{id: activeSVG, severity: Warning, title: "SVG, which may run script in a browser", remedy: decidesActive}},
-		macros:  {definition: definition{id: "active-macros", severity: Warning, title: "may hold macros, by the extension", remedy: decidesActive}},
-		program: {definition: definition{id: "active-programs", severity: Warning, title: "can be run as a program, by the extension", remedy: decidesActive}},
+		page:    {definition: definition{id: "active_pages", severity: Warning, title: "HTML or XML, which may run scripts in a browser", remedy: decidesActive}},
+		drawing: {definition: definition{id: activeSVG, severity: Warning, title: "SVG, which may run scripts in a browser", remedy: decidesActive}},
+		macros:  {definition: definition{id: "active_macros", severity: Warning, title: "may contain macros, by the extension", remedy: decidesActive}},
+		program: {definition: definition{id: "active_programs", severity: Warning, title: "can be run as a program, by the extension", remedy: decidesActive}},
 	}
 }
 
-// activityOf tells by an extension in lower case what a file may do.
+// activityOf returns the activity for an extension in lower case.
 func activityOf(extension string) activity {
 	switch extension {
 	case "svg", "svgz":

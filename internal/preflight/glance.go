@@ -12,21 +12,21 @@ import (
 	"assetferry/state"
 )
 
-// A glance is what looking into one object gave, in words; what is empty is fine.
+// A glance is the result of reading the beginning of one object. Texts are empty if all is well.
 type glance struct {
 	item  state.Item
-	alike bool // others have its size
+	alike bool // other objects have the same size
 
 	read     int64
-	checksum []byte // of its beginning, if others have its size
-	failed   string // why it could not be read
-	differs  string // what it is in spite of its extension
+	checksum []byte // of its beginning, if other objects have the same size
+	failed   string // the error of reading it
+	differs  string // its type, if that does not match the extension
 	damaged  string
 	tooBig   string // the size of the image
 	active   string
 }
 
-// look reads as much of the object as it takes.
+// look reads as much of the object as the checks need.
 func (g *glance) look(ctx context.Context, source sources.Source, maxMegapixels float64) {
 	length := int64(header.Enough)
 	if g.alike {
@@ -47,16 +47,16 @@ func (g *glance) look(ctx context.Context, source sources.Source, maxMegapixels 
 	g.read = c.read
 }
 
-// judge looks at the beginning of the object, and on where that is needed.
+// judge checks the beginning of the object, and reads on if that is needed.
 func (g *glance) judge(c *content, maxMegapixels float64) error {
 	ext, kind := extension(string(g.item.Key)), header.KindOf(c.head[:min(len(c.head), header.Enough)])
 	switch {
 	case kind == "" && header.IsImage(ext):
-		g.damaged = "no image can be made out"
+		g.damaged = "not an image"
 	case !header.Agrees(ext, kind):
 		g.differs = string(kind)
 		if kind == "" {
-			g.differs = "something else"
+			g.differs = "unknown type"
 		}
 	}
 	if kind == header.SVG || activityOf(ext) == drawing {
@@ -82,7 +82,7 @@ func (g *glance) measure(c *content, kind header.Kind, maxMegapixels float64) er
 	return nil
 }
 
-// reason is why an object could not be read, without its name, which people see anyway.
+// reason returns the error of reading an object, without its key.
 func reason(err error) string {
 	if e, ok := errors.AsType[*sources.Error](err); ok {
 		return e.Err.Error()
@@ -90,7 +90,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// object is what the source listed.
+// object returns the object that the source listed.
 func object(i *state.Item) sources.Object {
 	return i.Object
 }
@@ -109,11 +109,11 @@ func checksum(ctx context.Context, source sources.Source, o sources.Object) ([]b
 	return h.Sum(nil), nil
 }
 
-// nearby is how far ahead it is quicker to read on than to open an object once more.
+// nearby is the distance up to which reading on is faster than opening the object again.
 const nearby = 256 << 10
 
-// A content is an object that is read here and there. Its beginning is kept, and what
-// comes later is read in one go as long as it is nearby.
+// A content reads parts of an object. It keeps the beginning in memory, and reads on from its
+// position to parts that are nearby.
 type content struct {
 	ctx    context.Context
 	source sources.Source
@@ -121,9 +121,9 @@ type content struct {
 
 	head []byte
 	in   io.ReadCloser
-	at   int64 // of in
+	at   int64 // position of in
 	read int64
-	err  error // of reading
+	err  error // the last error of reading
 }
 
 // begin reads the first bytes.
@@ -149,7 +149,7 @@ func (c *content) ReadAt(p []byte, at int64) (n int, err error) {
 	return n + more, err
 }
 
-// later reads what is not in the head.
+// later reads after the head.
 func (c *content) later(p []byte, at int64) (int, error) {
 	left := c.object.Size - at
 	if left <= 0 {

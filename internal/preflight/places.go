@@ -6,26 +6,26 @@ import (
 	"assetferry/state"
 )
 
-// publicFiles is said plainly, because a mistake here publishes files.
+// publicFiles has a word in capitals, because an oversight here publishes files.
 var publicFiles = definition{id: "public", severity: Warning,
-	title:  "would be PUBLIC, for everybody who has the address: the category is not private",
-	remedy: "--category or --category-by; or who makes the category private first"}
+	title:  "would be PUBLIC, readable by anyone with the URL",
+	remedy: "--category, --category-by, or make the category private first"}
 
 var (
-	hiddenFolders = definition{id: "hidden-folders", severity: Loss, unit: "folder",
-		title:  "cannot be read, so nobody knows what is in there",
-		remedy: "who may grant access to the source; or --exclude"}
+	hiddenFolders = definition{id: "hidden_folders", severity: Loss, unit: "folder",
+		title:  "unreadable folder; its objects are not listed",
+		remedy: "make the source readable, or --exclude"}
 	emptyFiles = definition{id: "empty", severity: Warning,
 		title:  "empty",
-		remedy: "--exclude; or who can tell whether the source is damaged"}
+		remedy: "--exclude, or check the source for damage"}
 )
 
-// doubledNames is what shows of another journal that is used for the same destination.
-var doubledNames = definition{id: "doubled-names", severity: Warning, unit: "name",
-	title:  "more than once at the destination, in the same place and with the same size; another state database may be at work on it",
-	remedy: "who runs the other one: one state database for each destination; assetferry verify lists the further assets"}
+// doubledNames is a sign of another state database for the same destination.
+var doubledNames = definition{id: "duplicate_names", severity: Warning, unit: "name",
+	title:  "duplicate at the destination, in the same folder and with the same size; another state database may use it",
+	remedy: "use one state database for each destination; assetferry verify lists the extra assets"}
 
-// Doubled is the finding that names are at the destination more than once, if any are.
+// Doubled returns the finding about duplicate names at the destination, if there are any.
 func Doubled(names int64) []Finding {
 	if names == 0 {
 		return nil
@@ -33,10 +33,10 @@ func Doubled(names int64) []Finding {
 	return []Finding{(&sum{definition: doubledNames, objects: names}).finding()}
 }
 
-// places counts what comes from each folder at the top of the source. What such a
-// folder holds comes in a row, so that only one of them is counted at a time.
+// places counts objects by the top-level folder of the source. Keys are in order, so that only
+// one folder is counted at a time.
 type places struct {
-	current, none Part // none: what is in no folder
+	current, none Part // none: objects outside all folders
 	top           top
 }
 
@@ -64,7 +64,7 @@ func (p *places) close() {
 func (p *places) largest() []Part {
 	p.close()
 	if p.none.Objects > 0 {
-		p.none.Name = "(in no folder)"
+		p.none.Name = "(top level)"
 		p.top.offer(p.none)
 		p.none = Part{}
 	}

@@ -1,10 +1,8 @@
-// Package preflight finds in a planned run what people should know, and may have to
-// decide, before it is carried out: what will not arrive and why, what would be
-// public, what may run where it is opened.
+// Package preflight finds what people should know about a plan before it is carried out: objects
+// that are not uploaded, public files, and files that may run code.
 //
-// A Survey is fed with the items of a plan in key order and looks at each of them
-// once. It keeps sums and a few examples, never the items, so that a million of them
-// take no more memory than a thousand.
+// A Survey reads the items of a plan once, in key order. It keeps sums and a few examples, not
+// the items, so that its memory does not grow with the plan.
 package preflight
 
 import (
@@ -18,43 +16,43 @@ import (
 	"assetferry/state"
 )
 
-// A Severity says how much a finding matters.
+// A Severity is the importance of a finding.
 type Severity string
 
 // The severities, the most severe first.
 const (
-	Stop    Severity = "stop"    // the plan is not carried out
-	Loss    Severity = "loss"    // something will not arrive
-	Warning Severity = "warning" // a person should look at it
-	Note    Severity = "note"    // good to know
+	Stop    Severity = "blocking"     // the plan is not carried out
+	Loss    Severity = "not_uploaded" // objects are not uploaded
+	Warning Severity = "warning"
+	Note    Severity = "note"
 )
 
 // rank orders severities.
 func (s Severity) rank() int { return slices.Index([]Severity{Stop, Loss, Warning, Note}, s) }
 
-// A Finding is something to know about a plan.
+// A Finding is a fact about a plan that people should know.
 type Finding struct {
 	ID       string // stable, for programs
 	Severity Severity
-	Unit     string // what is counted: "object", "folder", "group" or "name"
+	Unit     string // the counted thing: "object", "folder", "group" or "name"
 	Title    string
-	Objects  int64 // of the unit
+	Objects  int64 // the number of units
 	Bytes    int64
-	Parts    []Part   // what it is made of, the largest first
+	Parts    []Part   // the largest first
 	Examples []string // mostly keys
-	Remedy   string   // the switch, or the person, that decides it
+	Remedy   string   // the flags and actions that change it
 }
 
-// A Part is a part of a finding, such as what comes from one folder.
+// A Part is a part of a finding, such as the objects of one folder.
 type Part struct {
 	Name           string
 	Objects, Bytes int64
 }
 
-// String is how much the part is.
+// String returns the number of objects and their size.
 func (p Part) String() string { return quantity(p.Objects, "object", p.Bytes) }
 
-// Message tells the finding in one sentence.
+// Message returns the finding in one sentence.
 func (f Finding) Message() string { return quantity(f.Objects, f.Unit, f.Bytes) + ": " + f.Title }
 
 func quantity(n int64, unit string, bytes int64) string {
@@ -68,15 +66,15 @@ func quantity(n int64, unit string, bytes int64) string {
 	return text
 }
 
-// Options are what a survey knows of the run and its destination.
+// Options describe the run and its destination.
 type Options struct {
-	Categories  map[string]state.Category // of the destination, by id
+	Categories  map[string]state.Category // of the destination, by ID
 	MaxFileSize int64                     // bytes; 0 if unknown
-	Blocks      bool                      // that no category allows an extension keeps the plan from being carried out
-	Probed      bool                      // a Probe tells which SVG may run script
+	Blocks      bool                      // unsupported file types block the plan
+	Probed      bool                      // a Probe finds SVG files with scripts
 }
 
-// A Survey gathers the findings of a plan.
+// A Survey collects the findings of a plan.
 type Survey struct {
 	Options
 	byReason map[migrate.Reason]*sum
@@ -84,12 +82,12 @@ type Survey struct {
 	empty    *sum
 	public   *sum
 	active   map[activity]*sum
-	places   places          // of what would be public
-	open     map[string]bool // categories that are not private and that something goes to
+	places   places          // of public files
+	open     map[string]bool // public categories of the plan
 	split    splits
 }
 
-// NewSurvey begins a survey.
+// NewSurvey returns an empty survey.
 func NewSurvey(o Options) *Survey {
 	s := &Survey{
 		Options: o, byReason: o.reasons(), active: activities(),
@@ -100,7 +98,7 @@ func NewSurvey(o Options) *Survey {
 	return s
 }
 
-// Add looks at an item. Items come in key order.
+// Add adds an item. Items must be added in key order.
 func (s *Survey) Add(i *state.Item) {
 	if i.Obstacle.HidesObjects() && i.Reason == string(migrate.ReasonUnreadable) {
 		s.hidden.add(i)
@@ -132,7 +130,7 @@ func (s *Survey) Add(i *state.Item) {
 // Sends reports whether the content of an item would be sent.
 func Sends(i *state.Item) bool { return i.Action == state.Create && i.State == state.ItemPlanned }
 
-// Findings ends the survey and gives what it found, the most severe first.
+// Findings ends the survey and returns its findings, the most severe first.
 func (s *Survey) Findings() []Finding {
 	var all []Finding
 	for _, d := range definitions {
@@ -149,13 +147,13 @@ func (s *Survey) Findings() []Finding {
 	return Sorted(all)
 }
 
-// Sorted puts findings in order, the most severe first.
+// Sorted sorts findings, the most severe first.
 func Sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
 	return all
 }
 
-// categoryName is what people call a category of an item.
+// categoryName returns the name of a category of an item.
 func (s *Survey) categoryName(id string) string {
 	if name, isNew := migrate.WantedCategory(id); isNew {
 		return name
@@ -175,7 +173,7 @@ func (s *Survey) publicFinding() Finding {
 	return f
 }
 
-// few names at most so many as people read.
+// few joins names, up to the number that is shown.
 func few(names []string) string {
 	if more := len(names) - shown; more > 0 {
 		return strings.Join(names[:shown], ", ") + " and " + ui.Count(int64(more)) + " more"
@@ -183,7 +181,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// extension is that of a key, in lower case, or "".
+// extension returns the extension of a key in lower case, or "".
 func extension(key string) string {
 	_, name := sources.Key(key).Split()
 	if i := strings.LastIndexByte(name, '.'); i > 0 {

@@ -48,31 +48,31 @@ func TestFindings(t *testing.T) {
 	}{
 		{name: "extensions that stop the plan", options: Options{Blocks: true},
 			items: []state.Item{left("README", migrate.ReasonUnsupportedType, 7), left("a.XYZ", migrate.ReasonUnsupportedType, 2), left("b.d/c.xyz", migrate.ReasonUnsupportedType, 2)},
-			want: Finding{ID: "extension-not-allowed", Severity: Stop, Objects: 3, Bytes: 11, Examples: []string{"README", "a.XYZ", "b.d/c.xyz"},
+			want: Finding{ID: "unsupported_type", Severity: Stop, Objects: 3, Bytes: 11, Examples: []string{"README", "a.XYZ", "b.d/c.xyz"},
 				Parts: []Part{{"xyz", 2, 4}, {"(none)", 1, 7}}}},
 		{name: "extensions that are left out",
 			items: []state.Item{left(".hidden", migrate.ReasonUnsupportedType, 7)},
-			want:  Finding{ID: "extension-not-allowed", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{".hidden"}, Parts: []Part{{"(none)", 1, 7}}}},
+			want:  Finding{ID: "unsupported_type", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{".hidden"}, Parts: []Part{{"(none)", 1, 7}}}},
 		{name: "extensions that no category can be made for",
 			items: []state.Item{left("a.muchtoolong", migrate.ReasonNoCategoryPossible, 7)},
-			want: Finding{ID: "no-category-possible", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{"a.muchtoolong"},
+			want: Finding{ID: "no_category_possible", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{"a.muchtoolong"},
 				Parts: []Part{{"muchtoolong", 1, 7}}}},
 		{name: "too large", options: Options{MaxFileSize: 5e9},
 			items: []state.Item{left("a", migrate.ReasonTooLarge, 6e9)}, title: "larger than the service allows (5.0 GB)",
-			want: Finding{ID: "too-large", Severity: Loss, Objects: 1, Bytes: 6e9, Examples: []string{"a"}}},
+			want: Finding{ID: "too_large", Severity: Loss, Objects: 1, Bytes: 6e9, Examples: []string{"a"}}},
 		{name: "names too long", items: []state.Item{left("a", migrate.ReasonNameTooLong, 1)},
-			want: Finding{ID: "name-too-long", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+			want: Finding{ID: "name_too_long", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "impossible keys", items: []state.Item{left("a//b", migrate.ReasonInvalidKey, 1)},
-			want: Finding{ID: "key-not-possible", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a//b"}}},
+			want: Finding{ID: "key_not_possible", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a//b"}}},
 		{name: "another object has the name", items: []state.Item{left("a", migrate.ReasonNameCollision, 1)},
-			want: Finding{ID: "names-collide", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+			want: Finding{ID: "names_collide", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "another asset has the name", items: []state.Item{left("a", migrate.ReasonNameExists, 1)},
-			want: Finding{ID: "name-taken", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+			want: Finding{ID: "name_taken", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "sent beside another", options: private,
 			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNameExistsCreated), Category: "p"}},
-			want:  Finding{ID: "sent-beside", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+			want:  Finding{ID: "name_exists", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "taken over by size", items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonSameNameAndSize), Category: "f"}},
-			want: Finding{ID: "taken-by-size", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+			want: Finding{ID: "same_name_and_size", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "renamed", options: private,
 			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonRenamed), Category: "p"}},
 			want:  Finding{ID: "renamed", Severity: Note, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
@@ -80,33 +80,33 @@ func TestFindings(t *testing.T) {
 			want: Finding{ID: "unreadable", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
 		{name: "unreadable folders",
 			items: []state.Item{{Object: sources.Object{Key: "a/", Obstacle: sources.UnreadableDirectory}, Action: state.Skip, State: state.ItemFailed, Reason: string(migrate.ReasonUnreadable)}},
-			want:  Finding{ID: "hidden-folders", Severity: Loss, Unit: "folder", Objects: 1, Examples: []string{"a/"}}},
+			want:  Finding{ID: "hidden_folders", Severity: Loss, Unit: "folder", Objects: 1, Examples: []string{"a/"}}},
 		{name: "missing", items: []state.Item{left("a", migrate.ReasonMissingAtSource, 0)},
 			want: Finding{ID: "missing", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
 		{name: "archived", items: []state.Item{left("a", migrate.ReasonArchived, 3)},
 			want: Finding{ID: "archived", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "parked", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonRetriesExhausted), Category: "f"}},
-			want: Finding{ID: "parked", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "unclear", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonUnconfirmed), Category: "f"}},
-			want: Finding{ID: "unclear", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
+		{name: "retries_exhausted", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonRetriesExhausted), Category: "f"}},
+			want: Finding{ID: "retries_exhausted", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
+		{name: "unconfirmed", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemRetriesExhausted, Reason: string(migrate.ReasonUnconfirmed), Category: "f"}},
+			want: Finding{ID: "unconfirmed", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
 		{name: "empty", options: private, items: []state.Item{sent("a.txt", "p", 0)},
 			want: Finding{ID: "empty", Severity: Warning, Objects: 1, Examples: []string{"a.txt"}}},
 		{name: "drawings", options: private, items: []state.Item{sent("a.SVG", "p", 1), sent("b.svgz", "p", 1)},
-			want: Finding{ID: "active-svg", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.SVG", "b.svgz"}}},
+			want: Finding{ID: "active_svg", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.SVG", "b.svgz"}}},
 		{name: "pages", options: private, items: []state.Item{sent("a.html", "p", 1), sent("b.xml", "p", 1)},
-			want: Finding{ID: "active-pages", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.html", "b.xml"}}},
+			want: Finding{ID: "active_pages", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.html", "b.xml"}}},
 		{name: "macros", options: private, items: []state.Item{sent("a.docm", "p", 1)},
-			want: Finding{ID: "active-macros", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.docm"}}},
+			want: Finding{ID: "active_macros", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.docm"}}},
 		{name: "programs", options: private, items: []state.Item{sent("a.Exe", "p", 1)},
-			want: Finding{ID: "active-programs", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.Exe"}}},
+			want: Finding{ID: "active_programs", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.Exe"}}},
 		{name: "public", options: private,
 			items: []state.Item{sent("a/1", "i", 4), sent("a/b/1", "i", 2), sent("b/1", "p", 9), sent("c/1", "new:Other files", 1), sent("d", "i", 3), sent("e", "i", 5)},
 			title: "(Images, Other files)",
 			want: Finding{ID: "public", Severity: Warning, Objects: 5, Bytes: 15, Examples: []string{"a/1", "a/b/1", "c/1", "d", "e"},
-				Parts: []Part{{"(in no folder)", 2, 8}, {"a/", 2, 6}, {"c/", 1, 1}}}},
+				Parts: []Part{{"(top level)", 2, 8}, {"a/", 2, 6}, {"c/", 1, 1}}}},
 		{name: "folders that are split", options: Options{Categories: map[string]state.Category{"p": {Name: "Papers", Private: true}, "q": {Name: "Prints", Private: true}}},
 			items: []state.Item{sent("a/b/c/1", "p", 1), sent("a/b/x", "q", 1), sent("a/b/y", "q", 1), sent("a/b/z", "p", 1), sent("a/z", "p", 9), sent("b", "p", 2), sent("c", "q", 2)},
-			want:  Finding{ID: "split-folders", Severity: Note, Unit: "folder", Objects: 2, Bytes: 7, Examples: []string{"a/b: 2 Prints, 1 Papers", "(in no folder): 1 Papers, 1 Prints"}}},
+			want:  Finding{ID: "split_folders", Severity: Note, Unit: "folder", Objects: 2, Bytes: 7, Examples: []string{"a/b: 2 Prints, 1 Papers", "(top level): 1 Papers, 1 Prints"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			all := survey(test.options, test.items...)
@@ -151,7 +151,7 @@ func TestOrder(t *testing.T) {
 	for _, f := range all {
 		got = append(got, string(f.Severity)+" "+f.ID)
 	}
-	want := []string{"stop extension-not-allowed", "loss too-large", "warning public", "warning empty", "note split-folders"}
+	want := []string{"blocking unsupported_type", "not_uploaded too_large", "warning public", "warning empty", "note split_folders"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -192,13 +192,12 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestLosses(t *testing.T) {
-	got := Losses([]state.Tally{
-		{Reason: string(migrate.ReasonNew)}, {Reason: string(migrate.ReasonTooLarge), State: state.ItemConflict}, {Reason: string(migrate.ReasonRenamed)},
-		{Reason: string(migrate.ReasonNameExists)}, {Reason: string(migrate.ReasonNameExists), State: state.ItemDone},
-	})
-	if got != 2 {
-		t.Errorf("got %d, want 2", got)
+// Reasons with a finding are left out of the table of a plan.
+func TestCovers(t *testing.T) {
+	for reason, want := range map[migrate.Reason]bool{migrate.ReasonNew: false, migrate.ReasonTooLarge: true, migrate.ReasonRenamed: true, migrate.ReasonSystemFile: false} {
+		if got := Covers(string(reason)); got != want {
+			t.Errorf("%s: got %v", reason, got)
+		}
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// headLength is how much of contents of equal size is compared first.
+	// headLength is the number of bytes that are compared first in objects of equal size.
 	headLength = 64 << 10
-	// probePage is how many objects are looked into before their findings are noted.
+	// probePage is the number of objects that are read before their findings are noted.
 	probePage = 1000
 )
 
-// A Probe looks into the objects that would be sent: it reads the header of each, and
-// compares those of equal size. What it cannot read is a finding and no error.
+// A Probe reads the header of each object that would be uploaded, and compares objects of equal
+// size. An object that cannot be read is a finding, not an error.
 type Probe struct {
 	Source        sources.Source
 	Store         *state.Store
@@ -40,26 +40,25 @@ func newSum(id string, s Severity, title, remedy string) sum {
 	return sum{definition: definition{id: id, severity: s, title: title, remedy: remedy}}
 }
 
-// NewProbe makes a probe.
+// NewProbe returns a probe.
 func NewProbe(source sources.Source, store *state.Store, maxMegapixels float64) *Probe {
 	limit := strconv.FormatFloat(maxMegapixels, 'f', -1, 64)
 	return &Probe{
 		Source: source, Store: store, MaxMegapixels: maxMegapixels, Concurrency: 1, Progress: func(int64, int64) {},
-		tooBig: newSum("image-too-large", Loss, "more than the "+limit+" megapixels that the service allows",
-			"who can make it smaller; who manages the plan at the service; or --exclude"),
-		damaged: newSum("image-damaged", Warning, "the header of the image is damaged or cut off",
-			"who has a better copy; or --exclude"),
-		differs: newSum("type-differs", Warning, "the content is not what the extension says",
-			"who can rename it at the source; or --exclude"),
-		active: newSum(activeSVG, Warning, "SVG with script, event handlers or references to elsewhere", decidesActive),
-		failed: newSum("probe-failed", Loss, "could not be read",
-			"who may grant access to the source; or --exclude"),
+		tooBig: newSum("image_too_large", Loss, "image with more than "+limit+" megapixels, the limit of the service",
+			"reduce the image, raise the limit at the service, or --exclude"),
+		damaged: newSum("image_damaged", Warning, "image with a damaged or incomplete header",
+			"replace the file at the source, or --exclude"),
+		differs: newSum("type_differs", Warning, "content that does not match the extension",
+			"rename the file at the source, or --exclude"),
+		active: newSum(activeSVG, Warning, "SVG with scripts, event handlers or external references", decidesActive),
+		failed: newSum("probe_failed", Loss, "unreadable",
+			"make the source readable, or --exclude"),
 	}
 }
 
-// Begin finds out how much there is to read: so many objects, and of those the bytes at
-// the least. Images may have more before their size, and what begins like another
-// object is read as a whole.
+// Begin returns how many objects are read, and how many bytes at least. Images may need more, and
+// objects that begin like another one are read to the end.
 func (p *Probe) Begin(ctx context.Context, run int64) (objects, bytes int64, err error) {
 	if _, err := p.Store.StageContents(ctx, run); err != nil {
 		return 0, 0, err
@@ -82,7 +81,7 @@ func (p *Probe) Begin(ctx context.Context, run int64) (objects, bytes int64, err
 	return objects, bytes, nil
 }
 
-// Run looks into the objects of a run and gives what it found.
+// Run reads the objects of a run and returns the findings.
 func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 	if err := p.heads(ctx, run); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func (p *Probe) Run(ctx context.Context, run int64) ([]Finding, error) {
 	return append(found, equal(equals)...), nil
 }
 
-// heads looks into all objects that would be sent.
+// heads reads the beginning of all objects that would be uploaded.
 func (p *Probe) heads(ctx context.Context, run int64) error {
 	sharesSize, stop := inOrder(p.Store.Contents(ctx, run))
 	defer stop()
@@ -133,7 +132,8 @@ func (p *Probe) heads(ctx context.Context, run int64) error {
 	return p.headPage(ctx, run, page)
 }
 
-// inOrder gives a function that tells of keys in order whether they are among contents.
+// inOrder returns a function that reports whether a key is among contents. Its calls must be in
+// key order.
 func inOrder(all iter.Seq2[state.Content, error]) (has func(key sources.Key) (bool, error), stop func()) {
 	next, stop := iter.Pull2(all)
 	c, err, more := next()
@@ -145,7 +145,7 @@ func inOrder(all iter.Seq2[state.Content, error]) (has func(key sources.Key) (bo
 	}, stop
 }
 
-// headPage looks into several objects at once, and then takes note in their order.
+// headPage reads several objects at once, and notes the findings in their order.
 func (p *Probe) headPage(ctx context.Context, run int64, page []glance) error {
 	err := p.each(ctx, len(page), func(ctx context.Context, n int) {
 		page[n].look(ctx, p.Source, p.MaxMegapixels)
@@ -168,8 +168,8 @@ func (p *Probe) headPage(ctx context.Context, run int64, page []glance) error {
 	return p.Store.SaveChecksums(ctx, run, checksums)
 }
 
-// each calls a function for each of n things, several at once. Only the end of the
-// context is an error.
+// each calls a function for each of n items, several at once. Its only error is that of the
+// context.
 func (p *Probe) each(ctx context.Context, n int, f func(ctx context.Context, n int)) error {
 	var g errgroup.Group
 	g.SetLimit(max(1, p.Concurrency))
@@ -183,7 +183,7 @@ func (p *Probe) each(ctx context.Context, n int, f func(ctx context.Context, n i
 	return context.Cause(ctx)
 }
 
-// note takes note of what a glance saw.
+// note adds the findings about an object.
 func (p *Probe) note(g *glance) {
 	for _, seen := range []struct {
 		sum  *sum
@@ -198,7 +198,7 @@ func (p *Probe) note(g *glance) {
 	}
 }
 
-// wholes reads the contents that begin alike and are longer than what was compared.
+// wholes reads to the end the objects that begin alike.
 func (p *Probe) wholes(ctx context.Context, run int64) error {
 	if err := p.Store.KeepEqual(ctx, run); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (p *Probe) wholes(ctx context.Context, run int64) error {
 	return p.Store.KeepEqual(ctx, run)
 }
 
-// wholePage reads several contents at once.
+// wholePage reads several objects at once.
 func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) error {
 	if len(page) == 0 {
 		return nil
@@ -253,18 +253,18 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 	return p.Store.SaveChecksums(ctx, run, page)
 }
 
-var equalContent = definition{id: "equal-content", severity: Note, unit: "group",
-	title:  "equal content, of which one object would do",
-	remedy: "--exclude; or who can tell which are needed"}
+var equalContent = definition{id: "identical_content", severity: Note, unit: "group",
+	title:  "objects with identical content",
+	remedy: "--duplicates one-asset creates one asset for each group, or --exclude"}
 
-// EqualTags tells from the listing alone which contents are equal. It is for sources whose
-// version tags say so.
+// EqualTags finds identical content by the listing alone, for sources whose version tags are
+// checksums.
 func EqualTags(ctx context.Context, j *state.Store, run int64) ([]Finding, error) {
 	equals, err := j.EqualTags(ctx, run, shown)
 	return equal(equals), err
 }
 
-// equal is the finding of equal contents, if there are any.
+// equal returns the finding about identical content, if there is any.
 func equal(e state.Equals) []Finding {
 	if e.Groups == 0 {
 		return nil

@@ -129,14 +129,14 @@ func TestProbe(t *testing.T) {
 		return n
 	}
 	want := map[string]Finding{
-		"image-too-large": {ID: "image-too-large", Severity: Loss, Unit: "object", Objects: 2, Bytes: sizes("a/far.tif", "a/large.jpg"),
+		"image_too_large": {ID: "image_too_large", Severity: Loss, Unit: "object", Objects: 2, Bytes: sizes("a/far.tif", "a/large.jpg"),
 			Examples: []string{"a/far.tif: 400 x 300", "a/large.jpg: 101 x 100"}},
-		"image-damaged": {ID: "image-damaged", Severity: Warning, Unit: "object", Objects: 2, Bytes: sizes("a/cut.jpg", "a/none.png"),
-			Examples: []string{"a/cut.jpg: unexpected EOF", "a/none.png: no image can be made out"}},
-		"type-differs": {ID: "type-differs", Severity: Warning, Unit: "object", Objects: 2, Bytes: sizes("a/png.jpg", "a/page.mp4"),
+		"image_damaged": {ID: "image_damaged", Severity: Warning, Unit: "object", Objects: 2, Bytes: sizes("a/cut.jpg", "a/none.png"),
+			Examples: []string{"a/cut.jpg: unexpected EOF", "a/none.png: not an image"}},
+		"type_differs": {ID: "type_differs", Severity: Warning, Unit: "object", Objects: 2, Bytes: sizes("a/png.jpg", "a/page.mp4"),
 			Examples: []string{"a/page.mp4: HTML", "a/png.jpg: PNG"}},
-		"active-svg": {ID: "active-svg", Severity: Warning, Unit: "object", Objects: 1, Bytes: sizes("a/live.svg"), Examples: []string{"a/live.svg: a script"}},
-		"equal-content": {ID: "equal-content", Severity: Note, Unit: "group", Objects: 2, Bytes: 200_000 + 2*5,
+		"active_svg": {ID: "active_svg", Severity: Warning, Unit: "object", Objects: 1, Bytes: sizes("a/live.svg"), Examples: []string{"a/live.svg: a script"}},
+		"identical_content": {ID: "identical_content", Severity: Note, Unit: "group", Objects: 2, Bytes: 200_000 + 2*5,
 			Examples: []string{"2 times 200.0 kB: e/long-1 = e/long-2", "3 times 5 B: e/short-1 = e/short-3"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -161,7 +161,7 @@ func TestProbeUnreadable(t *testing.T) {
 		t.Fatalf("found %v", found)
 	}
 	want := []string{"bad-1: the disk is broken", "bad-2: the disk is broken", "gone.jpg: file does not exist", "one.txt: changed since it was listed", "late-1: the disk is broken"}
-	if diff := cmp.Diff(want, found[0].Examples); diff != "" || found[0].ID != "probe-failed" || found[0].Objects != 5 {
+	if diff := cmp.Diff(want, found[0].Examples); diff != "" || found[0].ID != "probe_failed" || found[0].Objects != 5 {
 		t.Errorf("%+v\n%s", found[0], diff)
 	}
 }
@@ -237,7 +237,7 @@ func TestEqualTags(t *testing.T) {
 	s.plan()
 	found, err := EqualTags(t.Context(), s.store, s.run.Num)
 	must(t, err)
-	if len(found) != 1 || found[0].Message() != "1 group, 2.0 kB: equal content, of which one object would do" ||
+	if len(found) != 1 || found[0].Message() != "1 group, 2.0 kB: objects with identical content" ||
 		found[0].Examples[0] != "3 times 1.0 kB: a = c" {
 		t.Errorf("found %+v", found)
 	}

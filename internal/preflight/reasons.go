@@ -3,81 +3,89 @@ package preflight
 import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/state"
 )
 
-// definitions are the findings that stand for a reason of the plan, in the order in
-// which people are told of them.
+// definitions are the findings for reasons of the plan, in the order that they are shown.
 var definitions = []struct {
 	reason migrate.Reason
 	definition
 }{
-	{migrate.ReasonUnsupportedType, definition{id: "extension-not-allowed", severity: Loss,
-		title:  "no category allows the extension",
-		remedy: "--unsupported skip or create; or who manages the categories allows it"}},
+	{migrate.ReasonUnsupportedType, definition{id: "unsupported_type", severity: Loss,
+		title:  "unsupported file type",
+		remedy: "--unsupported create, or allow the extension in a category"}},
 	{migrate.ReasonUnreadable, definition{id: "unreadable", severity: Loss,
-		title:  "cannot be read",
-		remedy: "who may grant access to the source; or --exclude"}},
+		title:  "unreadable",
+		remedy: "make the source readable, or --exclude"}},
 	{migrate.ReasonTableError, definition{id: "miswritten", severity: Loss,
-		title:  "what the table says of it is wrong",
-		remedy: "who can correct the table; or --exclude"}},
+		title:  "invalid row in the table",
+		remedy: "correct the table, or --exclude"}},
 	{migrate.ReasonMetadataUnreadable, definition{id: "unplaced", severity: Loss,
-		title:  "what describes it cannot be read, and rules ask for that to say where it goes",
-		remedy: "who can mend it at the source; or --ignore-metadata"}},
-	{migrate.ReasonMappingError, definition{id: "rule-not-applicable", severity: Loss,
-		title:  "a rule of the mapping cannot be applied to it",
-		remedy: "who can correct the rule, or the object; plan --explain-mapping tells what it makes of it"}},
+		title:  "unreadable metadata that rules need for the placement",
+		remedy: "fix the metadata at the source, or --ignore-metadata"}},
+	{migrate.ReasonMappingError, definition{id: "rule_not_applicable", severity: Loss,
+		title:  "error in a mapping rule",
+		remedy: "correct the rule or the object; plan --explain-mapping KEY shows the error"}},
 	{migrate.ReasonMissingAtSource, definition{id: "missing", severity: Loss,
-		title:  "named by --files-from and not at the source",
-		remedy: "--files-from"}},
-	{migrate.ReasonInvalidKey, definition{id: "key-not-possible", severity: Loss,
-		title:  "the key cannot become folders and a name",
-		remedy: "who can rename it at the source; or --exclude"}},
-	{migrate.ReasonNameTooLong, definition{id: "name-too-long", severity: Loss,
-		title:  "a name is longer than the service allows",
-		remedy: "who can rename it at the source; or --exclude"}},
-	{migrate.ReasonTooLarge, definition{id: "too-large", severity: Loss,
+		title:  "in --files-from, but not at the source",
+		remedy: "correct --files-from"}},
+	{migrate.ReasonInvalidKey, definition{id: "key_not_possible", severity: Loss,
+		title:  "key that cannot be split into folders and a name",
+		remedy: "rename it at the source, or --exclude"}},
+	{migrate.ReasonNameTooLong, definition{id: "name_too_long", severity: Loss,
+		title:  "name longer than the service allows",
+		remedy: "rename it at the source, or --exclude"}},
+	{migrate.ReasonTooLarge, definition{id: "too_large", severity: Loss,
 		title:  "larger than the service allows",
-		remedy: "who manages the plan at the service; or --exclude"}},
-	{migrate.ReasonCategoryPublic, definition{id: "private-at-source", severity: Loss,
-		title:  "private at the source, and public in the category it would go to",
-		remedy: "who makes that category private; or --category; or a rule that says category beside private: true"}},
-	{migrate.ReasonNoCategoryPossible, definition{id: "no-category-possible", severity: Loss,
-		title:  "no category can be made for the extension",
-		remedy: "--fallback-category adds .bin to the name; or a rule of the mapping that names it with an extension; or --exclude"}},
-	{migrate.ReasonNameExists, definition{id: "name-taken", severity: Loss,
-		title:  "another asset of that name is there already",
-		remedy: "--on-existing create, or adopt for what is new; or --exclude"}},
-	{migrate.ReasonNameCollision, definition{id: "names-collide", severity: Loss,
-		title:  "another object has the name; case and Unicode form do not count",
+		remedy: "raise the limit at the service, or --exclude"}},
+	{migrate.ReasonCategoryPublic, definition{id: "private_at_source", severity: Loss,
+		title:  "private at the source, but its category is public",
+		remedy: "make the category private, or --category, or a mapping rule with category and private: true"}},
+	{migrate.ReasonNoCategoryPossible, definition{id: "no_category_possible", severity: Loss,
+		title:  "extension that no category can have",
+		remedy: "--fallback-category adds .bin to the name; or a mapping rule for the name; or --exclude"}},
+	{migrate.ReasonNameExists, definition{id: "name_taken", severity: Loss,
+		title:  "another asset has the name",
+		remedy: "--on-existing create or adopt, for new objects; or --exclude"}},
+	{migrate.ReasonNameCollision, definition{id: "names_collide", severity: Loss,
+		title:  "another object has the name, ignoring case and Unicode form",
 		remedy: "--on-collision rename or keep"}},
 	{migrate.ReasonArchived, definition{id: "archived", severity: Loss,
 		title:  "in an archived storage class",
-		remedy: "who can have it restored at the source"}},
-	{migrate.ReasonRetriesExhausted, definition{id: "parked", severity: Loss,
-		title:  "failed in many runs and is not tried any more",
+		remedy: "restore it at the source"}},
+	{migrate.ReasonRetriesExhausted, definition{id: "retries_exhausted", severity: Loss,
+		title:  "failed in many runs",
 		remedy: "--retry-exhausted"}},
-	{migrate.ReasonUnconfirmed, definition{id: "unclear", severity: Loss,
-		title:  "sent before, and nobody can tell whether it arrived",
+	{migrate.ReasonUnconfirmed, definition{id: "unconfirmed", severity: Loss,
+		title:  "uploaded earlier, but never confirmed",
 		remedy: "look for it at the destination, then --retry-exhausted"}},
-	{migrate.ReasonUnconfirmedDeleted, definition{id: "unclear-deleted", severity: Loss,
-		title:  "sent before, deleted at the source since, and nobody can tell whether an asset is of it",
-		remedy: "look for it at the destination, trash it by hand if it is there, then --retry-exhausted"}},
-	{migrate.ReasonNameExistsCreated, definition{id: "sent-beside", severity: Warning,
-		title:  "sent beside another asset of that name",
+	{migrate.ReasonUnconfirmedDeleted, definition{id: "unconfirmed_deleted", severity: Loss,
+		title:  "uploaded earlier, never confirmed, and deleted at the source since",
+		remedy: "look for it at the destination, trash it there if it exists, then --retry-exhausted"}},
+	{migrate.ReasonNameExistsCreated, definition{id: "name_exists", severity: Warning,
+		title:  "created although another asset has the name",
 		remedy: "--on-existing"}},
-	{migrate.ReasonSameNameAndSize, definition{id: "taken-by-size", severity: Warning,
-		title:  "taken over for name and size alone, whatever the content",
-		remedy: "--on-existing conflict compares contents"}},
-	{migrate.ReasonExtensionAdded, definition{id: "extension-added", severity: Note,
-		title:  ".bin is added to the name, which has no extension that a category can hold",
-		remedy: "a rule of the mapping that names it with another extension; or --exclude"}},
+	{migrate.ReasonSameNameAndSize, definition{id: "same_name_and_size", severity: Warning,
+		title:  "matched to an existing asset by name and size only",
+		remedy: "--on-existing conflict compares the content"}},
+	{migrate.ReasonExtensionAdded, definition{id: "extension_added", severity: Note,
+		title:  "without a usable extension; .bin is added to the name",
+		remedy: "a mapping rule for the name, or --exclude"}},
 	{migrate.ReasonRenamed, definition{id: "renamed", severity: Note,
-		title:  "renamed: another object has the name; case and Unicode form do not count",
+		title:  "renamed: another object has the name, ignoring case and Unicode form",
 		remedy: "--on-collision keep or conflict"}},
 }
 
-// reasons are the sums of those findings, none found yet.
+// Covers reports whether the findings include the objects with a reason.
+func Covers(reason string) bool {
+	for _, d := range definitions {
+		if string(d.reason) == reason {
+			return true
+		}
+	}
+	return false
+}
+
+// reasons returns empty sums of those findings.
 func (o Options) reasons() map[migrate.Reason]*sum {
 	all := make(map[migrate.Reason]*sum, len(definitions))
 	for _, d := range definitions {
@@ -93,19 +101,4 @@ func (o Options) reasons() map[migrate.Reason]*sum {
 		all[migrate.ReasonTooLarge].title += " (" + ui.Bytes(o.MaxFileSize) + ")"
 	}
 	return all
-}
-
-// Losses counts the findings of a plan that mean that something will not arrive, from
-// its sums alone.
-func Losses(tallies []state.Tally) (n int) {
-	seen := map[string]bool{}
-	for _, t := range tallies {
-		seen[t.Reason] = true
-	}
-	for _, d := range definitions {
-		if d.severity == Loss && seen[string(d.reason)] {
-			n++
-		}
-	}
-	return n
 }

@@ -10,13 +10,12 @@ import (
 	"assetferry/state"
 )
 
-var splitFolders = definition{id: "split-folders", severity: Note, unit: "folder",
-	title:  "contents that go to several categories",
+var splitFolders = definition{id: "split_folders", severity: Note, unit: "folder",
+	title:  "split between several categories",
 	remedy: "--category or --category-by folder"}
 
-// splits finds the folders of the source whose objects go to several categories. In
-// key order a folder is done once a key comes that is not below it, so that only the
-// folders from the top down to where the keys are need to be known.
+// splits finds folders of the source whose objects go to several categories. Keys are in order,
+// so that only the folders of the current key are kept.
 type splits struct {
 	name    func(category string) string
 	open    []folder
@@ -25,7 +24,7 @@ type splits struct {
 	top     top
 }
 
-// A folder counts what is directly in a folder of the source, by category.
+// A folder counts the objects directly in a folder of the source, by category.
 type folder struct {
 	path  string // "" or ending with a slash
 	parts []Part // by category
@@ -42,7 +41,7 @@ func (s *splits) add(i *state.Item) {
 	s.open[len(s.open)-1].count(i)
 }
 
-// push opens a folder, in the memory of one that was closed.
+// push opens a folder, and reuses the memory of a closed one.
 func (s *splits) push(dir string) {
 	n := len(s.open)
 	if n < cap(s.open) {
@@ -83,7 +82,7 @@ func (s *splits) close() {
 	}
 }
 
-// describe tells where a folder goes: "2024/spring: 120 Images, 3 Files".
+// describe lists the categories of a folder: "2024/spring: 120 Images, 3 Files".
 func (s *splits) describe(f folder) string {
 	for n := range f.parts {
 		f.parts[n].Name = s.name(f.parts[n].Name)
@@ -94,10 +93,10 @@ func (s *splits) describe(f folder) string {
 		counts = append(counts, ui.Count(p.Objects)+" "+p.Name)
 	}
 	dir, _ := sources.Key(f.path).Split()
-	return cmp.Or(dir, "(in no folder)") + ": " + few(counts)
+	return cmp.Or(dir, "(top level)") + ": " + few(counts)
 }
 
-// finding closes all folders. Its examples are those with most objects.
+// finding closes all folders. Its examples are the folders with the most objects.
 func (s *splits) finding() Finding {
 	for len(s.open) > 0 {
 		s.close()

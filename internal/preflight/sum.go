@@ -7,10 +7,10 @@ import (
 	"assetferry/state"
 )
 
-// shown is how many examples and parts a finding has at most.
+// shown is the maximum number of examples and parts of a finding.
 const shown = 5
 
-// A definition is what is known of a finding before anything is found.
+// A definition is a kind of finding.
 type definition struct {
 	id       string
 	severity Severity
@@ -35,7 +35,7 @@ func (s *sum) add(i *state.Item) {
 	}
 }
 
-// example names an object, with what is wrong with it if that is more than the reason says.
+// example returns the key of an object, with its error if there is one.
 func example(i *state.Item) string {
 	if i.Error != "" && (i.State == state.ItemFailed || i.State == state.ItemConflict) {
 		return string(i.Key+": ") + i.Error
@@ -54,13 +54,13 @@ func (s *sum) finding() Finding {
 	return f
 }
 
-// manyParts is how many names are told apart; what else comes is counted as one.
+// manyParts is the maximum number of names that are counted one by one.
 const manyParts = 1000
 
-// otherParts is what those are called that are not told apart.
+// otherParts is the name for all further names.
 const otherParts = "(others)"
 
-// parts count by name, where few names are to be expected.
+// parts count by name, for few names.
 type parts struct{ byName map[string]*Part }
 
 func newParts() *parts { return &parts{byName: map[string]*Part{}} }
@@ -88,7 +88,7 @@ func (p *parts) largest() []Part {
 	return top.best
 }
 
-// A top keeps the largest of any number of parts.
+// A top keeps the largest parts.
 type top struct{ best []Part }
 
 func (t *top) offer(p Part) {
@@ -100,7 +100,7 @@ func (t *top) offer(p Part) {
 	}
 }
 
-// takes reports whether a part of that many objects may be among the largest.
+// takes reports whether a part with that many objects may be among the largest.
 func (t *top) takes(objects int64) bool {
 	return len(t.best) < shown || t.best[shown-1].Objects <= objects
 }

@@ -118,10 +118,26 @@ func phaseOf(r state.Run) string {
 
 type amount struct{ objects, bytes int64 }
 
-// progressOf gives how far a phase is, and how far it goes; -1 is unknown.
+// Finished returns the objects of a run that reached their end while it was carried out, and
+// their bytes. Progress counts them after a resume.
+func Finished(tallies []state.Tally) (objects, bytes int64) {
+	_, ended, _ := amounts(tallies)
+	return ended.objects, ended.bytes
+}
+
+// progressOf returns what a phase has done and its total; -1 is unknown.
 func progressOf(o Observation) (done, total amount) {
-	var all, ended, left amount
-	for _, t := range o.Tallies {
+	all, ended, left := amounts(o.Tallies)
+	if o.Run.State != state.Applying {
+		return all, amount{-1, -1}
+	}
+	return ended, amount{ended.objects + left.objects, ended.bytes + left.bytes}
+}
+
+// amounts sums up all objects of a run, those that ended while it was carried out, and those
+// that are left.
+func amounts(tallies []state.Tally) (all, ended, left amount) {
+	for _, t := range tallies {
 		all.objects, all.bytes = all.objects+t.Objects, all.bytes+t.Bytes
 		switch t.State {
 		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled:
@@ -133,10 +149,7 @@ func progressOf(o Observation) (done, total amount) {
 			ended.objects, ended.bytes = ended.objects+t.Objects, ended.bytes+t.Bytes
 		}
 	}
-	if o.Run.State != state.Applying {
-		return all, amount{-1, -1}
-	}
-	return ended, amount{ended.objects + left.objects, ended.bytes + left.bytes}
+	return all, ended, left
 }
 
 // moved reports whether anything happened between two looks.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -12,9 +13,8 @@ const (
 	barFrame = 9    // columns around the bar: "100% [" before and "]  " after it
 )
 
-// A bar renders one line of progress. The library draws it, but never onto the
-// terminal: it writes control codes to any writer, and the line has one owner.
-// Nor does it estimate: its rates know only one of items and bytes.
+// A bar renders one line of progress. The library only draws the text: it would write
+// control codes to any writer, and its rates know only one of items and bytes.
 type bar struct {
 	known   *progressbar.ProgressBar
 	unknown *progressbar.ProgressBar // a spinner
@@ -43,13 +43,18 @@ func newBar() *bar {
 func (b *bar) line(s status, end string, columns int) string {
 	text := s.text("/", end)
 	thousandths, ok := s.done()
-	width := barWidth(columns - 1 - textWidth(text))
+	free := columns - 1 - textWidth(text)
+	width := barWidth(free)
 	switch {
-	case !ok && s.ended: // nothing turns any more
+	case !ok && s.ended: // the spinner has stopped
 	case !ok:
 		b.unknown.Describe(text)
 		text = strings.TrimSpace(b.unknown.String())
-	case width > 0:
+	case width == 0: // no room for a bar
+		if percent := fmt.Sprintf("%d%%  ", thousandths*100/barScale); len(percent) <= free {
+			text = percent + text
+		}
+	default:
 		progressbar.OptionSetWidth(width)(b.known)
 		b.known.Reset() // a bar that was full once is not drawn again
 		b.known.Describe(text)
@@ -70,20 +75,42 @@ func barWidth(free int) int {
 	return 0
 }
 
-// done returns thousandths of the phase: of its bytes if their total is known,
-// else of its items.
-func (s status) done() (int64, bool) {
+// objectCost is how many bytes an object counts for besides its own, in percent and ETA: about
+// what is transferred during the time that its requests take.
+const objectCost = 256_000
+
+// done returns how much of the phase is finished, in thousandths, and false while that is
+// unknown. It is less than 100 % until every object is finished.
+func (s status) done() (thousandths int64, known bool) {
+	done, total := s.work()
 	switch {
-	case s.totalBytes > 0:
-		return share(s.now.bytes, s.totalBytes), true
-	case s.totalItems > 0:
-		return share(s.now.items, s.totalItems), true
-	case s.totalItems == 0:
+	case total < 0:
+		return 0, false
+	case total == 0:
 		return barScale, true
 	}
-	return 0, false
+	thousandths = int64(float64(done) / float64(total) * barScale)
+	if s.now.items < s.totalItems {
+		thousandths = min(thousandths, barScale*99/100)
+	}
+	return thousandths, true
 }
 
-func share(part, whole int64) int64 {
-	return int64(float64(part) / float64(whole) * barScale)
+// work measures the phase: objects and bytes together where both totals are known, else
+// whichever is known. The total is -1 if neither is.
+func (s status) work() (done, total int64) {
+	return workOf(s.now, s.totalItems, s.totalBytes), workOf(sample{items: s.totalItems, bytes: s.totalBytes}, s.totalItems, s.totalBytes)
+}
+
+// workOf measures a sample in the unit that the known totals allow.
+func workOf(at sample, totalItems, totalBytes int64) int64 {
+	switch {
+	case totalBytes > 0 && totalItems >= 0:
+		return at.items*objectCost + at.bytes
+	case totalBytes > 0:
+		return at.bytes
+	case totalItems >= 0:
+		return at.items
+	}
+	return -1
 }

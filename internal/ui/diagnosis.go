@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	verdictWidth = 11 // of the longest verdict
-	screenWidth  = 80 // of a diagnosis, so that it reads the same everywhere
+	verdictWidth = 11 // columns of the longest verdict
+	screenWidth  = 80 // columns of a diagnosis, the same on every terminal
 )
 
 // CodeText returns a code in words, such as "not checked" for not_checked.
@@ -29,7 +29,7 @@ func Diagnosis(l event.Check) string {
 	if l.Message != "" {
 		text += ": " + l.Message
 	}
-	text, quoted, _ := strings.Cut(text, "\n") // what follows is laid out already
+	text, quoted, _ := strings.Cut(text, "\n") // the lines after it have their layout already
 	for i, line := range Wrap(Sanitize(text), screenWidth-len(margin)) {
 		if i == 0 {
 			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, CodeText(l.Result), line)
@@ -52,7 +52,7 @@ func Diagnosis(l event.Check) string {
 // Facts lays out names and values at the margin.
 func Facts(all []event.Fact) string { return facts(all, "") }
 
-// facts lays out names and values, with where they are set where that is known.
+// facts lays out names and values, and where a value was set if that is known.
 func facts(all []event.Fact, margin string) string {
 	names := 0
 	for _, f := range all {
@@ -71,25 +71,4 @@ func facts(all []event.Fact, margin string) string {
 		}
 	}
 	return b.String()
-}
-
-// Wrap breaks text between words into lines of so many columns. A longer word has a
-// line of its own.
-func Wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
-
-// fill puts words into lines of so many columns.
-func fill(words []string, columns int) []string {
-	lines := []string{""}
-	for _, word := range words {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = word
-		case textWidth(*last)+1+textWidth(word) > columns:
-			lines = append(lines, word)
-		default:
-			*last += " " + word
-		}
-	}
-	return lines
 }

@@ -6,29 +6,32 @@ import (
 	"assetferry/internal/event"
 )
 
-// verdictTitle is the verdict of a finding for people.
+// verdictTitle is the heading of the findings with a result.
 func verdictTitle(result string) string {
 	switch result {
-	case "stop":
-		return "Stops the run"
-	case "loss":
-		return "Will not arrive"
+	case "blocking":
+		return "Blocking"
+	case "not_uploaded":
+		return "Not uploaded"
 	case "warning":
-		return "Look at it"
+		return "Warnings"
 	}
-	return "Good to know"
+	return "Notes"
 }
 
-// fewExamples is how many lines of examples a finding has, unless more are asked for.
+// fewExamples is how many examples a finding shows without --verbose.
 const fewExamples = 2
 
-// Findings lays out what there is to know about a plan, each verdict under a title of
-// its own: what was found, what it is made of, examples, and what decides it.
+// Findings lays out the findings about a plan under a heading for each result: message, parts,
+// examples, and the flags or people that can change it.
 func Findings(all []event.Check, verbose bool) string {
 	var b strings.Builder
 	verdict := ""
 	for _, l := range all {
 		if l.Result != verdict {
+			if verdict != "" {
+				b.WriteString("\n")
+			}
 			verdict = l.Result
 			b.WriteString(verdictTitle(verdict) + "\n")
 		}
@@ -58,12 +61,12 @@ func finding(l event.Check, verbose bool) string {
 		}
 	}
 	if l.Hint != "" {
-		hang("    Decides: ", strings.Fields(l.Hint))
+		hang("    Options: ", strings.Fields(l.Hint))
 	}
 	return b.String()
 }
 
-// partsOf gives what a finding is made of; none of it is broken between lines.
+// partsOf returns the parts of a finding; no part is broken between lines.
 func partsOf(l event.Check) []string {
 	var parts []string
 	for i, f := range l.Facts {

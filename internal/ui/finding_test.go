@@ -10,7 +10,7 @@ import (
 func TestFindings(t *testing.T) {
 	long := strings.Repeat("a-long-folder/", 9) + "photo.jpg"
 	all := []event.Check{
-		{Result: "stop", Message: "3 objects, 11 B: no category allows the extension", Hint: "--unsupported skip or create; or who manages the categories allows it, or else makes another one",
+		{Result: "blocking", Message: "3 objects, 11 B: no category allows the extension", Hint: "--unsupported skip or create, or have an administrator allow the extension in a category",
 			Facts: []event.Fact{{Name: "xyz", Value: "2 objects, 4 B"}, {Name: "(none)", Value: "1 object, 7 B"}}, Examples: []string{"README", "a.xyz", "b/B.XYZ"}},
 		{Result: "warning", Message: "1 object: empty", Examples: []string{"a\x1b[2J"}},
 		{Result: "warning", Message: "2 objects, 1.2 MB: can be run as a program, by the extension", Examples: []string{long}},

@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/event"
 )
 
-// EstimateText tells in words what it takes to carry out a plan.
+// EstimateText returns the estimate of a plan in words.
 func EstimateText(f *event.PlanEstimate) string {
 	text := Count(f.Requests) + " requests"
 	if f.Low == nil || f.High == nil {
@@ -17,8 +17,8 @@ func EstimateText(f *event.PlanEstimate) string {
 	return text + ", " + Between(time.Duration(*f.Low), time.Duration(*f.High))
 }
 
-// Between tells two lengths of time in the unit that suits the longer one: "between 1.2
-// and 3.4 hours".
+// Between returns a range of durations in the unit that suits the longer one: "between 1.2 and
+// 3.4 hours".
 func Between(low, high time.Duration) string {
 	unit, size := "days", 24*time.Hour
 	switch {
@@ -36,7 +36,7 @@ func Between(low, high time.Duration) string {
 	return fmt.Sprintf("between %s and %s %s", from, to, unit)
 }
 
-// inUnits has two figures, and more only before the point.
+// inUnits returns a duration with two digits, and more only before the point.
 func inUnits(d, unit time.Duration) string {
 	n := float64(d) / float64(unit)
 	if n < 9.95 {

@@ -37,10 +37,10 @@ func Count(n int64) string {
 	return sign + digits + s
 }
 
-// Counted gives a number with its word: "1 file", "2,000 files".
+// Counted returns a number with its noun: "1 file", "2,000 files".
 func Counted(n int64, word string) string { return CountedAs(n, word, word+"s") }
 
-// CountedAs is Counted for words that do not simply get an s.
+// CountedAs is Counted for nouns with an irregular plural.
 func CountedAs(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -48,8 +48,8 @@ func CountedAs(n int64, one, many string) string {
 	return Count(n) + " " + many
 }
 
-// Duration formats a length of time with two figures at most: "1.2s", "34s",
-// "5m06s", "7h08m", "9d10h". A negative one counts as none.
+// Duration formats a duration with two numbers at most: "1.2s", "34s", "5m06s", "7h08m",
+// "9d10h". A negative one counts as zero.
 func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	d = max(d, 0)

@@ -24,7 +24,7 @@ func newLogger(o *Out, file io.Writer) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(terse, newFileHandler(file)))
 }
 
-// A redacting writer gets a whole record at a time.
+// A redacting writer removes secrets; each write must be a whole record.
 type redacting struct {
 	to     io.Writer
 	redact func(string) string
@@ -43,8 +43,7 @@ func newFileHandler(file io.Writer) slog.Handler {
 type terseHandler struct {
 	out   *Out
 	level slog.Level
-	// format puts the groups and attributes of this logger onto a handler that
-	// knows how to write them.
+	// format adds the groups and attributes of this logger to a handler.
 	format func(slog.Handler) slog.Handler
 }
 
@@ -78,7 +77,7 @@ func (h terseHandler) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// attributesOnly drops what the head of a terse line says already.
+// attributesOnly drops time, level and message: a terse line begins with them.
 func attributesOnly(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}

@@ -1,11 +1,9 @@
-// Package ui is everything that people and machines see of a run: result lines,
-// progress, log lines and JSON events.
+// Package ui writes everything that people and programs see of a run: results, progress, log
+// lines and JSON events.
 //
-// One Out owns both streams and serialises them. Stdout carries results and
-// nothing else; diagnostics, progress and logs go to stderr. There are no
-// colours and no cursor movements: the only control character ever written is
-// the carriage return that redraws the progress bar, so every terminal will do
-// and nothing needs to be switched off.
+// One Out owns both streams and serialises them. Results go to stdout; diagnostics, progress
+// and logs go to stderr. The only control character is the carriage return that redraws the
+// progress bar: there are no colours and no cursor movements, so every terminal works.
 package ui
 
 import (
@@ -16,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -31,18 +30,21 @@ type Options struct {
 	Verbose  bool   // log lines down to debug
 	Progress string // "auto" (or empty), "bar", "plain", "none"
 
-	// Hint adapts the commands in notes and hints to how this program is called; may be nil.
+	// Hint has commands in notes and hints begin with the path of this program; may be nil.
 	Hint func(string) string
-	// Redact strikes secrets out of all that is written; nil leaves it as it is. It is a last line
-	// of defence: what comes from others goes through it where it comes in.
+	// Redact removes secrets from all output; may be nil. It is a second check: text from the
+	// outside is redacted where it is read.
 	Redact func(string) string
 
 	LogFile io.Writer // gets every log record as JSON; may be nil
 
 	Now        func() time.Time // time.Now if nil
-	IsTerminal func() bool      // whether a bar can be drawn on Stderr; asks the system if nil
+	IsTerminal func() bool      // whether Stderr is a terminal; asks the system if nil
 	Width      func() int       // columns of the terminal; asks the system if nil
 }
+
+// programName is the name that commands in texts have before they are adapted.
+const programName = "assetferry"
 
 // Out writes results, diagnostics, progress and logs. Its methods may be called
 // from several goroutines at once.
@@ -51,9 +53,12 @@ type Out struct {
 	quiet   bool
 	verbose bool
 	hint    func(string) string
+	program string // the name that commands begin with
 	now     func() time.Time
 	width   func() int
 	redact  func(string) string
+
+	noteColumns, resultColumns func() int // to wrap lines at; 0: no terminal
 
 	log      *slog.Logger
 	file     *slog.Logger // the log file alone
@@ -92,12 +97,14 @@ func New(o Options) *Out {
 	if out.hint == nil {
 		out.hint = func(text string) string { return text }
 	}
+	out.program = strings.TrimSuffix(out.hint(programName+" status"), " status")
 	if out.now == nil {
 		out.now = time.Now
 	}
 	if out.width == nil {
 		out.width = func() int { return terminalWidth(o.Stderr) }
 	}
+	out.noteColumns, out.resultColumns = wrapWidth(o, o.Stderr), wrapWidth(o, o.Stdout)
 	isTerminal := o.IsTerminal
 	if isTerminal == nil {
 		isTerminal = func() bool { return drawsBars(o.Stderr) }
@@ -119,7 +126,7 @@ func (o *Out) Progress() *Progress { return o.progress }
 // JSON reports whether stdout is JSON Lines.
 func (o *Out) JSON() bool { return o.json }
 
-// Verbose reports whether the user asked to be told more.
+// Verbose reports whether the user asked for more output.
 func (o *Out) Verbose() bool { return o.verbose }
 
 // Printf writes result lines to stdout; a missing last line break is added. In
@@ -131,47 +138,72 @@ func (o *Out) Printf(format string, args ...any) {
 		if !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		o.result(text)
+		o.result(wrapLines(text, o.resultColumns(), o.program))
 	}
 }
 
-// Stream writes a piece of a result that comes bit by bit to stdout, with its line breaks and
-// nothing that could drive a terminal. In JSON mode it writes nothing.
+// Stream writes a piece of a long result to stdout, with its line breaks but without control
+// codes. In JSON mode it writes nothing.
 func (o *Out) Stream(piece string) {
 	if !o.json {
 		o.result(clean(piece, true))
 	}
 }
 
-// Notef writes a line for people to stderr, such as where a run writes to.
+// Notef writes lines for people to stderr.
 func (o *Out) Notef(format string, args ...any) {
 	if !o.quiet {
-		o.note(clean(o.hint(fmt.Sprintf(format, args...)), true) + "\n")
+		o.note(o.wrapped(o.hint(fmt.Sprintf(format, args...))) + "\n")
 	}
 }
 
-// Fail tells why the program ends and what to try next; the hint may be empty.
-func (o *Out) Fail(e event.Error) {
+// Next writes the step after a result to stderr: its purpose, and the command on a line of its
+// own. Either may be empty.
+func (o *Out) Next(purpose, command string) {
+	if len(purpose) > 1 && !unicode.IsUpper(rune(purpose[1])) {
+		purpose = strings.ToLower(purpose[:1]) + purpose[1:]
+	}
+	switch {
+	case command != "" && purpose != "":
+		o.Notef("Next: %s\n  %s", purpose, command)
+	case command != "":
+		o.Notef("Next:\n  %s", command)
+	case purpose != "":
+		o.Notef("Next: %s", purpose)
+	}
+}
+
+// Fail reports the error that ends the program, and a remedy, which may be empty.
+func (o *Out) Fail(e event.Error) { o.fatal(e, "Try: ") }
+
+// Stopped reports an error that needs no remedy; its hint is the command to continue with.
+func (o *Out) Stopped(e event.Error) { o.fatal(e, "Next: ") }
+
+func (o *Out) fatal(e event.Error, label string) {
 	e.Hint = o.hint(e.Hint)
-	text := "assetferry: " + clean(e.Message, true) + "\n"
+	text := o.wrapped(programName+": "+e.Message) + "\n"
 	if e.Hint != "" {
-		text += "Try: " + clean(e.Hint, true) + "\n"
+		text += o.wrapped(label+e.Hint) + "\n"
 	}
 	o.note(text)
 	o.file.Error(e.Message, "class", e.Class, "hint", e.Hint)
 	o.Event("error", e)
 }
 
-// Err returns the first failure to write to stdout: results that reached nobody
-// must not look like success.
+// wrapped makes text safe for the terminal at stderr, and fits it there.
+func (o *Out) wrapped(text string) string {
+	return wrapLines(clean(text, true), o.noteColumns(), o.program)
+}
+
+// Err returns the first failure to write to stdout: lost results must not look like success.
 func (o *Out) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
 }
 
-// result puts whole lines on stdout, with the bar out of the way. Where nobody reads
-// them it blocks, and lines for people still reach stderr.
+// result puts whole lines on stdout, with the bar out of the way. It blocks while the reader
+// of stdout is slow; notes still reach stderr.
 func (o *Out) result(lines string) {
 	o.results.Lock()
 	defer o.results.Unlock()
@@ -188,7 +220,7 @@ func (o *Out) note(lines string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.paint("")
-	_, _ = io.WriteString(o.stderr, o.redact(lines)) // there is nobody left to tell that it failed
+	_, _ = io.WriteString(o.stderr, o.redact(lines)) // there is no other place to report a failure
 	if !o.hidden {
 		o.paint(o.bar)
 	}
@@ -239,8 +271,7 @@ func (o *Out) fail(err error) {
 	}
 }
 
-// IsTerminal reports whether a person is at the other end of a stream, be it one that
-// is read or one that is written.
+// IsTerminal reports whether a stream, read or written, is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -258,6 +289,17 @@ func terminalWidth(w io.Writer) int {
 		}
 	}
 	return 80
+}
+
+// wrapWidth returns a function for the columns that lines on w must fit into; 0 is no limit.
+func wrapWidth(o Options, w io.Writer) func() int {
+	switch {
+	case o.IsTerminal != nil && o.Width != nil && o.IsTerminal(): // a test
+		return o.Width
+	case IsTerminal(w):
+		return func() int { return terminalWidth(w) }
+	}
+	return func() int { return 0 }
 }
 
 // Event writes one JSON line to stdout, see event.Marshal. Without JSON mode it writes nothing.

@@ -38,13 +38,13 @@ func chooseForm(o Options, isTerminal func() bool) form {
 		return formPlain
 	case isTerminal():
 		return formBar
-	case o.JSON: // the events tell already
+	case o.JSON: // the events show it already
 		return formNone
 	}
 	return formPlain
 }
 
-// Progress shows how far a run is. A run has one phase at a time; Add may be
+// Progress shows the progress of a run. A run has one phase at a time; Add may be
 // called from any number of goroutines and costs two atomic additions.
 type Progress struct {
 	out    *Out
@@ -58,8 +58,8 @@ type Progress struct {
 	phase *phase     // nil between phases
 }
 
-// A phase is shown by one goroutine. All of its fields but the channels belong
-// to that goroutine, and to EndPhase after it has ended.
+// A phase is shown by one goroutine, which owns all fields but the channels. EndPhase reads
+// them once that goroutine has ended.
 type phase struct {
 	name   string
 	start  sample
@@ -77,8 +77,8 @@ func (p *Progress) StartPhase(name string, totalItems, totalBytes int64) {
 	p.JoinPhase(name, 0, 0, totalItems, totalBytes)
 }
 
-// JoinPhase is StartPhase for a phase of which something is done already; it has no
-// part in the rates.
+// JoinPhase is StartPhase for a phase of which a part is done already. That part does not
+// count for the rates.
 func (p *Progress) JoinPhase(name string, items, bytes, totalItems, totalBytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,20 +104,20 @@ func (p *Progress) JoinPhase(name string, items, bytes, totalItems, totalBytes i
 	go p.watch(ph)
 }
 
-// SetTotal says how much the current phase has to do in all; -1 is unknown.
+// SetTotal sets the size of the current phase; -1 is unknown.
 func (p *Progress) SetTotal(items, bytes int64) {
 	p.totalItems.Store(items)
 	p.totalBytes.Store(bytes)
 }
 
-// Add says that this much more is done. Negative numbers take something back,
-// such as the bytes of an upload that starts again.
+// Add adds finished items and bytes. Negative numbers subtract, such as the bytes of an upload
+// that starts again.
 func (p *Progress) Add(items, bytes int64) {
 	p.items.Add(items)
 	p.bytes.Add(bytes)
 }
 
-// EndPhase shows where the phase ended. Without a phase it does nothing.
+// EndPhase ends the phase, if there is one.
 func (p *Progress) EndPhase() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,17 +170,22 @@ func (p *Progress) tick(ph *phase, s status) {
 	}
 }
 
-// last shows the end of a phase, with rates over all of it.
+// last ends the display of a phase. A long phase leaves a line, with rates over all of it;
+// the result of a run shows the rest.
 func (p *Progress) last(ph *phase, s status) {
 	s.ended = true
 	s.itemRate, s.byteRate = ratesBetween(ph.start, s.now)
-	took := "in " + Duration(s.now.at.Sub(ph.start.at))
-	switch p.form {
-	case formBar:
+	took := s.now.at.Sub(ph.start.at)
+	leavesLine := took >= plainEvery || p.out.verbose
+	if p.form == formBar {
 		p.out.draw("")
-		p.out.note(ph.bar.line(s, took, p.out.width()) + "\n")
-	case formPlain:
-		p.out.note(s.text(" of ", took) + "\n")
+	}
+	switch end := "in " + Duration(took); {
+	case !leavesLine:
+	case p.form == formBar:
+		p.out.note(ph.bar.line(s, end, p.out.width()) + "\n")
+	case p.form == formPlain:
+		p.out.note(s.text(" of ", end) + "\n")
 	}
 	if p.events {
 		p.out.Event("progress", s.event())
@@ -207,7 +212,7 @@ func (p *Progress) status(ph *phase) status {
 		totalItems: p.totalItems.Load(),
 		totalBytes: p.totalBytes.Load(),
 	}
-	// More may come than was announced; "7 of 5" helps nobody.
+	// The source may grow during the phase, and lost uploads are sent twice.
 	if s.totalItems >= 0 {
 		s.totalItems = max(s.totalItems, s.now.items)
 	}
@@ -218,20 +223,33 @@ func (p *Progress) status(ph *phase) status {
 	return s
 }
 
-// left says when the phase will be over.
+// left returns the time until the end of the phase: "ETA 9s", or "" while it is unknown.
 func (s status) left() string {
-	d, ok := eta(s.now, s.totalItems, s.totalBytes, s.itemRate, s.byteRate)
+	d, known := s.eta()
 	switch {
-	case !ok:
-		return "ETA unknown"
-	case d < 10*time.Second: // tenths would be a promise
+	case !known:
+		return ""
+	case d < 10*time.Second: // tenths would be too exact
 		return fmt.Sprintf("ETA %.0fs", d.Seconds())
 	}
 	return "ETA " + Duration(d)
 }
 
-// text describes the status. of stands between a count and its total, and end
-// is the last part.
+// eta estimates by the same measure as done, so that both agree.
+func (s status) eta() (time.Duration, bool) {
+	done, total := s.work()
+	rate := s.itemRate
+	switch {
+	case s.totalBytes > 0 && s.totalItems >= 0:
+		rate = s.itemRate*objectCost + s.byteRate
+	case s.totalBytes > 0:
+		rate = s.byteRate
+	}
+	return eta(done, total, rate)
+}
+
+// text returns the status in words. of is written between a count and its total, and end is
+// the last part.
 func (s status) text(of, end string) string {
 	text := s.phase + ": " + Count(s.now.items)
 	switch {
@@ -248,13 +266,16 @@ func (s status) text(of, end string) string {
 	case s.now.bytes > 0:
 		text += ", " + Bytes(s.now.bytes)
 	}
-	if s.itemRate > 0 {
+	if s.itemRate > 0 && (s.byteRate == 0 || of != "/") { // a bar needs the room
 		text += ", " + perSecond(s.itemRate)
 	}
 	if s.byteRate > 0 {
 		text += ", " + Bytes(int64(s.byteRate)) + "/s"
 	}
-	return text + ", " + end
+	if end != "" {
+		text += ", " + end
+	}
+	return text
 }
 
 func objects(n int64) string {
@@ -279,7 +300,7 @@ func (s status) event() event.Progress {
 	if s.byteRate > 0 {
 		line.BytesPerSecond = new(event.Rate(s.byteRate))
 	}
-	if d, ok := eta(s.now, s.totalItems, s.totalBytes, s.itemRate, s.byteRate); ok && !s.ended {
+	if d, known := s.eta(); known && !s.ended {
 		line.ETASeconds = new(int64(d.Round(time.Second).Seconds()))
 	}
 	return line

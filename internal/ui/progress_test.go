@@ -79,6 +79,20 @@ func TestPlainProgress(t *testing.T) {
 	golden(t, "plain.txt", got)
 }
 
+// A short phase leaves no line: the result of the run shows what it did.
+func TestShortPhasesLeaveNoLine(t *testing.T) {
+	for _, o := range []Options{{Progress: "plain"}, {Progress: "bar"}} {
+		_, got := run(t, o, func(p *Progress) {
+			p.StartPhase("scan", -1, -1)
+			steadily(p, 9, 1, 1)
+			p.EndPhase()
+		})
+		if left := strings.Join(screen(got), "\n"); left != "" {
+			t.Errorf("%s: got %q", o.Progress, left)
+		}
+	}
+}
+
 func TestPlainLinesComeEveryTenSeconds(t *testing.T) {
 	_, got := run(t, Options{}, func(p *Progress) { // a buffer is no terminal
 		p.StartPhase("scan", -1, -1)
@@ -140,7 +154,7 @@ func TestBarFitsTheTerminal(t *testing.T) {
 }
 
 func TestBarIsDrawnTenTimesASecondAtMost(t *testing.T) {
-	_, got := run(t, Options{Progress: "bar"}, func(p *Progress) {
+	_, got := run(t, Options{Progress: "bar", Verbose: true}, func(p *Progress) {
 		p.StartPhase("upload", 1000, 1000)
 		for range 1000 {
 			p.Add(1, 1)
@@ -152,7 +166,7 @@ func TestBarIsDrawnTenTimesASecondAtMost(t *testing.T) {
 	if draws := strings.Count(got, "\r"); draws > 13 { // the last draw returns twice to clear the line
 		t.Errorf("drawn %d times in a second", draws)
 	}
-	if want := "1,000/1,000 objects, 1.0 kB/1.0 kB, 1,000/s, 1.0 kB/s, in 1.0s\n"; !strings.HasSuffix(got, want) {
+	if want := "1,000/1,000 objects, 1.0 kB/1.0 kB, 1.0 kB/s, in 1.0s\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("the last draw is %q, want it to end in %q", got, want)
 	}
 }
@@ -190,7 +204,7 @@ func TestProgressEvents(t *testing.T) {
 }
 
 func TestStartPhaseEndsThePhaseBefore(t *testing.T) {
-	_, got := run(t, Options{Progress: "plain"}, func(p *Progress) {
+	_, got := run(t, Options{Progress: "plain", Verbose: true}, func(p *Progress) {
 		p.EndPhase() // nothing to end
 		p.StartPhase("one", 1, -1)
 		p.Add(1, 0)
@@ -202,7 +216,7 @@ func TestStartPhaseEndsThePhaseBefore(t *testing.T) {
 }
 
 func TestAddFromManyGoroutines(t *testing.T) {
-	_, got := run(t, Options{Progress: "plain"}, func(p *Progress) {
+	_, got := run(t, Options{Progress: "plain", Verbose: true}, func(p *Progress) {
 		p.StartPhase("upload", 8000, -1)
 		for range 8 {
 			go func() {
@@ -217,30 +231,38 @@ func TestAddFromManyGoroutines(t *testing.T) {
 	equal(t, got, "upload: 8,000 of 8,000 objects, 40.0 kB, in 0.0s\n")
 }
 
-func TestETA(t *testing.T) {
-	tests := []struct {
+// Percent and ETA have one basis: neither ever contradicts the other or the counts.
+func TestPercentAndETA(t *testing.T) {
+	for _, test := range []struct {
 		name                   string
 		items, bytes           int64
 		totalItems, totalBytes int64
 		itemRate, byteRate     float64
-		want                   time.Duration
-		known                  bool
+		percent                int64 // -1: unknown
+		left                   string
 	}{
-		{"by items", 50, 0, 100, -1, 10, 0, 5 * time.Second, true},
-		{"by bytes", 0, 500, -1, 1000, 0, 100, 5 * time.Second, true},
-		{"the later of both", 90, 100, 100, 1000, 10, 100, 9 * time.Second, true},
-		{"no totals", 50, 50, -1, -1, 10, 10, 0, false},
-		{"no rate yet", 0, 0, 100, -1, 0, 0, 0, false},
-		{"bytes stand still", 50, 0, 100, 1000, 10, 0, 0, false},
-		{"all done", 100, 1000, 100, 1000, 0, 0, 0, true},
-		{"more than all", 200, 2000, 100, 1000, 1, 1, 0, true},
-		{"as good as never", 0, 0, 1 << 62, -1, 1e-9, 0, 0, false},
-	}
-	for _, test := range tests {
-		now := sample{items: test.items, bytes: test.bytes}
-		got, known := eta(now, test.totalItems, test.totalBytes, test.itemRate, test.byteRate)
-		if got < 0 || known != test.known || known && got != test.want {
-			t.Errorf("%s: got %v, %v, want %v, %v", test.name, got, known, test.want, test.known)
+		{"items alone", 50, 0, 100, -1, 10, 0, 50, "ETA 5s"},
+		{"bytes alone", 0, 500, -1, 1000, 0, 100, 50, "ETA 5s"},
+		{"half of both", 50, 500, 100, 1000, 10, 100, 50, "ETA 5s"},
+		{"small objects first", 50, 1000, 100, 1e9, 10, 100, 1, "ETA 6m36s"},
+		{"nothing but retries left", 90, 1000, 100, 1000, 10, 100, 90, "ETA 1s"},
+		{"bytes sent twice", 1, 2000, 100, 2000, 10, 100, 1, "ETA 10s"},
+		{"large object last", 99, 0, 100, 1e12, 0, 100, 0, ""},
+		{"no totals", 50, 50, -1, -1, 10, 10, -1, ""},
+		{"no rate yet", 0, 0, 100, -1, 0, 0, 0, ""},
+		{"stalled", 50, 0, 100, 1000, 0, 0, 49, ""},
+		{"all done", 100, 1000, 100, 1000, 0, 0, 100, "ETA 0s"},
+		{"more than all", 200, 2000, 200, 2000, 1, 1, 100, "ETA 0s"},
+		{"one object left of many", 99_999, 0, 100_000, -1, 1, 0, 99, "ETA 1s"},
+		{"beyond any estimate", 0, 0, 1 << 40, -1, 1e-9, 0, 0, ""},
+	} {
+		s := status{now: sample{items: test.items, bytes: test.bytes}, totalItems: test.totalItems, totalBytes: test.totalBytes, itemRate: test.itemRate, byteRate: test.byteRate}
+		percent := int64(-1)
+		if thousandths, known := s.done(); known {
+			percent = thousandths / 10
+		}
+		if left := s.left(); percent != test.percent || left != test.left {
+			t.Errorf("%s: got %d %% and %q, want %d %% and %q", test.name, percent, left, test.percent, test.left)
 		}
 	}
 }

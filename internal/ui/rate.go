@@ -3,8 +3,8 @@ package ui
 import "time"
 
 const (
-	rateSpan = 30 * time.Second // how far back rates look
-	rateStep = time.Second      // how often a sample is kept
+	rateSpan = 30 * time.Second // the period that rates are measured over
+	rateStep = time.Second      // the time between two samples
 )
 
 // A sample is a reading of the counters.
@@ -13,8 +13,7 @@ type sample struct {
 	items, bytes int64
 }
 
-// A window estimates rates over the recent past. It holds few samples: one a
-// second, of the last half minute.
+// A window measures rates over the last half minute, with one sample a second.
 type window struct {
 	samples []sample
 }
@@ -29,8 +28,7 @@ func (w *window) add(s sample) {
 	}
 }
 
-// rates returns items and bytes per second up to now; 0 while there is too
-// little to go by.
+// rates returns items and bytes per second up to now; 0 for less than a second.
 func (w *window) rates(now sample) (items, bytes float64) {
 	if len(w.samples) == 0 {
 		return 0, 0
@@ -47,24 +45,17 @@ func ratesBetween(from, to sample) (items, bytes float64) {
 		max(0, float64(to.bytes-from.bytes)/span.Seconds())
 }
 
-// eta returns how long the rest takes, or false if nobody can say: a total or a
-// rate is missing. Small objects are bound by their number and large ones by
-// their bytes, so the later of both counts.
-func eta(now sample, totalItems, totalBytes int64, itemRate, byteRate float64) (time.Duration, bool) {
-	if totalItems < 0 && totalBytes < 0 {
+// eta returns how long the rest of the work takes at a rate per second, and false if that
+// cannot be estimated.
+func eta(done, total int64, rate float64) (time.Duration, bool) {
+	if total < 0 {
 		return 0, false
 	}
-	items, ok1 := timeLeft(now.items, totalItems, itemRate)
-	bytes, ok2 := timeLeft(now.bytes, totalBytes, byteRate)
-	return max(items, bytes), ok1 && ok2
-}
-
-func timeLeft(done, total int64, rate float64) (time.Duration, bool) {
-	if total < 0 || done >= total {
+	if done >= total {
 		return 0, true
 	}
 	seconds := float64(total-done) / rate
-	if rate <= 0 || seconds > 1e9 { // beyond 30 years it is not an estimate
+	if rate <= 0 || seconds > 1e9 { // beyond 30 years it is no estimate
 		return 0, false
 	}
 	return time.Duration(seconds * float64(time.Second)), true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Sparkline draws numbers as bars, one column each, between 0 and the largest: what is not
-// zero is seen to be more. None of them is negative.
+// Sparkline draws numbers as bars of one column each, from 0 to the largest. Every number above
+// zero has a higher bar than zero. Numbers must not be negative.
 func Sparkline(values []int64) string {
 	if len(values) == 0 {
 		return ""

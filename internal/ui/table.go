@@ -6,7 +6,7 @@ import "strings"
 type Column struct {
 	Title string
 	Right bool // aligned to the right, for numbers
-	Wrap  bool // broken between words where the table would be wider than a screen
+	Wrap  bool // wrapped between words if the table is wider than 80 columns
 }
 
 // Table lays out rows under their titles, two spaces between columns. Cells are
@@ -27,8 +27,7 @@ func Table(columns []Column, rows [][]string) string {
 	return layOut(columns, narrowed(columns, lines))
 }
 
-// narrowed breaks the cells of columns that may be wrapped, as far as the lines do not
-// fit on a screen.
+// narrowed wraps cells, in the columns that allow it, until the lines fit into 80 columns.
 func narrowed(columns []Column, lines [][]string) [][]string {
 	for i, c := range columns {
 		widths := widthsOf(columns, lines)
@@ -43,8 +42,7 @@ func narrowed(columns []Column, lines [][]string) [][]string {
 	return lines
 }
 
-// wrapColumn puts what does not fit into a column into further lines, with nothing
-// beside it.
+// wrapColumn continues the cells of a column in lines of their own.
 func wrapColumn(lines [][]string, column, width int) (all [][]string) {
 	for _, line := range lines {
 		for n, text := range Wrap(line[column], width) {

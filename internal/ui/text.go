@@ -9,9 +9,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Sanitize makes text from the outside safe to show on one line: control
-// characters, invalid bytes and characters that reorder text are shown escaped,
-// so that a file name can neither drive the terminal nor pass for another one.
+// Sanitize makes text from the outside safe to show on one line. It escapes control
+// characters, invalid bytes and characters that reorder text, so that a file name can neither
+// control the terminal nor look like another name.
 func Sanitize(s string) string { return clean(s, false) }
 
 // clean is Sanitize that may keep line breaks and tabs.

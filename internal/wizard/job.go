@@ -13,21 +13,21 @@ import (
 	"assetferry/internal/config"
 )
 
-// A Job is what happens to the files of a source.
+// A Job is the treatment of the files of a source.
 type Job struct {
 	Name, Source string
 	Private      bool
 	Settings     []JobSetting
 }
 
-// A JobSetting is a setting that is asked for, with a default that deletes and replaces
-// nothing, and stops where a person has to decide.
+// A JobSetting is a setting with a question. Its default never deletes or replaces anything, and
+// stops where a person must decide.
 type JobSetting struct {
 	Key   string
-	Value string // the default, or what was answered
+	Value string // the default, or the answer
 
 	prompt, why string
-	after       string // asked only where the setting before has this value
+	after       string // asked only if the previous setting has this value
 }
 
 func jobSettings() []JobSetting {
@@ -47,17 +47,17 @@ func jobSettings() []JobSetting {
 		{Key: "grace_period", prompt: "Grace period", Value: "20h", after: "trash",
 			why: "The grace period: a file has to be missing for this time, and in two runs, before\n" +
 				"its asset is moved to the trash. Such as 20h or 7d."},
-		{Key: "unmatched", prompt: "Unsupported file types", Value: "stop",
+		{Key: "unsupported", prompt: "Unsupported file types", Value: "stop",
 			why: "If no category accepts a file type: stop lists the types before anything is\n" +
 				"uploaded, skip leaves the files out, create makes a category for them."},
 	}
 }
 
-// CheckSource refuses what no command could open, also once it is there. Its errors do not
-// repeat the source, which may hold a password.
+// CheckSource refuses a source that no command can open, even if it does not exist yet. Its errors
+// never contain the source, which may contain a password.
 func (w *Wizard) CheckSource(source string) error {
 	if !utf8.ValidString(source) || strings.ContainsFunc(source, unicode.IsControl) {
-		return errors.New("it has a control character, or is not UTF-8")
+		return errors.New("the source has a control character or is not UTF-8")
 	}
 	if table, ok := config.TableOf(source); ok {
 		if table == "" {
@@ -69,12 +69,12 @@ func (w *Wizard) CheckSource(source string) error {
 		return w.address(source)
 	}
 	if info, err := os.Stat(source); err == nil && !info.IsDir() {
-		return errors.New("that is a file and no folder; a table of files is table:FILE")
+		return errors.New("the source is a file, not a folder; write table:FILE for a table of files")
 	}
 	return nil
 }
 
-// askJob asks for a job, with what the flags said as defaults.
+// askJob asks for a job. The flags are the defaults.
 func (w *Wizard) askJob(put func(why, prompt, initial string, take func(string) error)) {
 	put("The source: a folder, a bucket such as s3://bucket/prefix, or a table such as\n"+
 		"table:export.csv.", "Source", cmp.Or(w.Job.Source, "./photos"), w.setSource)
@@ -122,12 +122,12 @@ func (w *Wizard) setPrivate(answer string) error {
 	case "no", "n":
 		w.Job.Private = false
 	default:
-		return errors.New("yes or no")
+		return errors.New("answer yes or no")
 	}
 	return nil
 }
 
-// saveJob puts the job into the file, if there is one.
+// saveJob adds the job to the file, if there is one.
 func (w *Wizard) saveJob() error {
 	o := w.Job
 	if o.Source == "" {
@@ -146,7 +146,7 @@ func (w *Wizard) saveJob() error {
 	return nil
 }
 
-// besideFile is a source as the file has it: a relative path starts at the file's folder.
+// besideFile returns a source for the file, where a relative path starts at the folder of the file.
 func (w *Wizard) besideFile(source string) (string, error) {
 	prefix, path := "", source
 	if table, ok := config.TableOf(source); ok {
@@ -185,7 +185,7 @@ func jobName(source string) string {
 	return "library"
 }
 
-// valuesOf are what a setting with a choice takes.
+// valuesOf returns the values of a setting with a choice.
 func valuesOf(key string) []string {
 	for _, k := range config.Keys() {
 		if k.Name == key {

@@ -1,5 +1,5 @@
-// Package wizard asks what a first configuration file needs, and makes the file: a
-// destination, where its access key is found, and a job with a source.
+// Package wizard asks for the settings of a first configuration file, and writes it: a destination,
+// the place of its access key, and a job with a source.
 package wizard
 
 import (
@@ -18,7 +18,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A Wizard asks for what nobody else can know. What is set before is offered as a default.
+// A Wizard asks for the settings that have no default. Settings that are set before are offered as
+// defaults.
 type Wizard struct {
 	Template config.Template
 	Job      Job
@@ -31,25 +32,25 @@ type Wizard struct {
 	key     keyKind
 }
 
-// Options are where a wizard asks, and for which file.
+// Options are the streams of a wizard, and the path of its file.
 type Options struct {
 	In     io.Reader
 	Screen io.Writer
 	Lookup config.Env
 	Output string // the path of the file
 
-	CheckAddress func(source string) error // of a source that is no folder and no table
+	CheckAddress func(source string) error // of a source that is neither a folder nor a table
 }
 
-// New gives a wizard that knows nothing yet.
+// New makes a wizard without any answers.
 func New(o Options) *Wizard {
 	return &Wizard{in: bufio.NewReader(o.In), screen: o.Screen, lookup: o.Lookup, output: o.Output, address: o.CheckAddress, Job: Job{Settings: jobSettings()}}
 }
 
-// ErrUnanswered is that the input ended before the last answer.
+// ErrUnanswered is the error of an input that ends before the last answer.
 var ErrUnanswered = errors.New("the questions were not answered, so nothing was written")
 
-// Encode writes the file.
+// Encode returns the file.
 func (w *Wizard) Encode() ([]byte, error) {
 	if err := w.saveJob(); err != nil {
 		return nil, err
@@ -57,11 +58,11 @@ func (w *Wizard) Encode() ([]byte, error) {
 	return w.Template.Encode(), nil
 }
 
-// SetAccess takes a setting about how the destination is opened.
+// SetAccess sets a credential of the destination.
 func (w *Wizard) SetAccess(key, value string) error {
 	for _, k := range keyKinds() {
 		if k.key == key && w.key.key != "" {
-			return errors.New("the access key is found in one place only")
+			return errors.New("set only one place for the access key")
 		} else if k.key == key {
 			w.key = k
 			return w.setKeyPlace(value)
@@ -70,7 +71,7 @@ func (w *Wizard) SetAccess(key, value string) error {
 	return w.Template.Destination.Put(key, value)
 }
 
-// Sandbox is the destination of a rehearsal.
+// Sandbox is the destination for tests.
 const Sandbox = "sandbox"
 
 func (w *Wizard) SetDestination(to string) error {
@@ -79,13 +80,13 @@ func (w *Wizard) SetDestination(to string) error {
 		return nil
 	}
 	if err := w.Template.Destination.Put("url", to); err != nil {
-		return fmt.Errorf("%w; an address is like https://api.ckbox.io", err)
+		return fmt.Errorf("%w; example: https://api.ckbox.io", err)
 	}
 	w.Template.To = config.TemplateName
 	return nil
 }
 
-// Ask asks all questions. It leaves nothing behind when it is interrupted.
+// Ask asks all questions. An interrupt leaves nothing behind.
 func (w *Wizard) Ask(ctx context.Context) (err error) {
 	put := func(why, prompt, initial string, take func(string) error) {
 		if err == nil {
@@ -115,7 +116,7 @@ func (w *Wizard) Ask(ctx context.Context) (err error) {
 
 func (w *Wizard) variable(name string) string { value, _ := w.lookup(name); return value }
 
-// put puts a question until its answer is taken.
+// put repeats a question until it gets a valid answer.
 func (w *Wizard) put(ctx context.Context, why, prompt, initial string, take func(string) error) error {
 	if initial != "" {
 		prompt += " [" + ui.Sanitize(initial) + "]"
@@ -134,7 +135,7 @@ func (w *Wizard) put(ctx context.Context, why, prompt, initial string, take func
 	}
 }
 
-// readLine reads an answer. Whoever interrupts it is not waited for.
+// readLine reads an answer. An interrupt ends the wait.
 func (w *Wizard) readLine(ctx context.Context) (string, error) {
 	type read struct {
 		line string
@@ -147,7 +148,7 @@ func (w *Wizard) readLine(ctx context.Context) (string, error) {
 	}()
 	select {
 	case r := <-done:
-		if r.err != nil { // also after half a line: nobody said that it was one
+		if r.err != nil { // also after an incomplete line
 			fmt.Fprintln(w.screen)
 			return "", ErrUnanswered
 		}
@@ -160,12 +161,12 @@ func (w *Wizard) readLine(ctx context.Context) (string, error) {
 
 func (w *Wizard) setEnvironment(id string) error {
 	if id == "" {
-		return errors.New("without it nothing can be sent")
+		return errors.New("this value is required")
 	}
 	return w.Template.Destination.Put("environment", id)
 }
 
-// A keyKind is a way to an access key.
+// A keyKind is a place of an access key.
 type keyKind struct {
 	kind, what, key, example string
 }
@@ -185,21 +186,21 @@ func (w *Wizard) setKeyKind(kind string) error {
 			return nil
 		}
 	}
-	return errors.New("env, file or command")
+	return errors.New("answer env, file or command")
 }
 
 // setKeyPlace never repeats its answer: somebody may have typed the key.
 func (w *Wizard) setKeyPlace(place string) error {
 	switch {
 	case w.key.kind == "env" && !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(place):
-		return errors.New("that is not the name of a variable, which has letters, digits and _ only")
+		return errors.New("the name of a variable has only letters, digits and _")
 	case w.key.kind == "file" && !w.isThere(place):
 		fmt.Fprint(w.screen, "  There is no such file yet; put the key there before the first run.\n")
 	}
 	return w.Template.Destination.Put(w.key.key, place)
 }
 
-// isThere looks for a file as the configuration will: beside itself.
+// isThere looks for a file in the folder of the configuration.
 func (w *Wizard) isThere(path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(w.output), path)
@@ -208,8 +209,8 @@ func (w *Wizard) isThere(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// BeatsFile are the variables that lead a command to another destination than the answers,
-// unless --to names the one in the file.
+// BeatsFile lists the variables that select another destination than the file, unless --to names
+// the one in the file.
 func (w *Wizard) BeatsFile() (names []string) {
 	n := w.Template.Destination
 	for _, v := range [][2]string{{"ASSETFERRY_URL", n.URL}, {"ASSETFERRY_ENVIRONMENT_ID", n.Environment}, {"ASSETFERRY_WORKSPACE_ID", n.Workspace}} {

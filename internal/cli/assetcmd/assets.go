@@ -258,8 +258,8 @@ func newSearchCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search PHRASE",
 		Short: "Search names, tags, descriptions and custom attributes",
-		Long: `Search finds assets in the workspace by the rules of the service. With --since,
-assetferry also filters the results, because a service may ignore the date.
+		Long: `Search finds assets in the workspace by the rules of the service. --since
+also filters the results here, because a service may ignore the date.
 `,
 		Args: cmdline.One("PHRASE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {

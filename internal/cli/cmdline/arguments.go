@@ -1,5 +1,5 @@
-// Package cmdline reads and writes command lines: how many arguments a command takes, the flags
-// of settings, and commands that a person can paste into a shell.
+// Package cmdline reads and writes command lines: numbers of arguments, flags of settings and their
+// sections in the help, and commands that a person can paste into a shell.
 package cmdline
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// One takes exactly one argument, called by its name in messages.
+// One accepts exactly one argument. Messages call it by its name.
 func One(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -17,11 +17,11 @@ func One(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return fmt.Errorf("%s: one %s is taken, not %d", cmd.Name(), name, len(args))
+		return fmt.Errorf("%s: expected one %s, got %d", cmd.Name(), name, len(args))
 	}
 }
 
-// AtMostOne takes an argument or none.
+// AtMostOne accepts one argument or none.
 func AtMostOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -31,7 +31,7 @@ func AtMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// Both takes exactly two arguments, called by their names in messages.
+// Both accepts exactly two arguments.
 func Both(first, second string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -42,18 +42,18 @@ func Both(first, second string) cobra.PositionalArgs {
 		case 2:
 			return nil
 		}
-		return fmt.Errorf("%s: %s and %s are taken, not %d arguments", cmd.Name(), first, second, len(args))
+		return fmt.Errorf("%s: expected %s and %s, got %d arguments", cmd.Name(), first, second, len(args))
 	}
 }
 
-// OneAndMore takes an argument and then at least one of another kind.
+// OneAndMore accepts one argument, and then at least one of another kind.
 func OneAndMore(first, rest string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		return Both(first, rest)(cmd, args[:min(len(args), 2)])
 	}
 }
 
-// AtLeastOne takes any number of arguments but none.
+// AtLeastOne accepts one argument or more.
 func AtLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		return One(name)(cmd, args[:min(len(args), 1)])

@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/config"
 )
 
-// Given are the switches that a command was called with, by name.
+// Given returns the flags that a command was called with, by name.
 func Given(cmd *cobra.Command) map[string][]string {
 	values := map[string][]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -24,15 +24,15 @@ func Given(cmd *cobra.Command) map[string][]string {
 	return values
 }
 
-// OnlyHere are switches of one call that no other call needs to do the same to the same
-// objects: how it is told, and what was let happen once. Addresses of --notify are secrets.
+// OnlyHere lists flags that no other call needs to do the same to the same objects: flags for the
+// output, and flags that accept something once. URLs of --notify are secrets.
 var OnlyHere = []string{
 	"json", "quiet", "verbose", "progress", "log-file", "metrics", "notify", "notify-file", "watch", "rescan",
 	"dry-run", "output", "exit-code", "probe", "restart", "yes", "accept-rules", "accept-deletes", "accept-changes", "approved-by", "hash", "approval", "approval-request", "approval-expires",
 	"run", "apply", "source",
 }
 
-// FlagWords writes a flag with its value, or each of its values.
+// FlagWords returns a flag with its value, or with each of its values.
 func FlagWords(f *pflag.Flag) (words []string) {
 	list, isList := f.Value.(pflag.SliceValue)
 	switch {
@@ -49,12 +49,12 @@ func FlagWords(f *pflag.Flag) (words []string) {
 	return WithValue(f.Name, f.Value.String())
 }
 
-// Takes reports whether a command has a flag, of its own or of those above it.
+// Takes reports whether a command has a flag, its own or a global one.
 func Takes(c *cobra.Command, name string) bool {
 	return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil
 }
 
-// Values are what a switch with a choice takes.
+// Values lists the values of a flag with a choice.
 func Values(name string) []string {
 	for _, k := range config.Keys() {
 		if k.Flag == name {
@@ -69,12 +69,12 @@ func Directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// IsGlobal reports whether a flag is one that every command has.
+// IsGlobal reports whether a flag is global.
 func IsGlobal(c *cobra.Command, f *pflag.Flag) bool {
 	return c.InheritedFlags().Lookup(f.Name) != nil
 }
 
-// Together refuses switches that contradict each other.
+// Together refuses two flags that contradict each other.
 func Together(cmd *cobra.Command, one, other, hint string) error {
 	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
 		return exit.Usage(fmt.Errorf("--%s and --%s exclude each other", one, other), hint)
@@ -82,15 +82,15 @@ func Together(cmd *cobra.Command, one, other, hint string) error {
 	return nil
 }
 
-// Setting adds the switch of a setting. Its default is shown and not used: a
-// switch that is not given leaves the setting to the environment and the file.
+// Setting adds the flag of a setting. The help shows the default, but the flag has none: a flag
+// that is not given leaves the setting to the environment and the file.
 func Setting(f *pflag.FlagSet, name, help string) {
 	for _, k := range config.Keys() {
 		if k.Flag != name {
 			continue
 		}
-		if last := len(k.Values) - 1; last > 0 {
-			help += ": " + strings.Join(k.Values[:last], ", ") + " or " + k.Values[last]
+		if len(k.Values) > 1 {
+			help = "`" + strings.Join(k.Values, "|") + "`: " + help
 		}
 		if k.Env != "" {
 			help += " [$" + k.Env + "]"
@@ -102,7 +102,6 @@ func Setting(f *pflag.FlagSet, name, help string) {
 	f.String(name, "", help)
 }
 
-// SingleRunFlags are the flags of sync that a person gives for one run: they must not hold
-// again and again.
+// SingleRunFlags lists the flags of sync for a single run. A schedule must not repeat them.
 var SingleRunFlags = []string{"dry-run", "restart", "limit", "retry-exhausted", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
 	"approval-request", "approval-expires"}

@@ -13,9 +13,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// ProgramName is what a command begins with that a person can paste where this one was
-// called: the plain name if the PATH has it, what go run takes if that built this program,
-// and else the path of the program.
+// ProgramName is the first word of commands that a person can paste: the plain name if PATH has it,
+// the go run command if that built this program, or else the path of the program.
 var ProgramName = sync.OnceValue(func() string {
 	if _, err := exec.LookPath(PlainName); err == nil {
 		return PlainName
@@ -32,18 +31,18 @@ var ProgramName = sync.OnceValue(func() string {
 	return ui.Sanitize(shell.Word(program))
 })
 
-// PlainName is what this program is called.
+// PlainName is the name of this program.
 const PlainName = "assetferry"
 
 // goRun is in the path of a program that go run built: in its folder for temporary files,
 // which is gone when the program ends, or in its cache.
 var goRun = regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]|[/\\][0-9a-f]{2}[/\\][0-9a-f]{64}-d[/\\]`)
 
-// IsGoRun reports whether go run built a program, by its path.
+// IsGoRun reports whether go run built the program with this path.
 func IsGoRun(program string) bool { return goRun.MatchString(program) }
 
-// GoRunSource is what go run takes to run this program from its source, in the folder of the
-// repository or below it; ok is false elsewhere.
+// GoRunSource returns the argument of go run for this program, in the folder of the repository or
+// below it; ok is false elsewhere.
 func GoRunSource() (source string, ok bool) {
 	if _, err := os.Stat(filepath.Join("cmd", "assetferry", "main.go")); err == nil {
 		return "./cmd/assetferry", true
@@ -61,16 +60,16 @@ func GoRunSource() (source string, ok bool) {
 	return "", false
 }
 
-// inSentence matches the name of this program where it begins a command in a sentence.
+// inSentence matches the name of this program at the start of a command in a sentence.
 var inSentence = regexp.MustCompile(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|plan|` +
 	`report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
 
-// Callable has the commands in a hint begin with what runs this program here. Every note and
-// hint goes through it, so that none has to think of it; texts of help topics and reports,
-// which others read elsewhere, keep the plain name.
+// Callable replaces the name of this program in the commands of a hint by ProgramName. All notes
+// and hints pass through it. Help topics and reports keep the plain name, because others read them
+// elsewhere.
 func Callable(text string) string { return WithProgram(text, ProgramName()) }
 
-// WithProgram has the commands in a text begin with a name instead.
+// WithProgram replaces the name of this program in the commands of a text.
 func WithProgram(text, name string) string {
 	if name == PlainName || !strings.Contains(text, "assetferry ") {
 		return text
@@ -78,7 +77,7 @@ func WithProgram(text, name string) string {
 	return inSentence.ReplaceAllString(text, "${1}"+strings.ReplaceAll(name, "$", "$$")+" ${2}")
 }
 
-// Version is the version of this program.
+// Version returns the version of this program.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
@@ -87,8 +86,8 @@ func Version() string {
 	return info.Main.Version
 }
 
-// ThisProgram is the path of this program as it was called, which may be a link that leads
-// to a new version one day.
+// ThisProgram returns the path of this program as it was called, which may be a link to a later
+// version one day.
 func ThisProgram() (string, error) {
 	program, err := os.Executable()
 	if err != nil {

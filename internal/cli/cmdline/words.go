@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// Line writes a command as a person can type it into a shell here. An argument that begins
-// as switches do comes last, where it is taken for none.
+// Line returns a command line for the shell. Arguments that begin with a dash come last, after two
+// dashes.
 func Line(command string, switches []string, args ...string) string {
 	words := strings.Fields(command)
 	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
@@ -23,7 +23,7 @@ func Line(command string, switches []string, args ...string) string {
 	return ProgramName() + " " + ui.Sanitize(strings.Join(words, " "))
 }
 
-// WithValue is a switch with its value.
+// WithValue returns a flag with its value.
 func WithValue(name, value string) []string {
 	if strings.HasPrefix(value, "-") {
 		return []string{"--" + name + "=" + value}

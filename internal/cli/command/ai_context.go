@@ -15,12 +15,12 @@ import (
 	"assetferry/internal/ui"
 )
 
-// AddContextFlag adds what names contexts that go along with billed calls.
+// AddContextFlag adds the flag for contexts of billed requests.
 func AddContextFlag(f *pflag.FlagSet) {
-	f.StringArray("ai-context", nil, "have the model heed this `context`, such as a house style: ID, ID/prompt/PROMPTID or ID/file/FILEID (repeatable)")
+	f.StringArray("ai-context", nil, "add this `context` to requests: ID, ID/prompt/PROMPTID or ID/file/FILEID (repeatable)")
 }
 
-// contextRefs reads the contexts that the settings name, each once.
+// contextRefs reads the contexts of the settings, without duplicates.
 func (f *Factory) contextRefs() (refs []ai.ContextRef, err error) {
 	for _, text := range f.Settings.AIContexts {
 		ref, err := ai.ParseContextRef(text)
@@ -34,8 +34,8 @@ func (f *Factory) contextRefs() (refs []ai.ContextRef, err error) {
 	return refs, nil
 }
 
-// OpenAIWithContexts opens the AI content service and finds the contexts that the settings name:
-// one that is not there has to end a command before anything is billed.
+// OpenAIWithContexts opens the AI content service and finds the contexts of the settings: a missing
+// one must end the command before anything is billed.
 func (f *Factory) OpenAIWithContexts(ctx context.Context) (s *AIService, refs []ai.ContextRef, found []ai.Context, err error) {
 	if refs, err = f.contextRefs(); err != nil {
 		return nil, nil, nil, err
@@ -53,19 +53,19 @@ func (f *Factory) OpenAIWithContexts(ctx context.Context) (s *AIService, refs []
 	return s, refs, found, nil
 }
 
-// ContextError says what to do about contexts that were not found.
+// ContextError adds a hint to the error of a missing context.
 func ContextError(err error) error {
 	switch {
 	case errors.Is(err, ai.ErrContext):
-		return exit.With(exit.CodeError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists those that are there")
+		return exit.With(exit.CodeError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists the contexts")
 	case errors.Is(err, fs.ErrNotExist):
-		return exit.With(exit.CodeError, err, "where contexts are is a guess: --ai-route 'Contexts=GET /path' names another address, and assetferry doctor looks for it")
+		return exit.With(exit.CodeError, err, "the path of contexts is not documented: set it with --ai-route 'Contexts=GET /path'; assetferry doctor looks for it")
 	}
 	return err
 }
 
-// OpenToAsk opens the AI content service for a question, with the model and the contexts that the
-// settings name, and says which they are.
+// OpenToAsk opens the AI content service for a question, and shows the model and the contexts of
+// the settings.
 func (f *Factory) OpenToAsk(ctx context.Context) (s *AIService, model ai.Model, contexts []ai.ContextRef, err error) {
 	s, contexts, found, err := f.OpenAIWithContexts(ctx)
 	if err != nil {
@@ -74,19 +74,19 @@ func (f *Factory) OpenToAsk(ctx context.Context) (s *AIService, model ai.Model, 
 	if model, err = f.ChooseModel(ctx, s); err != nil {
 		return nil, ai.Model{}, nil, err
 	}
-	f.Out.Notef("Asks         %s, model %s", s, model.ID)
+	f.Out.Notef("Service      %s, model %s", s, model.ID)
 	f.NoteContexts(contexts, found)
 	return s, model, contexts, nil
 }
 
-// NoteContexts says which contexts go along.
+// NoteContexts shows the contexts.
 func (f *Factory) NoteContexts(refs []ai.ContextRef, found []ai.Context) {
 	if len(refs) > 0 {
 		f.Out.Notef("Contexts     %s", contextsText(refs, found))
 	}
 }
 
-// contextsText names contexts as people gave them, with what they are called.
+// contextsText returns contexts for people, with their names.
 func contextsText(refs []ai.ContextRef, found []ai.Context) string {
 	var all []string
 	for n, ref := range refs {
@@ -95,7 +95,7 @@ func contextsText(refs []ai.ContextRef, found []ai.Context) string {
 	return strings.Join(all, ", ")
 }
 
-// NamesOf are contexts as people give them.
+// NamesOf returns contexts in the form of --ai-context.
 func NamesOf(refs []ai.ContextRef) (all []string) {
 	for _, ref := range refs {
 		all = append(all, ref.String())

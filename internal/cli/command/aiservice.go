@@ -28,38 +28,38 @@ import (
 	"assetferry/internal/token"
 )
 
-// An AIService is the AI content service as a command uses it.
+// An AIService is the opened AI content service.
 type AIService struct {
 	URL      string
-	User     string // on whose account things are done; empty where a token says so by itself
+	User     string // user in the token; empty if another program signs
 	embedded bool   // the stand-in beside the embedded sandbox
-	Limited  bool   // the limits of the vendor's service are kept to
+	Limited  bool   // the rate limits of the vendor apply
 	Client   *ai.Client
-	Accounts *ai.Client // asks what was spent, with a token that may; that of the client where somebody else signs
+	Accounts *ai.Client // reads the credits with an admin token; same as Client if another program signs
 
-	// newClients makes clients like these two, with something around their transport.
+	// NewClients makes clients like these two, with a wrapped transport.
 	NewClients func(aiprobe.Wrap) (client, accounts *ai.Client, err error)
 }
 
-// String says where things are sent to.
+// String returns the service for people.
 func (s *AIService) String() string {
 	if s.embedded {
-		return "sandbox (a rehearsal: its answers are made up), " + s.URL
+		return "sandbox (invented answers), " + s.URL
 	}
 	return s.URL
 }
 
-// Engine is the service as the engine of enrich uses it.
+// Engine returns the service for the engine of enrich.
 func (s *AIService) Engine() enrich.Service { return &accounted{enrich.Over(s.Client), s} }
 
-// An accounted service tells what our user spent, not what everybody did.
+// An accounted service reports the credits of its own user only.
 type accounted struct {
 	enrich.Service
 	of *AIService
 }
 
-// Credits tells what was spent since a time. A user whom the service does not list is an error:
-// taken for 0, no limit would ever be reached.
+// Credits returns the credits that the user spent since a time. A user that the service does not
+// list is an error: with 0, no limit would ever stop a run.
 func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, error) {
 	if s.of.User == "" {
 		return enrich.Over(s.of.Accounts).Credits(ctx, since)
@@ -71,7 +71,7 @@ func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, erro
 		return 0, err
 	}
 	spent := 0.0
-	for _, u := range used.Users { // who is listed twice, such as by model, spent both
+	for _, u := range used.Users { // a user may have several rows, such as one per model
 		if u.UserID == s.of.User {
 			spent += u.Credits
 		}
@@ -79,8 +79,8 @@ func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, erro
 	return spent, nil
 }
 
-// Host is where things are sent to, as short as it can be said. The journal knows the service
-// by it, so it is the same each time.
+// Host returns the host of the service. The state database uses it as the name of the service, so
+// it must not change.
 func (s *AIService) Host() string {
 	if s.embedded {
 		return "sandbox"
@@ -91,26 +91,25 @@ func (s *AIService) Host() string {
 	return s.URL
 }
 
-// contentScopes are what our tokens may do, and adminScope what those may do besides that
-// look after the environment. That of document processing is the one that the documentation of
-// the sister product has.
+// contentScopes are the scopes of usual tokens; adminScope is an additional one for administrators.
+// The scope of document processing comes from the documentation of the sister product.
 var contentScopes = []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process"}
 
 const adminScope = "ai:admin"
 
-// ContextScope is what a token needs besides to refer to contexts, and to list them. Its name is a
-// guess; --ai-permission names another one.
+// ContextScope is the additional scope for contexts. Its name is not documented; --ai-permission
+// replaces it.
 const ContextScope = "ai:contexts:read"
 
 // An aiAccess is what a client of the AI content service needs besides its options.
 type aiAccess struct {
 	url           string
-	tokens, admin token.Source // the same where somebody else signs
+	tokens, admin token.Source // the same if another program signs
 	transport     http.RoundTripper
 }
 
-// OpenAI makes the clients of the AI content service. It sends nothing yet. Tokens have the scopes
-// named besides the usual ones.
+// OpenAI makes the clients of the AI content service. It sends nothing yet. Tokens get the given
+// scopes in addition to the usual ones.
 func (f *Factory) OpenAI(ctx context.Context, besides ...string) (*AIService, error) {
 	at, err := f.Settings.AI()
 	if err != nil {
@@ -145,11 +144,11 @@ func (f *Factory) OpenAI(ctx context.Context, besides ...string) (*AIService, er
 	return s, err
 }
 
-// aiOptions are those that both clients have.
+// aiOptions returns the options of both clients.
 func (f *Factory) aiOptions(acc aiAccess) (ai.Options, error) {
 	routes, err := ai.ParseRoutes(f.Settings.AIRoutes)
 	if err != nil {
-		return ai.Options{}, exit.Usage(fmt.Errorf("ai_route: %w", err), "assetferry help enrich tells about the routes that are guessed")
+		return ai.Options{}, exit.Usage(fmt.Errorf("ai_route: %w", err), "assetferry help enrich lists the undocumented routes")
 	}
 	return ai.Options{
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + cmdline.Version(),
@@ -172,8 +171,8 @@ func (f *Factory) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error
 	return c, nil
 }
 
-// aiBudget keeps to the limits that the service has. On premises there are none, so what
-// runs elsewhere than at the vendor's has none unless the settings say so.
+// aiBudget returns the rate limits of the service: those of the vendor at its own hosts, and none
+// elsewhere, unless the settings say otherwise.
 func (f *Factory) aiBudget(address string) *ai.Budget {
 	if !f.isLimited(address) {
 		return nil
@@ -181,7 +180,7 @@ func (f *Factory) aiBudget(address string) *ai.Budget {
 	return ai.NewBudget(ai.SaaSLimits(), clock.Now)
 }
 
-// isLimited reports whether the limits of the vendor's service are kept to.
+// isLimited reports whether the rate limits of the vendor apply.
 func (f *Factory) isLimited(address string) bool {
 	if f.Settings.AILimits != "auto" {
 		return f.Settings.AILimits == "saas"
@@ -198,7 +197,7 @@ func (f *Factory) isLimited(address string) bool {
 	return false
 }
 
-// reachAI prepares the way to a service at an address.
+// reachAI prepares the access to a service at a URL.
 func (f *Factory) reachAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
 	warn := func(msg string) { f.Out.Log().Warn(msg) }
 	acc.url = at.URL
@@ -206,7 +205,7 @@ func (f *Factory) reachAI(ctx context.Context, at config.AIService, scopes []str
 	if err != nil {
 		return acc, err
 	}
-	acc.transport = ai.NewTransport(trust) // which gives a model its time
+	acc.transport = ai.NewTransport(trust) // with long timeouts for models
 	switch {
 	case !at.TokenURL.IsZero():
 		address, err := at.TokenURL.Resolve(ctx, warn)
@@ -236,9 +235,8 @@ func (f *Factory) reachAI(ctx context.Context, at config.AIService, scopes []str
 	return acc, f.mintAI(&acc, key, environment.Reveal(), at.User, scopes)
 }
 
-// mintAI makes the sources of tokens: one for what is asked of models, and one that only
-// administrators need. Scopes that somebody chose hold for both: nobody who narrows them down
-// expects a token with ai:admin to be made beside.
+// mintAI makes the token sources: one for models, and one for administrators. Scopes from the
+// settings hold for both, because a person who restricts them expects no token with ai:admin.
 func (f *Factory) mintAI(acc *aiAccess, key token.Secret, environment, user string, scopes []string) error {
 	admin := []string{adminScope}
 	if len(f.Settings.AIPermissions) > 0 {
@@ -262,8 +260,7 @@ func (f *Factory) tokenEndpoint(address token.Secret, transport http.RoundTrippe
 	return e, nil
 }
 
-// startEmbeddedAI runs the stand-in beside the embedded sandbox in this process, on a real
-// socket.
+// startEmbeddedAI runs the stand-in beside the embedded sandbox in this process, on a socket.
 func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
 	dir, err := config.SandboxDir(f.Lookup)
 	if err != nil {
@@ -293,21 +290,20 @@ func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scop
 	return acc, nil
 }
 
-// AddAIFlags adds what decides how the AI content service is talked to.
+// AddAIFlags adds the flags of the access to the AI content service.
 func AddAIFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "ai-limits", "which `limits` to keep to: auto keeps to those of the service at the vendor's, and to none elsewhere")
-	cmdline.Setting(f, "ai-compatibility", "compatibility `version` of the models to ask for: GET /v1/models/VERSION")
-	f.StringArray("ai-permission", nil, "ask for this `scope` in tokens, in place of those that a command needs (repeatable)")
-	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path` of an endpoint whose address is a guess (repeatable)")
+	cmdline.Setting(f, "ai-limits", "rate limits to keep; auto: those of the vendor at its own hosts, none elsewhere")
+	cmdline.Setting(f, "ai-compatibility", "compatibility `version` in GET /v1/models/VERSION")
+	f.StringArray("ai-permission", nil, "request this `scope` in tokens instead of the usual scopes (repeatable)")
+	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path`: path of an undocumented endpoint (repeatable)")
 }
 
-// CreditsText writes a number of credits as short as it is exact to a hundredth.
+// CreditsText formats a number of credits with up to two decimals.
 func CreditsText(n float64) string {
 	return strconv.FormatFloat(float64(int64(n*100+0.5))/100, 'f', -1, 64)
 }
 
-// ChooseModel finds the model that was asked for, or the one that the service recommends
-// among those that the token allows.
+// ChooseModel returns the model of the settings, or the recommended one that the token may use.
 func (f *Factory) ChooseModel(ctx context.Context, s *AIService) (ai.Model, error) {
 	models, err := s.Client.Models(ctx)
 	if err != nil {
@@ -315,7 +311,7 @@ func (f *Factory) ChooseModel(ctx context.Context, s *AIService) (ai.Model, erro
 	}
 	m, err := ai.ChooseModel(models, f.Settings.AIModel)
 	if err == nil && m.IsGone(clock.Now()) {
-		err = fmt.Errorf("the model %s is gone since %s", m.ID, m.Removal.Format(time.DateOnly))
+		err = fmt.Errorf("the model %s was removed on %s", m.ID, m.Removal.Format(time.DateOnly))
 	}
 	if err != nil {
 		err = exit.With(exit.CodeError, err, "choose another model with --ai-model; assetferry ai models lists them")

@@ -11,12 +11,12 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A Change is how a command goes about changing the destination.
+// A Change is how a command changes the destination.
 type Change struct{ DryRun, Yes bool }
 
-// AddFlags adds what commands take that change the destination.
+// AddFlags adds the flags of commands that change the destination.
 func (ch *Change) AddFlags(c *cobra.Command) {
-	c.Flags().BoolVarP(&ch.DryRun, "dry-run", "n", false, "show what would be changed and stop")
+	c.Flags().BoolVarP(&ch.DryRun, "dry-run", "n", false, "show the changes and stop")
 	AddApprovalFlags(c.Flags())
 }
 
@@ -25,7 +25,7 @@ func (ch *Change) AddYes(c *cobra.Command, help string) {
 	c.Flags().BoolVar(&ch.Yes, "yes", false, help)
 }
 
-// State is the one of what was changed, or would be.
+// State is "planned" in a dry run, and else "done".
 func (ch Change) State() string {
 	if ch.DryRun {
 		return "planned"
@@ -33,22 +33,22 @@ func (ch Change) State() string {
 	return "done"
 }
 
-// NoteDryRun ends a change that was only shown.
+// NoteDryRun says that a dry run changed nothing.
 func (f *Factory) NoteDryRun(ch Change) {
 	if ch.DryRun {
 		f.Out.Notef("Nothing was changed: this was a dry run.")
 	}
 }
 
-// CanAnswer makes sure that a question finds somebody to answer it.
+// CanAnswer is an error if a question would have nobody to answer it.
 func (f *Factory) CanAnswer(ch Change) error {
 	if ch.DryRun || ch.Yes || f.OnlyRequests() || ui.IsTerminal(f.Stdin) {
 		return nil
 	}
-	return exit.Usage(errors.New("this needs confirmation, and stdin is no terminal"), "look with --dry-run, then add --yes")
+	return exit.Usage(errors.New("this command needs confirmation, and stdin is not a terminal"), "check with --dry-run, then add --yes")
 }
 
-// Agree asks a question, unless --yes answers it or nothing is going to be changed.
+// Agree asks a question, unless --yes answers it or it is a dry run.
 func (f *Factory) Agree(ctx context.Context, ch Change, question, format string, args ...any) error {
 	if ch.DryRun || ch.Yes {
 		return nil
@@ -63,7 +63,7 @@ func (f *Factory) Agree(ctx context.Context, ch Change, question, format string,
 	return err
 }
 
-// Verb chooses between what was done and what would be.
+// Verb returns done, or planned in a dry run.
 func (ch Change) Verb(done, planned string) string {
 	if ch.DryRun {
 		return planned

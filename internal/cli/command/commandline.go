@@ -8,13 +8,13 @@ import (
 	"assetferry/internal/cli/cmdline"
 )
 
-// Again writes a command for what this call is about: with the switches that this one was
-// called with, as far as the other takes them, and with some more.
+// Again returns another command line about the same thing: with the flags of this call that the
+// other command takes, and with more flags.
 func (f *Factory) Again(command string, args []string, more ...string) string {
 	return cmdline.Line(command, append(f.Carried(command, more), more...), args...)
 }
 
-// SourceArgument is the source as an argument; nothing if a job has it.
+// SourceArgument returns the source as an argument; nothing if a job names it.
 func (f *Factory) SourceArgument(source string) []string {
 	if f.Settings.Job != "" {
 		return nil
@@ -22,14 +22,13 @@ func (f *Factory) SourceArgument(source string) []string {
 	return []string{source}
 }
 
-// Carried are the switches of this call that another command takes as well, but for those
-// that it is given anyway.
-func (f *Factory) Carried(command string, but []string) (switches []string) {
+// Carried returns the flags of this call that another command takes too, except for the given ones.
+func (f *Factory) Carried(command string, but []string) (flags []string) {
 	return f.CarriedBut(command, but, cmdline.OnlyHere)
 }
 
-// CarriedBut is carried for a command to which other switches than OnlyHere matter.
-func (f *Factory) CarriedBut(command string, but, here []string) (switches []string) {
+// CarriedBut is Carried with a list of flags to leave out other than OnlyHere.
+func (f *Factory) CarriedBut(command string, but, here []string) (flags []string) {
 	other, _, err := f.Called.Root().Find([]string{command})
 	if err != nil {
 		return nil
@@ -38,7 +37,7 @@ func (f *Factory) CarriedBut(command string, but, here []string) (switches []str
 		if slices.Contains(here, flag.Name) || slices.Contains(but, "--"+flag.Name) || !cmdline.Takes(other, flag.Name) {
 			return
 		}
-		switches = append(switches, cmdline.FlagWords(flag)...)
+		flags = append(flags, cmdline.FlagWords(flag)...)
 	})
-	return switches
+	return flags
 }

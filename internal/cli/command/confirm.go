@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Confirm asks a person a question. No answer is a no, and whoever interrupts it is not
-// waited for.
+// Confirm asks a question. No answer means no, and an interrupt ends the wait.
 func (f *Factory) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := f.AskLine(ctx, question+" [y/N] ")
 	answer = strings.ToLower(answer)
 	return answer == "y" || answer == "yes", err
 }
 
-// AskLine asks a person for a line of text, and gives it without the space around it.
+// AskLine asks for a line of text, and returns it without the space around it.
 func (f *Factory) AskLine(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(f.Stderr, question)
 	answered := make(chan string, 1)

@@ -26,9 +26,9 @@ import (
 	"assetferry/state"
 )
 
-// A Destination is where a command reads and writes.
+// A Destination is an opened destination.
 type Destination struct {
-	name        string // "sandbox", a name from the configuration, or the address
+	name        string // "sandbox", a name from the configuration, or the URL
 	URL         string
 	Environment string
 	Workspace   string
@@ -36,17 +36,29 @@ type Destination struct {
 	Dir         string   // of the embedded sandbox
 	secrets     []string // files that hold credentials
 	Client      *assets.Client
-	calls       *ratelimit.Requests // nil if there is no budget of them
+	calls       *ratelimit.Requests // nil without a request limit
 	Limiter     *ratelimit.Limiter
-	Profile     profile.Profile // what was measured of it; zero: nothing
-	Guarded     bool            // writing to it takes an approval
-	Approver    state.Approver  // who approved what is about to be written; zero if nobody had to
+	Profile     profile.Profile // measured by doctor; zero if unknown
+	Guarded     bool            // changes need an approval
+	Approver    state.Approver  // of this command; zero if none is needed
 }
 
-// Identity names the destination in the journal, whatever its address.
+// Identity returns the name of the destination in the state database, which does not depend on its
+// URL.
 func (d *Destination) Identity() string { return d.Environment + "/" + d.Workspace }
 
-// String says where a run writes to.
+// Place returns the short name of the destination for people.
+func (d *Destination) Place() string {
+	switch {
+	case d.embedded:
+		return "the sandbox"
+	case d.name != "":
+		return d.name
+	}
+	return d.URL
+}
+
+// String returns the destination for people.
 func (d *Destination) String() string {
 	s := fmt.Sprintf("%s, environment %s", d.URL, d.Environment)
 	if d.Workspace != d.Environment {
@@ -54,7 +66,7 @@ func (d *Destination) String() string {
 	}
 	switch {
 	case d.embedded:
-		return fmt.Sprintf("sandbox (a rehearsal, kept in %s), %s", d.Dir, s)
+		return fmt.Sprintf("sandbox (data in %s), %s", d.Dir, s)
 	case d.name != "" && d.name != d.URL:
 		return d.name + ", " + s
 	}
@@ -64,21 +76,20 @@ func (d *Destination) String() string {
 // Access is what a client needs besides its options.
 type Access struct {
 	URL, Environment, Workspace string
-	Key                         token.Secret // empty where somebody else signs
+	Key                         token.Secret // empty if another program signs
 	Tokens                      token.Source
-	// For the routes of administrators; nil where tokens will do for these, too.
+	// For the routes of administrators; nil if Tokens work for these too.
 	AdminTokens, SuperadminTokens token.Source
 	Transport                     http.RoundTripper
 }
 
-// OpenDestination resolves where to write and makes a client for it. With
-// readOnly the client cannot send anything that writes. Without it, a destination that
-// requires an approval is opened only if the command was approved.
+// OpenDestination opens the destination of the settings. With readOnly the client cannot send
+// changes. Otherwise a destination that requires approvals is opened only for an approved command.
 func (f *Factory) OpenDestination(ctx context.Context, readOnly bool) (*Destination, error) {
 	return f.OpenPermitted(ctx, readOnly, f.CommandSubject())
 }
 
-// OpenPermitted is OpenDestination for what can be approved under a name of its own.
+// OpenPermitted is OpenDestination for an action with its own subject.
 func (f *Factory) OpenPermitted(ctx context.Context, readOnly bool, s Subject) (*Destination, error) {
 	d, err := f.Settings.Destination()
 	if err != nil {
@@ -97,7 +108,7 @@ func (f *Factory) OpenPermitted(ctx context.Context, readOnly bool, s Subject) (
 	return dest, f.Connect(dest, acc, readOnly)
 }
 
-// Resolve finds out what it takes to talk to a destination.
+// Resolve returns a destination and the access to it.
 func (f *Factory) Resolve(ctx context.Context, d config.Destination) (dest *Destination, acc Access, err error) {
 	dest = &Destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
 	if d.Kind == config.Sandbox {
@@ -116,14 +127,14 @@ func (f *Factory) Resolve(ctx context.Context, d config.Destination) (dest *Dest
 	return dest, acc, nil
 }
 
-// Connect makes the client of a destination, with its budget. It sends nothing yet.
+// Connect makes the client of a destination, with its request limit. It sends nothing yet.
 func (f *Factory) Connect(dest *Destination, acc Access, readOnly bool) error {
 	dest.calls = ratelimit.NewRequests(f.Settings.MaxRequests, clock.Now)
 	dest.Limiter = f.limiter(dest.calls)
 	return f.dial(dest, acc, readOnly)
 }
 
-// dial makes a client that goes at the pace of its destination. It sends nothing yet.
+// dial makes a client with the rate limiter of its destination. It sends nothing yet.
 func (f *Factory) dial(dest *Destination, acc Access, readOnly bool) (err error) {
 	dest.Client, err = assets.New(assets.Options{
 		BaseURL: acc.URL, Tokens: acc.Tokens, AdminTokens: acc.AdminTokens, SuperadminTokens: acc.SuperadminTokens, Workspace: acc.Workspace, Transport: acc.Transport,
@@ -144,11 +155,11 @@ func (f *Factory) dial(dest *Destination, acc Access, readOnly bool) (err error)
 	return nil
 }
 
-// Ping makes the first contact. It gives up within ten seconds.
+// Ping makes the first contact, with a timeout of ten seconds.
 func (d *Destination) Ping(ctx context.Context) error {
 	err := d.Client.Ping(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return exit.With(exit.CodeError, fmt.Errorf("first contact: no answer from %s in time", d.URL), "check the base address, the network and the proxy")
+		return exit.With(exit.CodeError, fmt.Errorf("first contact: no answer from %s within ten seconds", d.URL), "check the URL, the network and the proxy")
 	}
 	e, ok := errors.AsType[*assets.Error](err)
 	switch {
@@ -160,8 +171,8 @@ func (d *Destination) Ping(ctx context.Context) error {
 	return err
 }
 
-// askWhether is the next step where something answered that does not speak like the
-// service: what it means by a status is of use only if it is the service after all.
+// askWhether returns the hint for an answer that is not from the service. The usual hint for its
+// status helps only if it is the service after all.
 func (d *Destination) askWhether(hint string) string {
 	ask := "is " + d.URL + " the address of the service? What answers there does not speak like it"
 	if hint != "" {
@@ -170,7 +181,7 @@ func (d *Destination) askWhether(hint string) string {
 	return ask
 }
 
-// reach prepares the way to a service at an address.
+// reach prepares the access to a service at a URL.
 func (f *Factory) reach(ctx context.Context, d config.Destination) (acc Access, err error) {
 	warn := func(msg string) { f.Out.Log().Warn(msg) }
 	environment, err := d.Environment.Resolve(ctx, warn)
@@ -182,7 +193,7 @@ func (f *Factory) reach(ctx context.Context, d config.Destination) (acc Access, 
 		return acc, err
 	}
 	if d.TokenCommand != "" && f.Settings.LeastPrivilege {
-		return acc, exit.Usage(errors.New("--least-privilege needs the access key: a token command decides about the role itself"),
+		return acc, exit.Usage(errors.New("--least-privilege needs the access key: a token command chooses the role itself"),
 			"leave --least-privilege out, or have the command print tokens of a lesser role")
 	}
 	if d.TokenCommand != "" {
@@ -200,8 +211,8 @@ func (f *Factory) reach(ctx context.Context, d config.Destination) (acc Access, 
 	return acc, f.mint(&acc, acc.Key, d)
 }
 
-// mint makes the sources of tokens: one of an admin for everything or, with least
-// privilege, one for each role.
+// mint makes the token sources: an admin for everything or, with least privilege, one for each
+// role.
 func (f *Factory) mint(acc *Access, key token.Secret, d config.Destination) error {
 	claims := token.Claims{Environment: acc.Environment, Workspace: d.Workspace, Service: d.Service, User: d.User}
 	if !f.Settings.LeastPrivilege {
@@ -231,7 +242,7 @@ func newMinter(key token.Secret, claims token.Claims) (*token.Minter, error) {
 	return m, nil
 }
 
-// Transport is the way to the service, which also trusts the authorities in a file.
+// Transport returns the transport to the service, which also trusts the authorities in a file.
 func Transport(caFile string) (http.RoundTripper, error) {
 	trust, err := Trusting(caFile)
 	if err != nil {
@@ -240,7 +251,7 @@ func Transport(caFile string) (http.RoundTripper, error) {
 	return assets.NewTransport(trust), nil
 }
 
-// Trusting also trusts the authorities in a file, if one is named.
+// Trusting returns a TLS configuration that also trusts the authorities in a file, if there is one.
 func Trusting(caFile string) (*tls.Config, error) {
 	if caFile == "" {
 		return nil, nil
@@ -254,12 +265,12 @@ func Trusting(caFile string) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, exit.Usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "it must hold certificates in PEM form")
+		return nil, exit.Usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "the file needs certificates in PEM format")
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
-// startEmbedded runs the embedded sandbox in this process, on a real socket.
+// startEmbedded runs the embedded sandbox in this process, on a socket.
 func (f *Factory) startEmbedded(ctx context.Context, d config.Destination, dest *Destination) (acc Access, err error) {
 	if dest.Dir, err = config.SandboxDir(f.Lookup); err != nil {
 		return acc, err
@@ -269,7 +280,7 @@ func (f *Factory) startEmbedded(ctx context.Context, d config.Destination, dest 
 	if err != nil {
 		return acc, err
 	}
-	if f.embedded.url == "" { // else it is source and destination
+	if f.embedded.url == "" { // otherwise it is source and destination
 		url, stop, err := StartSandbox(ctx, sandbox.Options{
 			Dir: dest.Dir, Log: f.Out.Log(), Service: d.Service,
 			Environments: []tokens.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
@@ -280,24 +291,23 @@ func (f *Factory) startEmbedded(ctx context.Context, d config.Destination, dest 
 		f.CloseLater(stop)
 		f.embedded = sandboxAt{url, d.Service}
 	}
-	d.Service = f.embedded.service // there is only the one for both
+	d.Service = f.embedded.service // both share one
 	acc = Access{URL: f.embedded.url, Environment: credentials.EnvironmentID, Workspace: d.Workspace, Transport: assets.NewTransport(nil)}
 	return acc, f.mint(&acc, token.NewSecret(string(credentials.AccessKey)), d)
 }
 
-// Now is the server's clock, as far as its answers told it.
+// Now returns the time by the clock of the server, as far as its answers show it.
 func (d *Destination) Now() time.Time {
 	skew, _ := d.Client.Skew()
 	return clock.Now().Add(skew)
 }
 
-// OtherDestination is the error of who undoes a run that wrote to another destination.
+// OtherDestination is the error of an undo for a run that wrote to another destination.
 func OtherDestination(run, wroteTo string, dest *Destination) error {
-	return exit.Usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.Identity()), "name the destination of the run with --to and --workspace")
+	return exit.Usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.Identity()), "select the destination of the run with --to and --workspace")
 }
 
-// Current is where an address is now: the sandbox within the command listens at another
-// port each time.
+// Current returns the URL of an asset now: the embedded sandbox has another port each time.
 func (d *Destination) Current(address string) string {
 	u, err := url.Parse(address)
 	here, herr := url.Parse(d.URL)
@@ -308,8 +318,8 @@ func (d *Destination) Current(address string) string {
 	return u.String()
 }
 
-// OpenRecorded opens a destination for reading, and the journal of it, which there must
-// be. It gives the pairs that the journal has of it, at least one.
+// OpenRecorded opens a destination for reading, with its state database, which must exist. It
+// returns the pairs of this destination, at least one.
 func (f *Factory) OpenRecorded(ctx context.Context) (*Destination, *state.Store, []state.Pair, error) {
 	d, err := f.OpenDestination(ctx, true)
 	if err != nil {
@@ -331,7 +341,7 @@ func (f *Factory) OpenRecorded(ctx context.Context) (*Destination, *state.Store,
 	return d, store, pairs, err
 }
 
-// pairsOf lists the pairs of a journal whose destination this is.
+// pairsOf lists the pairs of a state database with this destination.
 func pairsOf(ctx context.Context, store *state.Store, d *Destination) ([]state.Pair, error) {
 	all, err := store.Pairs(ctx)
 	if err != nil {
@@ -344,8 +354,8 @@ func pairsOf(ctx context.Context, store *state.Store, d *Destination) ([]state.P
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the journal %s knows nothing of %s", store.Path(), d.Identity()),
-			"check --to, --workspace and --state; assetferry status shows what the journal holds")
+		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the state database %s has no runs for %s", store.Path(), d.Identity()),
+			"check --to, --workspace and --state; assetferry status lists its runs")
 	}
 	return pairs, nil
 }

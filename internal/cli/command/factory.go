@@ -1,6 +1,5 @@
-// Package command holds what all commands share: the Factory, which opens settings, output,
-// state database, source, destination and AI service when a command first asks for them, and
-// ends the command in good order.
+// Package command has the Factory that all commands share. It opens settings, output, state
+// database, source, destination and AI service on demand, and closes them at the end.
 package command
 
 import (
@@ -32,7 +31,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// An Environment is what a process gets from outside, so that tests can give it.
+// An Environment is the input of a process from outside, which tests replace.
 type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -41,7 +40,7 @@ type Environment struct {
 	OutOfReach     func(file string) error // see approvers.OutOfReach
 }
 
-// StdEnv is the environment of this process.
+// StdEnv returns the environment of this process.
 func StdEnv() Environment {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -51,47 +50,45 @@ func StdEnv() Environment {
 	return Environment{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals, approvers.OutOfReach}
 }
 
-// A Factory is one invocation of the program. A command is made by a function that takes it,
-// and gets from it the settings, the output, and whatever it opens; what was opened is closed
-// at the end.
+// A Factory is one call of the program. The constructor of a command takes it, and gets settings,
+// output and connections from it. The Factory closes everything at the end.
 type Factory struct {
 	Environment
 	Out      *ui.Out
 	Settings *config.Settings
 	Called   *cobra.Command
 	Command  string // its path, beginning with assetferry
-	PlanFile string // that is written or carried out, empty without one
+	PlanFile string // the plan that is written or carried out; may be empty
 
-	embedded sandboxAt      // where the embedded sandbox is, once it runs
-	read     *Destination   // what is read as a source, if that is a workspace
-	headers  remote.Headers // that open the source, once they were asked for
+	embedded sandboxAt      // URL of the embedded sandbox, once it runs
+	read     *Destination   // the workspace that is the source, if it is one
+	headers  remote.Headers // for the source, once they are known
 
 	Redactor *redact.Redactor // of all secrets that this process has
 
-	closers   []func() error       // undo what was opened, last first
+	closers   []func() error       // run at the end, last first
 	logFile   io.Closer            // closed after everything that may be logged
-	Publisher *runstatus.Publisher // for others, nil if there are none
+	Publisher *runstatus.Publisher // nil if nobody is notified
 	Summary   *event.Summary       // the last line of a run
 
 	Stop     chan struct{} // closed to drain
-	Draining atomic.Bool   // there is something that can be finished in good order
-	ending   sync.Once     // closes stop
-	why      error         // it was closed
+	Draining atomic.Bool   // the command can finish work in progress
+	ending   sync.Once     // closes Stop
+	why      error         // Stop was closed
 	abort    context.CancelCauseFunc
 
-	turn atomic.Pointer[Factory] // of a command that takes turns, while there is one
-	Loop *watchloop.Loop         // that a turn is of
+	turn atomic.Pointer[Factory] // of a command that keeps running
+	Loop *watchloop.Loop         // of this turn
 }
 
-// New makes the factory of an invocation. Until the flags are known, mistakes in them are
-// shown as JSON or as text.
+// New makes the factory of a call. json is the form of errors in flags, before the flags are known.
 func New(e Environment, json bool) *Factory {
 	f := &Factory{Environment: e, Command: "assetferry", Redactor: redact.New(), Stop: make(chan struct{})}
 	f.Out = ui.New(ui.Options{Stdout: e.Stdout, Stderr: e.Stderr, Progress: "none", JSON: json, Now: clock.Now, Redact: f.Redactor.Text, Hint: cmdline.Callable})
 	return f
 }
 
-// Run executes the command that was called, reports how it ended, and returns its exit code.
+// Run executes the command that was called, reports its error, and returns its exit code.
 func (f *Factory) Run(ctx context.Context, root *cobra.Command) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -105,16 +102,16 @@ func (f *Factory) Run(ctx context.Context, root *cobra.Command) int {
 	return code
 }
 
-// Because is why a command ended early, where its error only follows from that.
+// Because returns the cause of an early end in place of an error that only follows from it.
 func Because(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err != nil && !exit.IsSaid(err) && (cause == exit.ErrInterrupted || cause == exit.ErrWindow) {
+	if cause := context.Cause(ctx); err != nil && !exit.IsSaid(err) && !errors.Is(err, cause) && (cause == exit.ErrInterrupted || cause == exit.ErrWindow) {
 		return cause
 	}
 	return err
 }
 
-// end tells how the command ended, closes everything, and gives the exit code.
-// The summary comes last, because it has that code.
+// end reports the error of the command, closes everything, and returns the exit code. The summary
+// comes last, because it contains that code.
 func (f *Factory) end(err error) int {
 	code := f.report(err)
 	for _, c := range slices.Backward(f.closers) {
@@ -128,19 +125,19 @@ func (f *Factory) end(err error) int {
 		f.Summary.Exit = code
 		f.Out.Event("summary", *f.Summary)
 	}
-	if err := f.Out.Err(); err != nil { // stdout is no place to tell it
+	if err := f.Out.Err(); err != nil { // stdout does not work
 		fmt.Fprintln(f.Stderr, "assetferry:", err)
 		code = exit.Worse(code, exit.CodeError)
 	}
 	return code
 }
 
-// CloseLater has something closed when the command is over.
+// CloseLater registers a function that runs at the end of the command.
 func (f *Factory) CloseLater(c func() error) { f.closers = append(f.closers, c) }
 
-// watchSignals drains on the first signal, aborts on the second, and dies on the
-// third. Where there is nothing to drain the first aborts. A terminal that is closed
-// hangs up more than once, and means no more by that.
+// watchSignals drains on the first signal, aborts on the second, and exits on the third. A command
+// that cannot drain is aborted at once. A closed terminal may send several SIGHUPs, which count as
+// one.
 func (f *Factory) watchSignals(done <-chan struct{}) {
 	for n := 0; ; {
 		var s os.Signal
@@ -155,7 +152,7 @@ func (f *Factory) watchSignals(done <-chan struct{}) {
 		n++
 		switch {
 		case n == 1:
-			f.endEarly(exit.ErrInterrupted, "Interrupted: finishing what has begun. Interrupt again to abort it.")
+			f.endEarly(exit.ErrInterrupted, "Interrupted: finishing work in progress. Interrupt again to abort it.")
 		case n == 2:
 			f.abort(exit.ErrInterrupted)
 		default:
@@ -164,8 +161,7 @@ func (f *Factory) watchSignals(done <-chan struct{}) {
 	}
 }
 
-// endEarly drains, where there is something that can be finished in good order and
-// that is not happening yet, and aborts otherwise.
+// endEarly drains the command if it can and does not yet; otherwise it aborts it.
 func (f *Factory) endEarly(why error, say string) {
 	if !f.drain(why, say) {
 		f.abort(why)
@@ -181,19 +177,19 @@ func (f *Factory) drain(why error, say string) (drains bool) {
 			drains = true
 			f.why = why
 			close(f.Stop)
-			f.Out.Notef("%s", say) // what is told has happened
+			f.Out.Notef("%s", say) // after the fact
 		})
 	}
 	return drains
 }
 
-// WhyStopped is why a run was drained; it is known once that has ended.
+// WhyStopped returns why a run was drained. It is known once the run has ended.
 func (f *Factory) WhyStopped() error { return f.why }
 
-// A Work is what a command does once its settings are known.
+// A Work is the body of a command. It runs once the settings are known.
 type Work func(ctx context.Context, cmd *cobra.Command, args []string) error
 
-// Do wraps a command's work: settings are loaded and the output is set up first.
+// Do wraps the body of a command: it loads the settings and sets up the output first.
 func (f *Factory) Do(w Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f.Configure(cmd); err != nil {
@@ -209,7 +205,7 @@ func (f *Factory) Configure(cmd *cobra.Command) error {
 	if err := cmdline.Together(cmd, "quiet", "verbose", ""); err != nil {
 		return err
 	}
-	f.Out = f.NewOut(cmd, "none", nil) // mistakes in the settings are told in the form asked for
+	f.Out = f.NewOut(cmd, "none", nil) // for mistakes in the settings
 	if err := f.loadSettings(cmd); err != nil {
 		return err
 	}
@@ -224,8 +220,8 @@ func (f *Factory) Configure(cmd *cobra.Command) error {
 	return f.noteRepaired(repaired, nil)
 }
 
-// openLog opens what --log-file names, nil for nothing. /dev/stderr and /dev/stdout are our
-// own: as files they are links, or belong to another account.
+// openLog opens the file of --log-file, nil for none. /dev/stderr and /dev/stdout are the streams
+// of this process: as files they are links, or belong to another account.
 func (f *Factory) openLog(path string) (w io.Writer, repaired []string, err error) {
 	switch path {
 	case "":
@@ -234,13 +230,13 @@ func (f *Factory) openLog(path string) (w io.Writer, repaired []string, err erro
 		return f.Stderr, nil, nil
 	case "/dev/stdout":
 		if f.Out.JSON() {
-			return nil, nil, exit.Usage(errors.New("--json and --log-file both want stdout"), "--log-file /dev/stderr")
+			return nil, nil, exit.Usage(errors.New("--json and --log-file both write to stdout"), "--log-file /dev/stderr")
 		}
 		return f.Stdout, nil, nil
 	}
 	file, closed, err := private.OpenLog(path)
 	if err != nil {
-		hint := cmp.Or(exit.HintOf(err), "name a file that can be written with --log-file")
+		hint := cmp.Or(exit.HintOf(err), "name a writable file with --log-file")
 		return nil, nil, exit.Usage(fmt.Errorf("open log file: %w", err), hint)
 	}
 	f.logFile = file
@@ -250,7 +246,7 @@ func (f *Factory) openLog(path string) (w io.Writer, repaired []string, err erro
 	return file, repaired, nil
 }
 
-// NewOut makes the output of a command by its flags.
+// NewOut makes the output that the flags of a command ask for.
 func (f *Factory) NewOut(cmd *cobra.Command, progress string, logFile io.Writer) *ui.Out {
 	flag := func(name string) bool { on, _ := cmd.Flags().GetBool(name); return on }
 	return ui.New(ui.Options{
@@ -259,7 +255,7 @@ func (f *Factory) NewOut(cmd *cobra.Command, progress string, logFile io.Writer)
 	})
 }
 
-// report tells a person why a command ended and gives its exit code.
+// report shows why a command ended, and returns its exit code.
 func (f *Factory) report(err error) int {
 	if err == nil {
 		return exit.CodeDone
@@ -272,18 +268,22 @@ func (f *Factory) report(err error) int {
 		why.Hint = exit.OrHint(why.Hint, f.Command+" --help")
 	}
 	line := event.Error{Class: why.Class, Message: err.Error(), Hint: why.Hint}
-	f.Out.Fail(line)
+	if why.Resumes {
+		f.Out.Stopped(line)
+	} else {
+		f.Out.Fail(line)
+	}
 	if f.Publisher != nil {
 		f.Publisher.Fail(line, why.Code == exit.CodeSafetyCheck)
 	}
 	return why.Code
 }
 
-// isSuccess reports whether a run that ended so needs nobody to look at it. What a budget
-// or a time window left is brought by the next run, as somebody has wished.
+// isSuccess reports whether a run with this exit code needs no attention. The next run does the
+// rest of a run that reached a limit or the end of its time window.
 func isSuccess(code int) bool { return code == exit.CodeDone || code == exit.CodeLimit }
 
-// publishEnd tells others how the run ended.
+// publishEnd notifies others of the end of the run.
 func (f *Factory) publishEnd(code int) {
 	if f.Publisher == nil {
 		return
@@ -297,12 +297,11 @@ func (f *Factory) publishEnd(code int) {
 	}
 }
 
-// A Turn is what a command that stays does again and again, each time with a factory of
-// its own.
+// A Turn is one run of a command that keeps running, each with its own factory.
 type Turn func(context.Context, *Factory) error
 
-// TakeTurn does the work once, from the first contact to the last line, and reports its
-// exit code and whether somebody interrupted it, even if it was too late for the code.
+// TakeTurn runs the work once, and returns its exit code and whether an interrupt came, even one
+// too late for the code.
 func (f *Factory) TakeTurn(ctx context.Context, do Turn) (code int, interrupted bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

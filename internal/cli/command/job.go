@@ -15,26 +15,26 @@ import (
 	"assetferry/internal/config"
 )
 
-// SourceOrJob takes SOURCE, which may be left out where a job has it: see useDefaultJob.
+// SourceOrJob takes SOURCE, which is optional with a job: see loadSettings.
 func SourceOrJob(cmd *cobra.Command, args []string) error {
 	return cmdline.AtMostOne("SOURCE")(cmd, args)
 }
 
-// Commands that use the default job where nothing says what they are about.
+// Commands that use the default job if no argument or flag names another.
 var (
-	needSource  = []string{"plan", "migrate", "sync", "adopt", "schedule"}
-	mayUseAJob  = []string{"doctor", "verify", "report"} // status is about all sources
-	saysWhatFor = []string{"job", "run", "source"}       // flags
+	needSource   = []string{"plan", "migrate", "sync", "adopt", "schedule"}
+	mayUseAJob   = []string{"doctor", "verify", "report"} // status shows all sources
+	namesSubject = []string{"job", "run", "source"}       // flags
 )
 
-// loadSettings loads the settings of a command. Where it is told neither a source nor a job
-// it is as if --job had named the default job, also for the commands that it prints.
+// loadSettings loads the settings of a command. Without a source and a job, the default job counts
+// as if --job named it, also in the commands that are printed.
 func (f *Factory) loadSettings(cmd *cobra.Command) (err error) {
 	if f.Settings, err = config.Load(cmdline.Given(cmd), f.Lookup); err != nil {
 		return err
 	}
 	needs := isOneOf(cmd, needSource)
-	if !needs && !isOneOf(cmd, mayUseAJob) || cmd.Flags().NArg() > 0 || slices.ContainsFunc(saysWhatFor, cmd.Flags().Changed) {
+	if !needs && !isOneOf(cmd, mayUseAJob) || cmd.Flags().NArg() > 0 || slices.ContainsFunc(namesSubject, cmd.Flags().Changed) {
 		return nil
 	}
 	job := f.Settings.DefaultJob()
@@ -57,7 +57,7 @@ func isOneOf(cmd *cobra.Command, names []string) bool {
 	return cmd.Parent() == cmd.Root() && slices.Contains(names, cmd.Name())
 }
 
-// missingSource is the error of a command that is told neither a source nor a job.
+// missingSource is the error of a command without a source and without a job.
 func (f *Factory) missingSource(cmd *cobra.Command) error {
 	jobs := slices.Sorted(maps.Keys(f.Settings.Jobs))
 	if len(jobs) == 0 {
@@ -70,10 +70,10 @@ func (f *Factory) missingSource(cmd *cobra.Command) error {
 	return exit.Usage(fmt.Errorf("%s: SOURCE is missing, and %s has several jobs: %s", cmd.Name(), f.Settings.File, strings.Join(jobs, ", ")), hint)
 }
 
-// sourceWork is what a command does about a source.
+// A sourceWork is the body of a command for a source.
 type sourceWork func(ctx context.Context, cmd *cobra.Command, source string) error
 
-// DoSource wraps a command's work, as do does, for one that takes SOURCE or a job.
+// DoSource is Do for a command that takes SOURCE or a job.
 func (f *Factory) DoSource(w sourceWork) func(*cobra.Command, []string) error {
 	return f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 		source, err := f.SourceOf(args)
@@ -84,9 +84,8 @@ func (f *Factory) DoSource(w sourceWork) func(*cobra.Command, []string) error {
 	})
 }
 
-// SourceOf is the source that a command is about: its argument, or that of its job. Both
-// are taken only where they are the same one: settings of a job that are used for another
-// source are a mistake, and what it may trash there is not what somebody meant.
+// SourceOf returns the source of a command: its argument, or the source of its job. Both must be
+// the same: settings of a job for another source, such as its deletions, are a mistake.
 func (f *Factory) SourceOf(args []string) (string, error) {
 	of := f.Settings.Source
 	switch {

@@ -18,46 +18,47 @@ import (
 	"assetferry/state"
 )
 
-// countEvery is how often the requests that were made go into the journal.
+// countEvery is the interval at which counted requests are stored.
 const countEvery = time.Second
 
-// AddLimitFlags adds what keeps a run within bounds.
+// AddLimitFlags adds the limits of a run.
 func AddLimitFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "max-requests", "at most so many requests within any hour or day: `5000/h`, 20000/d")
+	cmdline.Setting(f, "max-requests", "maximum `number` of requests per hour or day, such as 5000/h or 20000/d")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
-	cmdline.Setting(f, "bwlimit", "`bytes` a second to send at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(f, "bwlimit", "maximum upload `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
 }
 
-// StartWindow ends the command in good order when its time is up, until the
-// function it returns is called.
+// StartWindow drains the command at the end of its time window, until the returned function is
+// called.
 func (f *Factory) StartWindow() (stop func()) {
 	now := clock.Now()
 	end, limited := f.Settings.WindowEnd(now)
 	if !limited {
 		return func() {}
 	}
-	f.Out.Notef("Ends         %s at the latest", end.Local().Format(time.DateTime))
+	if f.Out.Verbose() {
+		f.Out.Notef("Ends         %s at the latest", end.Local().Format(time.DateTime))
+	}
 	timer := time.AfterFunc(end.Sub(now), func() {
-		f.endEarly(exit.ErrWindow, "The time given to this run is up: finishing what has begun. Interrupt to abort it.")
+		f.endEarly(exit.ErrWindow, "The time window has ended: finishing work in progress. Interrupt to abort it.")
 	})
 	return func() { timer.Stop() }
 }
 
 const (
-	// worthTelling is the length from which people hear of a pause; progress stands
-	// still for shorter ones hardly long enough to be seen.
+	// worthTelling is the length of the shortest pause that is shown. Shorter ones hardly stop the
+	// progress display.
 	worthTelling = 2 * time.Second
 	tellEvery    = 30 * time.Second
 )
 
-// limiter keeps all requests to a destination at one pace.
+// limiter limits all requests to a destination.
 func (f *Factory) limiter(calls *ratelimit.Requests) *ratelimit.Limiter {
 	return ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, Requests: calls, OnPause: f.pauses()})
 }
 
-// pauses tells of pauses: the log of all, people of those that they would notice,
-// now and then.
+// pauses logs every pause, and shows long ones from time to time.
 func (f *Factory) pauses() func(ratelimit.Pause) {
 	var mu sync.Mutex
 	var told time.Time
@@ -77,25 +78,24 @@ func (f *Factory) pauses() func(ratelimit.Pause) {
 	}
 }
 
-// ThrottledText says how long the service slowed a run down; nothing where nobody would have
-// noticed.
+// ThrottledText returns how long the service slowed a run down; empty for a time that nobody
+// notices.
 func ThrottledText(t ratelimit.Throttling, took time.Duration) string {
-	const long, short = 10 * time.Second, time.Second // the one is noticed in any run, the other in none
+	const long, short = 10 * time.Second, time.Second // a wait above long is always shown, one below short never
 	if t.Held < short || t.Held < min(long, took/10) {
 		return ""
 	}
-	return fmt.Sprintf("The service asked to slow down: requests waited %s because of %s (429 or 503).", ui.Duration(t.Held), ui.Counted(t.Refused, "refusal"))
+	return fmt.Sprintf("The service slowed the run down: requests waited %s because of %s (429 or 503).", ui.Duration(t.Held), ui.Counted(t.Refused, "refusal"))
 }
 
-// A meter writes the requests that a budget counts into the journal.
+// A meter stores the requests that count against a limit.
 type meter struct {
 	calls       *ratelimit.Requests
 	store       *state.Store
 	destination string
 }
 
-// loadBudget tells a budget what former runs used. That comes before the first
-// request.
+// loadBudget loads the requests of earlier runs into a limit. It runs before the first request.
 func (f *Factory) loadBudget(ctx context.Context, d *Destination, path string) error {
 	if d.calls == nil {
 		return nil
@@ -112,7 +112,7 @@ func (f *Factory) loadBudget(ctx context.Context, d *Destination, path string) e
 	return err
 }
 
-// StartMeter has the journal know what this run uses of a budget.
+// StartMeter stores the requests of this run that count against a limit.
 func (f *Factory) StartMeter(ctx context.Context, d *Destination, store *state.Store) {
 	if d.calls == nil {
 		return
@@ -121,7 +121,7 @@ func (f *Factory) StartMeter(ctx context.Context, d *Destination, store *state.S
 	f.CloseLater(m.start(context.WithoutCancel(ctx)))
 }
 
-// start saves the counts now and then, and once more when it is stopped.
+// start stores the counts at intervals, and a last time when it is stopped.
 func (m *meter) start(ctx context.Context) (stop func() error) {
 	done := make(chan struct{})
 	var err error

@@ -16,12 +16,12 @@ import (
 	"assetferry/internal/ui"
 )
 
-// WriteOutput writes what --output names: a file, which is there as a whole or not at all
-// and replaces one of that name, or stdout for nothing and for "-".
+// WriteOutput writes the file of --output completely or not at all, and replaces an existing one.
+// Without a name, or with "-", it writes to stdout.
 func (f *Factory) WriteOutput(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		if f.Out.JSON() {
-			return exit.Usage(errors.New("--json and the output both want stdout"), "name a file with --output")
+			return exit.Usage(errors.New("--json and the output both write to stdout"), "name a file with --output")
 		}
 		return buffered(f.Stdout, write)
 	}
@@ -29,16 +29,16 @@ func (f *Factory) WriteOutput(path string, write func(io.Writer) error) error {
 	switch {
 	case err == nil && info.IsDir():
 		return exit.Usage(fmt.Errorf("--output %s is a folder", ui.Sanitize(path)), "name a file in it")
-	case err == nil && !info.Mode().IsRegular(): // a pipe or a device, which must stay what it is
+	case err == nil && !info.Mode().IsRegular(): // keeps a pipe or a device
 		return writeInto(path, write)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // a link stays one
+		path = real // keeps a link
 	}
 	return WriteNew(path, true, func(w io.Writer) error { return buffered(w, write) })
 }
 
-// ApartFrom refuses an output that would replace a file of a source, or a table that is one.
+// ApartFrom refuses an output that would replace a file of a source, or a table that is a source.
 func ApartFrom(path, source string) error {
 	if table, is := config.TableOf(source); is {
 		source = table
@@ -51,12 +51,12 @@ func ApartFrom(path, source string) error {
 		return err
 	}
 	if full, err = filepath.EvalSymlinks(full); err != nil {
-		return nil // there is nothing to be replaced
+		return nil // nothing to replace
 	}
 	if rest, err := filepath.Rel(source, full); err != nil || !filepath.IsLocal(rest) {
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("--output %s is a file of the source", ui.Sanitize(path)), "name a file that is not among those that were brought over")
+	return exit.Usage(fmt.Errorf("--output %s is a file of the source", ui.Sanitize(path)), "name a file outside the source")
 }
 
 func writeInto(path string, write func(io.Writer) error) (err error) {
@@ -76,8 +76,8 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// WriteFolder writes a folder of files, which is there as a whole or not at all. It must
-// not be there already, unless it is empty.
+// WriteFolder writes a folder of files completely or not at all. The folder must not exist, or must
+// be empty.
 func WriteFolder(path string, write func(dir string) error) (err error) {
 	path = filepath.Clean(path)
 	if err := mustBeFree(path); err != nil {
@@ -103,19 +103,19 @@ func mustBeFree(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return exit.With(exit.CodeError, fmt.Errorf("%s is there already and is no folder", ui.Sanitize(path)), "name another one")
+		return exit.With(exit.CodeError, fmt.Errorf("%s exists and is not a folder", ui.Sanitize(path)), "name another folder")
 	case len(there) > 0:
-		return exit.With(exit.CodeError, fmt.Errorf("%s is there already and not empty", ui.Sanitize(path)), "name a new folder: nothing in it would be overwritten")
+		return exit.With(exit.CodeError, fmt.Errorf("%s exists and is not empty", ui.Sanitize(path)), "name a new or empty folder")
 	}
 	return nil
 }
 
-// WriteNew writes a file that is there as a whole or not at all. Unless it is forced,
-// one that is there already stays what it is.
+// WriteNew writes a file completely or not at all. It replaces an existing file only if force is
+// set.
 func WriteNew(path string, force bool, write func(io.Writer) error) (err error) {
-	taken := exit.With(exit.CodeError, fmt.Errorf("%s is there already", path), "name another file, or overwrite it with --force")
+	taken := exit.With(exit.CodeError, fmt.Errorf("%s exists", path), "name another file, or overwrite it with --force")
 	if _, err := os.Lstat(path); err == nil && !force {
-		return taken // before anything is downloaded for nothing
+		return taken // before a useless download
 	}
 	if err := HasFolder(path); err != nil {
 		return err
@@ -140,12 +140,12 @@ func WriteNew(path string, force bool, write func(io.Writer) error) (err error) 
 	if force {
 		return os.Rename(draft.Name(), path)
 	}
-	// A link, unlike a rename, never replaces what somebody else has put there.
+	// Unlike a rename, a link never replaces a file of another process.
 	err = os.Link(draft.Name(), path)
 	if errors.Is(err, fs.ErrExist) {
 		return taken
 	}
-	if err != nil { // some file systems have none
+	if err != nil { // some file systems have no links
 		if _, err := os.Lstat(path); err == nil {
 			return taken
 		}
@@ -154,8 +154,7 @@ func WriteNew(path string, force bool, write func(io.Writer) error) (err error) 
 	return nil
 }
 
-// draftName is the name of a file until it is complete. It is cut where it would be longer
-// than file systems allow.
+// draftName is the name of a file until it is complete, cut to the length that file systems allow.
 func draftName(path string) string {
 	const most = 200
 	base := filepath.Base(path)
@@ -165,17 +164,16 @@ func draftName(path string) string {
 	return "." + base + "-" + rand.Text()
 }
 
-// HasFolder wants the folder of a file to be there.
+// HasFolder checks that the folder of a file exists.
 func HasFolder(path string) error {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return exit.With(exit.CodeError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one")
+		return exit.With(exit.CodeError, fmt.Errorf("the folder %s for %s does not exist", folder, filepath.Base(path)), "create the folder, or name another file")
 	}
 	return nil
 }
 
-// MayReplaceWith refuses to write a plan, or another kind of file, over a file that is
-// something else.
+// MayReplaceWith refuses to write a file of one kind over a file of another kind.
 func MayReplaceWith(name, flag, kind string, is func(io.Reader) (bool, error)) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +187,7 @@ func MayReplaceWith(name, flag, kind string, is func(io.Reader) (bool, error)) e
 		return exit.Usage(fmt.Errorf("--%s %s: %w", flag, ui.Sanitize(name), err), "name another file with --"+flag)
 	}
 	if !isKind {
-		return exit.Usage(fmt.Errorf("--%s %s is there already and is no %s", flag, ui.Sanitize(name), kind), fmt.Sprintf("name another file: the %s replaces nothing but a former one", kind))
+		return exit.Usage(fmt.Errorf("--%s %s exists and is no %s", flag, ui.Sanitize(name), kind), "name another file: a file of another kind is never replaced")
 	}
 	return nil
 }

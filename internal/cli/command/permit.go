@@ -24,25 +24,24 @@ import (
 	"assetferry/state/ownership"
 )
 
-// A destination with require_approval is written to only with the signature of an approver.
-// That is decided here, once, for every client that can write: a command that says nothing
-// of approvals gets none. Nothing was asked of the service by then.
+// A destination with require_approval accepts changes only with the signature of an approver. This
+// file checks it before any request, for every client that can write. A command without a Subject
+// gets no such client.
 //
-// What this protects against are mistakes and haste of the account that runs assetferry, and
-// other people at its configuration as far as they cannot write it. It does not hold back an
-// account that means harm: that has the access key and may do anything without assetferry.
+// This protects against mistakes of the account that runs assetferry. It does not stop a malicious
+// account, which has the access key and needs no assetferry.
 
-// A Subject is what a command is about to do, as a request for approval names it.
+// A Subject is the action of a command, as a request for approval names it.
 type Subject struct {
-	Acts         []string                                             // flags without which the command only shows what it would do
-	None         string                                               // why it cannot be approved; empty: it can
-	SendsNothing bool                                                 // so it needs no approval, and no client that can write
-	Prepare      func(context.Context, *Destination) error            // finds out what depends on the destination; may be nil
-	Fill         func(*approval.Request) error                        // says in a request what is to be done
-	Covers       func(approval.Request) (differs []string, err error) // how an approval is for something else; none if it is not
+	Acts         []string                                             // flags without which the command only shows its plan
+	None         string                                               // why it cannot be approved; empty if it can
+	SendsNothing bool                                                 // it needs no approval and no client that can write
+	Prepare      func(context.Context, *Destination) error            // reads the parts that depend on the destination; may be nil
+	Fill         func(*approval.Request) error                        // adds the action to a request
+	Covers       func(approval.Request) (differs []string, err error) // differences from the action of an approval
 }
 
-// approvalFlags are what commands take that can be approved.
+// approvalFlags are the flags of commands that need approval.
 type approvalFlags struct {
 	request string
 	expires string
@@ -51,18 +50,17 @@ type approvalFlags struct {
 // RequestFlag is the flag that writes a request for approval.
 const RequestFlag, expiresFlag = "approval-request", "approval-expires"
 
-// defaultExpiry is how long an approval is valid if nothing else is said, and mostExpiry the
-// longest that can be.
+// defaultExpiry is how long an approval is valid by default, and mostExpiry is the maximum.
 const (
 	defaultExpiry = "30d"
 	mostExpiry    = 366 * 24 * time.Hour
 )
 
-// AddApprovalFlags adds what commands take that can be approved.
+// AddApprovalFlags adds the flags of commands that need approval.
 func AddApprovalFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "approval", "`file` of an approval request that an approver signed, with the signature beside it in FILE.sig")
-	f.String(RequestFlag, "", "write what an approver has to sign into this `file`, and do nothing else")
-	f.String(expiresFlag, defaultExpiry, "with --"+RequestFlag+": the `duration` until the approval expires")
+	cmdline.Setting(f, "approval", "approval request `file` that an approver signed; the signature is in FILE.sig")
+	f.String(RequestFlag, "", "only write the request that an approver signs to this `file`")
+	f.String(expiresFlag, defaultExpiry, "`duration` until a requested approval expires")
 }
 
 // approvalFlags reads them; zero where a command has none.
@@ -74,19 +72,19 @@ func (f *Factory) approvalFlags() (o approvalFlags) {
 	return o
 }
 
-// OnlyRequests reports whether a command only writes a request, and so asks no question.
+// OnlyRequests reports whether a command only writes a request for approval, and asks no question.
 func (f *Factory) OnlyRequests() bool { return f.Called.Flags().Changed(RequestFlag) }
 
-// Requirement is what it takes to write to a destination.
+// Requirement returns whether changes to a destination need approval.
 func (f *Factory) Requirement(dest *Destination, tokenCommand bool) config.Requirement {
 	return f.Settings.Requirement(config.Reached{
 		Name: dest.name, URL: dest.URL, Environment: dest.Environment, Workspace: dest.Workspace, TokenCommand: tokenCommand,
 	})
 }
 
-// permit finds out whether a command may write to a destination, and gives the approver if
-// one had to be asked, or was. With --approval-request it writes the request, and ends the
-// command. A dry run is always permitted, but an approval that is given is verified.
+// permit checks whether a command may change a destination, and returns the approver if there is
+// one. With --approval-request it writes the request and ends the command. A dry run is always
+// permitted, but its approval is verified.
 func (f *Factory) permit(ctx context.Context, dest *Destination, need config.Requirement, readOnly bool, s Subject) (state.Approver, error) {
 	if s.Prepare != nil && (need.Required || f.OnlyRequests()) {
 		if err := s.Prepare(ctx, dest); err != nil {
@@ -98,7 +96,7 @@ func (f *Factory) permit(ctx context.Context, dest *Destination, need config.Req
 	case flags.Changed(RequestFlag):
 		return state.Approver{}, f.requestApproval(dest, need, s, o)
 	case flags.Changed(expiresFlag):
-		return state.Approver{}, exit.Usage(fmt.Errorf("--%s is for --%s", expiresFlag, RequestFlag), "")
+		return state.Approver{}, exit.Usage(fmt.Errorf("--%s needs --%s", expiresFlag, RequestFlag), "")
 	case readOnly && !flags.Changed("approval"), !need.Required && !given:
 		return state.Approver{}, nil
 	case s.None != "":
@@ -106,24 +104,24 @@ func (f *Factory) permit(ctx context.Context, dest *Destination, need config.Req
 	case !given:
 		return state.Approver{}, f.Refuse(need, "%s needs --approval FILE, signed by an approver", strings.TrimPrefix(f.Command, "assetferry "))
 	case need.ApproversFile == "":
-		return state.Approver{}, exit.Usage(errors.New("--approval: the destination has no approvers_file to verify it by"), "name the file in assetferry.yaml, or leave --approval out")
+		return state.Approver{}, exit.Usage(errors.New("--approval: the destination has no approvers_file"), "add approvers_file to assetferry.yaml, or omit --approval")
 	}
 	return f.verifyApproval(dest, need, s)
 }
 
-// Refuse says why a command must not write, and how it can be approved.
+// Refuse is the error of a command without a valid approval.
 func (f *Factory) Refuse(need config.Requirement, format string, args ...any) error {
-	hint := "assetferry help security says how approvals work"
+	hint := "assetferry help security explains approvals"
 	if f.Called.Flags().Lookup(RequestFlag) != nil {
 		hint = f.sameCommand("--"+RequestFlag, "request.json")
 	}
-	if f.Called.Name() == "migrate" { // whose plan can be approved
+	if f.Called.Name() == "migrate" { // its plan can be approved
 		hint = f.Again("plan", f.Called.Flags().Args(), "--output", "plan.jsonl")
 	}
 	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
 }
 
-// sameCommand is the command that was called, without what is about approvals and answers.
+// sameCommand returns the command line of this call without flags for approvals and answers.
 func (f *Factory) sameCommand(more ...string) string {
 	var flags []string
 	f.Called.Flags().Visit(func(flag *pflag.Flag) {
@@ -136,7 +134,7 @@ func (f *Factory) sameCommand(more ...string) string {
 	return cmdline.Line(strings.TrimPrefix(f.Command, "assetferry "), append(flags, more...), f.Called.Flags().Args()...)
 }
 
-// verifyApproval makes sure that an approver signed what a command is about to do.
+// verifyApproval checks that an approver signed the action of a command.
 func (f *Factory) verifyApproval(dest *Destination, need config.Requirement, s Subject) (by state.Approver, err error) {
 	refuse := func(format string, args ...any) (state.Approver, error) {
 		return state.Approver{}, f.Refuse(need, format, args...)
@@ -188,9 +186,9 @@ func (f *Factory) verifyApproval(dest *Destination, need config.Requirement, s S
 	return state.Approver{Name: signer.Names[0], Key: signer.Fingerprint}, nil
 }
 
-// ownApproval is how a signer is no second person; empty if the signer is one. Besides the
-// account that planned, that is the one that asked, and the one that runs the command: it
-// could have written another planner into the request.
+// ownApproval returns why a signer is not a second person; empty if the signer is one. The signer
+// must differ from the account that planned, the one that made the request, and the one that runs
+// the command, which could have changed the request.
 func ownApproval(signer approvers.Signer, r approval.Request) string {
 	for _, account := range []struct{ did, name string }{
 		{"planned this", r.PlannedBy}, {"asked for the approval", r.RequestedBy}, {"runs this", ownership.OSAccount()},
@@ -207,7 +205,7 @@ func ownApproval(signer approvers.Signer, r approval.Request) string {
 	return ""
 }
 
-// Approvers reads who may approve, from a file that this account cannot change.
+// Approvers reads the list of approvers from a file that this account cannot change.
 func (f *Factory) Approvers(name string) (*approvers.List, error) {
 	if err := f.OutOfReach(name); err != nil {
 		return nil, exit.With(exit.CodeSafetyCheck, err, exit.OrHint(exit.HintOf(err), "check approvers_file in assetferry.yaml"))
@@ -218,12 +216,12 @@ func (f *Factory) Approvers(name string) (*approvers.List, error) {
 	}
 	list, err := approvers.Parse(name, text)
 	if err != nil {
-		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("approvers_file: %w", err), "each line needs a name, the type of a key and the key, as ssh-keygen(1) says under ALLOWED SIGNERS")
+		return nil, exit.With(exit.CodeSafetyCheck, fmt.Errorf("approvers_file: %w", err), "each line needs a name, a key type and a key: see ALLOWED SIGNERS in ssh-keygen(1)")
 	}
 	return list, nil
 }
 
-// readSmall reads a file that has no more than a request may have.
+// readSmall reads a file up to the size limit of requests.
 func readSmall(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -237,7 +235,7 @@ func readSmall(name string) ([]byte, error) {
 	return text, err
 }
 
-// requestApproval writes what an approver has to sign, and ends the command.
+// requestApproval writes the request for an approver to sign, and ends the command.
 func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s Subject, o approvalFlags) error {
 	life, err := config.ParseDuration(o.expires)
 	switch {
@@ -274,7 +272,7 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	return exit.Said(exit.CodeDone)
 }
 
-// CommandSubject is a command that is approved with its arguments.
+// CommandSubject is the subject of a command that is approved with its arguments.
 func (f *Factory) CommandSubject() Subject {
 	if f.Called.Flags().Lookup(RequestFlag) == nil {
 		return Subject{None: fmt.Sprintf("%s cannot be approved", strings.TrimPrefix(f.Command, "assetferry "))}
@@ -289,7 +287,7 @@ func (f *Factory) CommandSubject() Subject {
 			words = append(words, cmdline.FlagWords(flag)...)
 		}
 	})
-	words = append(append(words, "--"), f.Called.Flags().Args()...) // so that no argument is taken for a flag
+	words = append(append(words, "--"), f.Called.Flags().Args()...) // after --, no argument counts as a flag
 	return Subject{
 		Fill: func(r *approval.Request) error {
 			r.Kind, r.Command = approval.KindCommand, approval.Words(words)

@@ -16,11 +16,11 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// sandboxAt is where a sandbox is, and which service it goes by in tokens.
+// A sandboxAt is a running sandbox: its URL, and its service in tokens.
 type sandboxAt struct{ url, service string }
 
-// LoadSandbox gives the credentials of the sandbox in a folder, after what is too open
-// there has been closed to other accounts.
+// LoadSandbox returns the credentials of the sandbox in a folder. It first closes files that are
+// open to other accounts.
 func (f *Factory) LoadSandbox(dir string) (tokens.Credentials, error) {
 	if err := f.SecureSandbox(dir); err != nil {
 		return tokens.Credentials{}, err
@@ -28,7 +28,7 @@ func (f *Factory) LoadSandbox(dir string) (tokens.Credentials, error) {
 	return tokens.LoadOrCreateCredentials(dir)
 }
 
-// SecureSandbox closes what is in the folder of a sandbox to other accounts.
+// SecureSandbox closes the files of a sandbox to other accounts.
 func (f *Factory) SecureSandbox(dir string) error {
 	for _, dir := range []string{dir, Besides(dir)} {
 		if err := f.noteRepaired(datadir.Secure(dir)); err != nil {
@@ -54,7 +54,7 @@ type standIn interface {
 	Close() error
 }
 
-// Serve has a stand-in answer at an address until it is stopped.
+// Serve serves a stand-in at an address until it is stopped.
 func Serve(ctx context.Context, s standIn, listen string) (url string, stop func() error, err error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -73,25 +73,25 @@ func Serve(ctx context.Context, s standIn, listen string) (url string, stop func
 func ReadProfile(flag, path string) (profile.Profile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return profile.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
+		return profile.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe writes one")
 	}
 	defer f.Close()
 	p, err := profile.Read(path, f)
 	if err != nil {
-		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists what it may hold")
+		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists its fields")
 	}
 	return p, nil
 }
 
-// IsLoopback reports whether only this machine reaches an address to listen on.
+// IsLoopback reports whether an address is reachable from this machine only.
 func IsLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// Besides is where the stand-in of the AI content service keeps everything, in the directory of
-// the other one; empty where that keeps nothing.
+// Besides returns the data directory of the AI content service for that of the other stand-in;
+// empty for a stand-in in memory.
 func Besides(dir string) string {
 	if dir == "" {
 		return ""

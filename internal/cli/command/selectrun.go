@@ -14,13 +14,13 @@ import (
 	"assetferry/state"
 )
 
-// AddRunFlags adds what a command takes that is about one run.
+// AddRunFlags adds the flags that select a run.
 func AddRunFlags(f *pflag.FlagSet) {
-	f.String("run", "", "the `ID` of the run, as status shows it (default: the newest that was more than a plan)")
-	f.String("source", "", "the newest run of the source with this `name`, as status shows it")
+	f.String("run", "", "`ID` of the run (default: the newest one that is not a plan)")
+	f.String("source", "", "use the newest run of the source with this `name`")
 }
 
-// SelectRun finds the run that a command is about.
+// SelectRun returns the run that the flags select.
 func (f *Factory) SelectRun(ctx context.Context, cmd *cobra.Command, store *state.Store) (state.Run, error) {
 	id, _ := cmd.Flags().GetString("run")
 	source, err := f.selectedSource(cmd)
@@ -39,12 +39,12 @@ func (f *Factory) SelectRun(ctx context.Context, cmd *cobra.Command, store *stat
 	case errors.Is(err, state.ErrNotFound):
 		return run, NoSuchRun(store, id)
 	case err == nil && source != "" && run.Pair.Source != source:
-		return run, exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source or --job out")
+		return run, exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "omit --source or --job")
 	}
 	return run, err
 }
 
-// selectedSource is the name of the source that a run has to be of, empty for any.
+// selectedSource returns the source that the run must have; empty for any.
 func (f *Factory) selectedSource(cmd *cobra.Command) (string, error) {
 	if f.Settings.Job == "" || cmd.Flags().Changed("source") {
 		return cmd.Flags().GetString("source")
@@ -52,23 +52,23 @@ func (f *Factory) selectedSource(cmd *cobra.Command) (string, error) {
 	return f.SourceName(cmd.Context(), f.Settings.Source)
 }
 
-// NoSuchRun is the error of who names a run that the state database does not have.
+// NoSuchRun is the error for a run that is not in the state database.
 func NoSuchRun(store *state.Store, id string) error {
-	return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(store.Path())),
-		"assetferry status lists the runs; another destination has another journal, see --to and --state")
+	return exit.With(exit.CodeNoSuch, fmt.Errorf("no run %s in the state database %s", ui.Sanitize(id), ui.Sanitize(store.Path())),
+		"assetferry runs lists the runs; each destination has its own state database: see --to and --state")
 }
 
-// noRunYet is the error of who asks for the newest run where there is none.
+// noRunYet is the error for the newest run if there is none.
 func noRunYet(store *state.Store, source string) error {
-	what := "there is no run in the journal " + ui.Sanitize(store.Path())
+	what := "no run yet in the state database " + ui.Sanitize(store.Path())
 	if source != "" {
-		what = fmt.Sprintf("there is no run of the source %s in the journal %s", ui.Sanitize(source), ui.Sanitize(store.Path()))
+		what = fmt.Sprintf("no run of the source %s in the state database %s", ui.Sanitize(source), ui.Sanitize(store.Path()))
 	}
-	return exit.With(exit.CodeNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run")
+	return exit.With(exit.CodeNoSuch, errors.New(what), "assetferry status shows sources and runs; --run ID also selects a plan")
 }
 
-// NewestRun finds the newest run that was more than a plan, of a source or of all. Without
-// one its number is 0.
+// NewestRun returns the newest run of one source or of all that is not a plan. If there is none,
+// its number is 0.
 func NewestRun(ctx context.Context, store *state.Store, source string) (newest state.Run, err error) {
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func NewestRun(ctx context.Context, store *state.Store, source string) (newest s
 	return newest, nil
 }
 
-// UnfinishedRun finds the run of a source and a destination that is not finished and no mere
-// plan. Without one its number is 0.
+// UnfinishedRun returns the unfinished run of a source and a destination that is not a plan. If
+// there is none, its number is 0.
 func UnfinishedRun(ctx context.Context, store *state.Store, p state.Pair) (state.Run, error) {
 	run, err := store.Unfinished(ctx, p.ID)
 	if errors.Is(err, state.ErrNotFound) {
@@ -101,8 +101,8 @@ func UnfinishedRun(ctx context.Context, store *state.Store, p state.Pair) (state
 	return run, err
 }
 
-// DecideRun decides with which run a command works, in a situation but for the unfinished run,
-// which it gives, too.
+// DecideRun decides which run a command continues. It fills in the unfinished run of the situation,
+// and returns it too.
 func DecideRun(ctx context.Context, store *state.Store, p state.Pair, s migrate.RunSituation) (unfinished state.Run, d migrate.RunDecision, err error) {
 	if s.Unfinished, err = UnfinishedRun(ctx, store, p); err == nil {
 		d, err = migrate.DecideRun(s)

@@ -23,16 +23,16 @@ import (
 	"assetferry/sources/table"
 )
 
-// KindsOfSources is what a person is told who names none of them, or an address that is wrong.
+// KindsOfSources is the hint for a missing or a wrong source.
 const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
 
-// A kind of source is told by how its address begins. A directory has none.
+// A kind of source is known by the prefix of its URL. A directory has none.
 type kind struct {
 	prefixes []string
-	// name reads an address, and gives what it is called in the journal; empty where only the
-	// service tells that. Its error does not repeat the address, which may hold a password.
+	// name returns the name of the source in the state database; empty if only the service knows
+	// it. Its error never contains the URL, which may contain a password.
 	name func(address string) (string, error)
-	hint string // how to write the address
+	hint string // the form of the URL
 	open func(f *Factory, ctx context.Context, address string) (sources.Source, string, error)
 }
 
@@ -45,7 +45,7 @@ func kinds() []kind {
 	}
 }
 
-// kindOf is the kind of source at an address.
+// kindOf returns the kind of a source by its URL.
 func kindOf(address string) (kind, error) {
 	for _, k := range kinds() {
 		for _, prefix := range k.prefixes {
@@ -54,12 +54,12 @@ func kindOf(address string) (kind, error) {
 			}
 		}
 	}
-	scheme, _, _ := strings.Cut(address, "://") // the rest of it may hold a password
-	return kind{}, fmt.Errorf("there is no kind of source called %q", scheme)
+	scheme, _, _ := strings.Cut(address, "://") // the rest may contain a password
+	return kind{}, fmt.Errorf("unknown kind of source %q", scheme)
 }
 
-// OpenSource opens the source at an address, and gives its name for the journal.
-// What is in the paths to exclude is no part of it.
+// OpenSource opens a source, and returns its name in the state database. The source skips the paths
+// to exclude.
 func (f *Factory) OpenSource(ctx context.Context, address string, exclude []string) (sources.Source, string, error) {
 	if address == "" {
 		return nil, "", exit.Usage(errors.New("SOURCE is empty"), KindsOfSources+"; for the current directory write .")
@@ -82,7 +82,7 @@ func (f *Factory) OpenSource(ctx context.Context, address string, exclude []stri
 	return s, s.Identity(), nil
 }
 
-// CheckAddress refuses an address that no source can have.
+// CheckAddress is an error for a URL that no source can have.
 func CheckAddress(address string) error {
 	k, err := kindOf(address)
 	if err == nil {
@@ -91,8 +91,7 @@ func CheckAddress(address string) error {
 	return err
 }
 
-// NameOf is what a source is called in the journal, as far as its address tells that: empty
-// where only the service does.
+// NameOf returns the name of a source in the state database; empty if only the service knows it.
 func NameOf(source string) (string, error) {
 	if !config.IsAddress(source) {
 		return filepath.Abs(source)
@@ -108,7 +107,7 @@ func NameOf(source string) (string, error) {
 	return name, nil
 }
 
-// SourceName is what a source is called in the journal, whether it is there or not.
+// SourceName returns the name of a source in the state database, whether the source exists or not.
 func (f *Factory) SourceName(ctx context.Context, source string) (string, error) {
 	switch {
 	case f.Settings.SourceName != "":
@@ -123,9 +122,9 @@ func badAddress(err error, hint string) error {
 	return exit.Usage(fmt.Errorf("source: %w", err), hint)
 }
 
-const bucketHint = "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest"
+const bucketHint = "write s3://bucket or s3://bucket/prefix; see assetferry help s3"
 
-// BadAddress is the error of an address of a bucket that cannot be read.
+// BadAddress is the error of an invalid URL of a bucket.
 func BadAddress(err error) error {
 	return badAddress(err, bucketHint)
 }
@@ -138,8 +137,7 @@ func bucketName(text string) (string, error) {
 	return address.String(), nil
 }
 
-// openBucket opens a source in S3. Region, profile and credentials come the way AWS
-// has them.
+// openBucket opens a bucket. Region, profile and credentials come from the usual settings of AWS.
 func (f *Factory) openBucket(ctx context.Context, text string) (sources.Source, string, error) {
 	address, err := s3.ParseAddress(text)
 	if err != nil {
@@ -157,7 +155,7 @@ func (f *Factory) openBucket(ctx context.Context, text string) (sources.Source, 
 	return s, s.Identity(), nil
 }
 
-// BucketOptions say how buckets are reached.
+// BucketOptions returns the access options of buckets.
 func (f *Factory) BucketOptions() (o s3.Options, err error) {
 	c := f.Settings
 	o = s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: migrate.Workers(c.Concurrency)}
@@ -168,15 +166,15 @@ func (f *Factory) BucketOptions() (o s3.Options, err error) {
 	return o, err
 }
 
-// AddS3Flags adds how a bucket is reached.
+// AddS3Flags adds the access options of buckets.
 func AddS3Flags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	cmdline.Setting(f, "endpoint", "`URL` of an S3 service other than AWS")
 	f.Bool("s3-anonymous", false, "read a public bucket without credentials")
-	f.Bool("s3-requester-pays", false, "pay for the requests if the owner of the bucket does not")
-	f.Bool("s3-tags", false, "keep the tags of objects in the journal as well: one more request for each object that is sent")
+	f.Bool("s3-requester-pays", false, "pay for requests to a requester-pays bucket")
+	f.Bool("s3-tags", false, "also store object tags in the state database: one more request per upload")
 }
 
-// Recognise gives a source as an export if it is one, and can be.
+// Recognise returns a source as an export, if it is one.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	switch s.(type) {
 	case *local.Source, *s3.Source:

@@ -11,10 +11,10 @@ import (
 	"assetferry/sources/ckbox"
 )
 
-// workspaceHint is how to name a workspace as a source.
-const workspaceHint = "write ckbox://NAME with a destination of the configuration or the ID of an environment, and /WORKSPACE behind it for another workspace than the default one; assetferry help sources tells the rest"
+// workspaceHint is the form of the URL of a workspace.
+const workspaceHint = "write ckbox://NAME with the name of a destination or the ID of an environment; add /WORKSPACE for another workspace than the default one; see assetferry help sources"
 
-// Workspace works out how to read the workspace at an address.
+// Workspace returns the access to the workspace at a URL.
 func (f *Factory) Workspace(address string) (config.Destination, error) {
 	at, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
 	if err != nil {
@@ -23,8 +23,8 @@ func (f *Factory) Workspace(address string) (config.Destination, error) {
 	return f.Settings.SourceWorkspace(at)
 }
 
-// openWorkspace opens a source in the service, once for a command: who opens it may have to
-// be asked for a key. Its client cannot write.
+// openWorkspace opens a workspace as a source, once per command, because its key may need an
+// answer. The client cannot write.
 func (f *Factory) openWorkspace(ctx context.Context, address string) (sources.Source, string, error) {
 	if f.read == nil {
 		d, err := f.Workspace(address)
@@ -45,18 +45,18 @@ func (f *Factory) openWorkspace(ctx context.Context, address string) (sources.So
 	return s, s.Identity(), nil
 }
 
-// Library is what is at the service, as a source.
+// Library returns the assets of a service as a source.
 func Library(d *Destination) *ckbox.Source {
 	return ckbox.New(d.Client, ckbox.Options{Environment: d.Environment, Workspace: d.Workspace, Attribute: metadata.Provenance})
 }
 
-// nameOfNoWorkspace only reads an address: the name is workspaceName.
+// nameOfNoWorkspace only checks a URL: workspaceName returns the name.
 func nameOfNoWorkspace(address string) (string, error) {
 	_, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
 	return "", err
 }
 
-// workspaceName is what a workspace is called in the journal.
+// workspaceName returns the name of a workspace in the state database.
 func (f *Factory) workspaceName(ctx context.Context, address string) (string, error) {
 	d, err := f.Workspace(address)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *Factory) workspaceName(ctx context.Context, address string) (string, er
 	return ckbox.New(nil, ckbox.Options{Environment: environment, Workspace: cmp.Or(d.Workspace, environment)}).Identity(), nil
 }
 
-// InheritWorkspace adds to an inheritance what opens the workspace at an address.
+// InheritWorkspace adds the access to a workspace to an inheritance.
 func (f *Factory) InheritWorkspace(i config.Inheritance, address string) (config.Inheritance, error) {
 	d, err := f.Workspace(address)
 	if err != nil {

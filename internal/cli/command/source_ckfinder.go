@@ -13,7 +13,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector, and ?type=Images&currentFolder=/logos/ behind it for a part of it; assetferry help sources tells the rest"
+const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector; add ?type=Images&currentFolder=/logos/ for a part of it; see assetferry help sources"
 
 func connectorName(source string) (string, error) {
 	address, err := ckfinder.ParseAddress(source)
@@ -23,14 +23,14 @@ func connectorName(source string) (string, error) {
 	return address.String(), nil
 }
 
-// openConnector opens a source at a CKFinder connector. It makes no request.
+// openConnector opens a CKFinder connector as a source. It sends no request.
 func (f *Factory) openConnector(ctx context.Context, source string) (sources.Source, string, error) {
 	address, err := ckfinder.ParseAddress(source)
 	if err != nil {
 		return nil, "", badAddress(err, connectorHint)
 	}
 	if address.IsPlain() && !f.Settings.AllowHTTP {
-		return nil, "", badAddress(remote.ErrPlain, "write ckfinder+https://, or add --allow-http if the network in between is trusted")
+		return nil, "", badAddress(remote.ErrPlain, "write ckfinder+https://, or add --allow-http for a trusted network")
 	}
 	o := ckfinder.Options{AllowHTTP: f.Settings.AllowHTTP}
 	if o.Headers, err = f.sourceHeaders(ctx); err != nil {
@@ -44,8 +44,7 @@ func (f *Factory) openConnector(ctx context.Context, source string) (sources.Sou
 	return s, s.Identity(), nil
 }
 
-// sourceHeaders are what opens a source that speaks HTTP. They are asked for once in a
-// command: who gives them may ask for something.
+// sourceHeaders returns the headers for a source that uses HTTP. It asks for them once per command.
 func (f *Factory) sourceHeaders(ctx context.Context) (remote.Headers, error) {
 	if !f.headers.IsZero() {
 		return f.headers, nil
@@ -59,7 +58,7 @@ func (f *Factory) sourceHeaders(ctx context.Context) (remote.Headers, error) {
 		return remote.Headers{}, err
 	}
 	if f.headers, err = remote.ParseHeaders(secret.Reveal()); err != nil {
-		return remote.Headers{}, exit.Usage(fmt.Errorf("%s: %w", reference.Origin, err), "write a header a line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
+		return remote.Headers{}, exit.Usage(fmt.Errorf("%s: %w", reference.Origin, err), "write one header per line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
 	}
 	for line := range strings.Lines(secret.Reveal()) {
 		_, value, _ := strings.Cut(line, ":")
@@ -68,8 +67,8 @@ func (f *Factory) sourceHeaders(ctx context.Context) (remote.Headers, error) {
 	return f.headers, nil
 }
 
-// FollowsCategories has objects come into the category that their key begins with, where
-// that is the name of one and nobody wants it otherwise.
+// FollowsCategories places each object in the category at the start of its key, if there is one and
+// no setting says otherwise.
 func (f *Factory) FollowsCategories(r *migrate.Rules, s sources.Source) {
 	if s.Traits().Categories {
 		f.FollowCategories(r)

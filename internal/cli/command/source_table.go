@@ -25,7 +25,7 @@ func IsTable(source string) bool {
 	return is
 }
 
-// TableName is what a table is called in the journal.
+// TableName returns the name of a table in the state database.
 func TableName(source string) (string, error) {
 	path, _ := config.TableOf(source)
 	abs, err := filepath.Abs(path)
@@ -35,7 +35,7 @@ func TableName(source string) (string, error) {
 	return table.Scheme + ":" + abs, nil
 }
 
-// WholeTable is a table as it is called from any folder. It must be there.
+// WholeTable returns the absolute path of a table, which must exist.
 func WholeTable(source string) (string, error) {
 	path, _ := config.TableOf(source)
 	if _, err := os.Stat(path); err != nil {
@@ -44,9 +44,9 @@ func WholeTable(source string) (string, error) {
 	return TableName(source)
 }
 
-const tableHint = "write table:export.csv; assetferry help sources tells the rest"
+const tableHint = "write table:export.csv; see assetferry help sources"
 
-// openTable opens a table. Its mistakes are told before anybody is asked for anything.
+// openTable opens a table as a source. It reports mistakes in the table before any question.
 func (f *Factory) openTable(ctx context.Context, source string) (sources.Source, string, error) {
 	path, _ := config.TableOf(source)
 	if path == "" {
@@ -57,7 +57,7 @@ func (f *Factory) openTable(ctx context.Context, source string) (sources.Source,
 		Connections: migrate.Workers(c.Concurrency)}
 	var err error
 	if o.Columns, err = table.ParseColumns(c.TableColumns); err != nil {
-		return nil, "", exit.Usage(fmt.Errorf("--table-columns: %w", err), "write for example --table-columns 'url=Download URL'")
+		return nil, "", exit.Usage(fmt.Errorf("--table-columns: %w", err), "example: --table-columns 'url=Download URL'")
 	}
 	if o.TLS, err = Trusting(c.CAFile); err != nil {
 		return nil, "", err
@@ -73,7 +73,7 @@ func (f *Factory) openTable(ctx context.Context, source string) (sources.Source,
 	return s, s.Identity(), nil
 }
 
-// noTable says what kind of trouble it is that a table cannot be opened.
+// noTable returns the error of a table that cannot be opened.
 func noTable(err error) error {
 	_, mistakes := errors.AsType[*tabular.Mistakes](err)
 	_, form := errors.AsType[*tabular.FormatError](err)
@@ -87,10 +87,10 @@ func noTable(err error) error {
 	return err
 }
 
-// AddTableFlags adds how a table is read, and how what it names is reached.
+// AddTableFlags adds the options of tables and of the files that they name.
 func AddTableFlags(f *pflag.FlagSet) {
-	f.StringArray("table-columns", nil, "what a column of a table means, as `MEANING=COLUMN`, such as 'url=Download URL' (repeatable)")
-	cmdline.Setting(f, "table-root", "the `folder` that paths in a table begin at, if it is not that of the table")
-	f.Bool("table-check", false, "ask for the size and the version of every address of a table, also where the table says a size: one more request for each")
-	f.StringArray("source-host", nil, "the `host` that the headers in ASSETFERRY_SOURCE_HEADERS are sent to (repeatable)")
+	f.StringArray("table-columns", nil, "`MEANING=COLUMN`: meaning of a table column, such as 'url=Download URL' (repeatable)")
+	cmdline.Setting(f, "table-root", "`folder` that paths in a table are relative to (default: the folder of the table)")
+	f.Bool("table-check", false, "request size and version of every URL in a table: one more request per object")
+	f.StringArray("source-host", nil, "send the headers in ASSETFERRY_SOURCE_HEADERS to this `host` (repeatable)")
 }

@@ -23,8 +23,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// Ping makes the first contact with a destination, within its budget, and gives the
-// path of its journal.
+// Ping makes the first contact with a destination, within its request limit, and returns the path
+// of its state database.
 func (f *Factory) Ping(ctx context.Context, d *Destination) (journal string, err error) {
 	if journal, err = f.StatePathOf(d); err != nil {
 		return "", err
@@ -35,8 +35,8 @@ func (f *Factory) Ping(ctx context.Context, d *Destination) (journal string, err
 	return journal, d.Ping(ctx)
 }
 
-// OpenState opens a journal until the command is over. One whose files somebody
-// touched is taken over, unless what it would send is sent beside whatever is there.
+// OpenState opens a state database until the end of the command. It takes over a database whose
+// files another program changed, unless uploads could then create assets twice.
 func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, error) {
 	f.printRoom(path)
 	if err := f.SecureState(path); err != nil {
@@ -44,7 +44,7 @@ func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, err
 	}
 	journal, err := state.Open(ctx, path)
 	if e, ok := errors.AsType[*ownership.DistrustError](err); ok && e.Touched && f.Settings.OnExisting != "duplicate" {
-		f.Out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
+		f.Out.Notef("Another program changed the files of the state database. It may be a copy, so this run checks the destination before it uploads anything.")
 		if err := state.Takeover(ctx, path); err != nil {
 			return nil, err
 		}
@@ -57,13 +57,12 @@ func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, err
 	return journal, nil
 }
 
-// SecureState closes files of the state database that are open to other accounts, and says
-// so.
+// SecureState closes the files of the state database to other accounts, and says so.
 func (f *Factory) SecureState(path string) error {
 	return f.noteRepaired(ownership.Secure(path))
 }
 
-// noteRepaired says which files were closed to other accounts.
+// noteRepaired lists the files that were closed to other accounts.
 func (f *Factory) noteRepaired(paths []string, err error) error {
 	if len(paths) > 0 {
 		f.Out.Notef("%s", ui.Sanitize(private.Repaired(paths)))
@@ -71,11 +70,11 @@ func (f *Factory) noteRepaired(paths []string, err error) error {
 	return err
 }
 
-// printRoom says, before anything begins, that the disk of a journal is small for it.
+// printRoom warns if the disk has little space for a state database.
 func (f *Factory) printRoom(path string) {
 	free, err := diskspace.Free(diskspace.Nearest(path))
 	if err != nil {
-		return // doctor says that it is not known
+		return // doctor reports this
 	}
 	size := int64(0)
 	if info, err := os.Stat(path); err == nil {
@@ -83,37 +82,37 @@ func (f *Factory) printRoom(path string) {
 	}
 	if say := scarceRoom(free, size); say != "" {
 		f.Out.Notef("%s", say)
-		f.Out.Notef("Try: make room, or name another place with --state")
+		f.Out.Notef("Try: free some space, or choose another disk with --state")
 	}
 }
 
-// scarceRoom says what a journal of a size takes beside it, if more than is free: its
-// write-ahead log, and a backup of itself.
+// scarceRoom returns a warning if less space is free than the state database needs: for its
+// write-ahead log and its backup.
 func scarceRoom(free, size int64) string {
 	if free >= state.LogRoom+size {
 		return ""
 	}
-	say := fmt.Sprintf("The disk of the journal has %s free. While a run is at work, its write-ahead log takes up to %s there", ui.Bytes(free), ui.Bytes(state.LogRoom))
+	say := fmt.Sprintf("The disk of the state database has %s free. During a run, its write-ahead log takes up to %s", ui.Bytes(free), ui.Bytes(state.LogRoom))
 	if size > 0 {
-		say += fmt.Sprintf(", and its backup another %s", ui.Bytes(size))
+		say += fmt.Sprintf(", and its backup %s", ui.Bytes(size))
 	}
 	return say + "."
 }
 
-// PrintLoss says that a journal is gone of which there is a backup. Of a file that is
-// there and empty, opening it says more.
+// PrintLoss warns if a state database is missing and has a backup. The error of an empty database
+// says more.
 func (f *Factory) PrintLoss(path string) {
 	backup := disk.BackupPath(path)
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
 	if _, err := os.Stat(backup); err == nil {
-		f.Out.Notef("There is no journal any more, but a backup of one: %s", ui.Sanitize(backup))
-		f.Out.Notef("A new one is begun, and what is at the destination is taken over; assetferry help state tells how to restore the backup instead.")
+		f.Out.Notef("The state database is missing. A backup exists: %s", ui.Sanitize(backup))
+		f.Out.Notef("This run starts a new one and adopts existing assets. To restore the backup instead: assetferry help state")
 	}
 }
 
-// StatePathOf is where the journal of a destination is.
+// StatePathOf returns the path of the state database of a destination.
 func (f *Factory) StatePathOf(d *Destination) (string, error) {
 	if f.Settings.State != "" {
 		return filepath.Abs(f.Settings.State)
@@ -121,8 +120,8 @@ func (f *Factory) StatePathOf(d *Destination) (string, error) {
 	return config.DefaultState(f.Lookup, d.Environment, d.Workspace)
 }
 
-// OwnFiles names what must not be taken for a part of the source: what we write
-// ourselves, and what opens the destination, which is no place for it.
+// OwnFiles lists files that never belong to a source: files that assetferry writes, and files with
+// credentials.
 func (f *Factory) OwnFiles(d *Destination, journal string) []string {
 	own := disk.Files(journal)
 	if d.embedded {
@@ -141,13 +140,12 @@ func (f *Factory) OwnFiles(d *Destination, journal string) []string {
 	return own
 }
 
-// AddKeepRuns adds how long the items of runs are kept.
+// AddKeepRuns adds the flag for the age at which runs are pruned.
 func AddKeepRuns(f *pflag.FlagSet) {
-	cmdline.Setting(f, "keep-runs", "keep the items of a run for this `duration` after it ended, and its sums for good; 0s keeps all")
+	cmdline.Setting(f, "keep-runs", "`duration` to keep the items of finished runs; totals stay; 0s keeps all")
 }
 
-// Prune forgets runs that are long past, after one has finished. That one is done whether
-// this works or not; but it must not go unnoticed.
+// Prune deletes the items of old runs after a run. A failure is shown, but does not fail the run.
 func (f *Factory) Prune(ctx context.Context, journal *state.Store) {
 	if f.Settings.KeepRuns == 0 {
 		return
@@ -157,25 +155,24 @@ func (f *Factory) Prune(ctx context.Context, journal *state.Store) {
 	case err == nil && !pruned.IsEmpty():
 		f.Out.Log().Info("pruned", "items", pruned.Items, "runs", pruned.Runs, "plans", pruned.Plans, "verifications", pruned.Verifications)
 	case err != nil && !errors.Is(err, context.Canceled):
-		f.Out.Notef("The journal could not be pruned: %v", err)
+		f.Out.Notef("The state database could not be pruned: %v", err)
 	}
 }
 
-// BackUp copies the journal after a run. A run that is done is done, whether that
-// works or not; but it must not go unnoticed.
+// BackUp copies the state database after a run. A failure is shown, but does not fail the run.
 func (f *Factory) BackUp(ctx context.Context, journal *state.Store) {
 	_, err := journal.Backup(ctx)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
-	f.Out.Notef("The journal could not be backed up: %v", err)
+	f.Out.Notef("The state database could not be backed up: %v", err)
 	if hint := exit.HintOf(err); hint != "" {
 		f.Out.Notef("Try: %s", hint)
 	}
 }
 
-// ReadState opens the journal for reading, until the command is over. It asks nobody
-// anything.
+// ReadState opens the state database for reading, until the end of the command. It sends no
+// request.
 func (f *Factory) ReadState(ctx context.Context) (*state.Store, error) {
 	path, err := f.StatePath(ctx)
 	if err != nil {
@@ -192,11 +189,11 @@ func (f *Factory) ReadState(ctx context.Context) (*state.Store, error) {
 		return nil, err
 	}
 	f.CloseLater(journal.Close)
-	f.Out.Notef("Journal      %s", ui.Sanitize(path))
+	f.Out.Notef("State        %s", ui.Sanitize(path))
 	return journal, nil
 }
 
-// StatePath finds the journal without reaching out for anything.
+// StatePath returns the path of the state database without any request.
 func (f *Factory) StatePath(ctx context.Context) (string, error) {
 	if f.Settings.State != "" {
 		return filepath.Abs(f.Settings.State)
@@ -208,7 +205,7 @@ func (f *Factory) StatePath(ctx context.Context) (string, error) {
 	return f.StatePathOf(dest)
 }
 
-// RecordedDestination is the destination as a state database knows it. It is asked nothing.
+// RecordedDestination returns the destination as a state database names it. It sends no request.
 func (f *Factory) RecordedDestination(ctx context.Context) (*Destination, error) {
 	d, err := f.Settings.Destination()
 	if err != nil {
@@ -239,10 +236,10 @@ func (f *Factory) RecordedDestination(ctx context.Context) (*Destination, error)
 	return dest, nil
 }
 
-// MustExist makes a journal that is not there an exit code of its own.
+// MustExist is an error with its own exit code if a state database does not exist.
 func MustExist(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no journal %s yet", path), "assetferry migrate makes one; --state names another")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("the state database %s does not exist yet", path), "assetferry migrate creates it; --state names another one")
 	} else if err != nil {
 		return err
 	}

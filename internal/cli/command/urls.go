@@ -7,8 +7,8 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// AddressRules are what old addresses are built by: --old-prefix, or else the rules of the
-// configuration, or else a slash before each key.
+// AddressRules returns the templates of old URLs: --old-prefix, or else those of the configuration,
+// or else a slash before each key.
 func (f *Factory) AddressRules(prefix string) ([]*oldurl.Template, error) {
 	if prefix == "" && len(f.Settings.Addresses) > 0 {
 		return f.Settings.Addresses, nil

@@ -2,33 +2,45 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
 )
 
-// shownFindings is how many differences, and how many notes, a person is shown;
-// JSON has them all, and so has --verbose.
-const shownFindings = 20
+// shownFindings is the number of differences, and of notes, that are shown; --json and --verbose
+// have all.
+const shownFindings = 5
 
-// A watch shows what the engine does.
+// A watch shows the progress of the engine.
 type watch struct {
 	out                *ui.Out
 	differences, notes int
-	Further            int64 // of the differences, those that further assets are
+	Further            int64 // differences that are extra assets
+	found              []string
+
+	before struct{ items, bytes int64 } // see Resume
 }
 
-// Watch shows what the engine does.
+// Watch returns an observer that shows the progress of the engine.
 func (f *Factory) Watch() *watch { return &watch{out: f.Out} }
 
-// Phase implements migrate.Observer.
+// Phase implements migrate.Observer. The progress of a resumed run covers all of the run.
 func (w *watch) Phase(p migrate.Phase, items, bytes int64) {
+	if p == migrate.PhaseApply {
+		w.out.Progress().JoinPhase(string(p), w.before.items, w.before.bytes, w.before.items+items, w.before.bytes+bytes)
+		return
+	}
 	w.out.Progress().StartPhase(string(p), items, bytes)
 }
+
+// Resume sets what earlier invocations of the run have finished.
+func (w *watch) Resume(items, bytes int64) { w.before.items, w.before.bytes = items, bytes }
 
 // Progress implements migrate.Observer.
 func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes) }
@@ -44,9 +56,6 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 		line.SourceMetadata = (*event.SourceMetadata)(o.Receipt.Description)
 	}
 	w.out.Event("item", line)
-	if o.State == state.ItemDone && o.Error != "" {
-		w.out.Notef("%s: %s", ui.Sanitize(string(i.Key)), ui.Sanitize(o.Error))
-	}
 	level := slog.LevelDebug
 	if o.State != state.ItemDone {
 		level = slog.LevelInfo
@@ -65,59 +74,65 @@ func (w *watch) Found(d migrate.Difference) {
 	w.out.Event("check", event.Check{
 		Key: d.Key, AssetID: d.Asset, Result: result, Field: d.Field, Want: d.Want, Got: d.Got, Message: d.What,
 	})
-	if *seen++; *seen <= shownFindings || w.out.Verbose() {
-		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), ui.Sanitize(d.Asset))
+	line := fmt.Sprintf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), ui.Sanitize(d.Asset))
+	switch *seen++; {
+	case w.out.Verbose():
+		w.out.Printf("%s", line)
+	case *seen <= shownFindings:
+		w.found = append(w.found, line)
 	}
 }
 
 // Waits implements migrate.Observer.
 func (w *watch) Waits(until time.Time, stays bool) {
-	at := until.Local().Format(time.TimeOnly)
+	at := ui.TimeAndWait(until, clock.Now())
 	if stays {
-		w.out.Notef("Nothing is left but items that failed and wait for another attempt, the first at %s.", at)
+		w.out.Notef("Only objects that failed are left. The first retry is at %s.", at)
 	} else {
-		w.out.Notef("What is left waits for another attempt, the first at %s: run the same command again then, or let it stay with --wait.", until.Local().Format(time.DateTime))
+		w.out.Notef("Only objects that failed are left. The first can be retried at %s; --wait retries them in this run.", at)
 	}
 }
 
 // Tries implements migrate.Observer.
 func (w *watch) Tries(items int, why string, until time.Time) {
-	w.out.Notef("%s in a row failed, the last with: %s", ui.Counted(int64(items), "item"), ui.Sanitize(why))
-	w.out.Notef("From now on one at a time is tried; the first failure after %s ends the run.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("%s in a row failed. The last error: %s", ui.Counted(int64(items), "object"), ui.Sanitize(why))
+	w.out.Notef("Trying one object at a time. The first failure after %s stops the run.", ui.TimeAndWait(until, clock.Now()))
 }
 
 // Halts implements migrate.Observer.
 func (w *watch) Halts(why string, until time.Time) {
 	w.out.Notef("No asset can be changed at the moment: %s", ui.Sanitize(why))
-	w.out.Notef("It is tried again until %s, and then the run ends.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("Retrying until %s; then the run stops.", ui.TimeAndWait(until, clock.Now()))
 }
 
 // Unconfirmed implements migrate.Observer.
 func (w *watch) Unconfirmed(items int, why string, until time.Time) {
-	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
-		ui.Counted(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
+	w.out.Notef("Waiting until %s to confirm %s; missing ones are sent again then. The last error: %s",
+		ui.TimeAndWait(until, clock.Now()), ui.Counted(int64(items), "upload"), ui.Sanitize(why))
 }
 
-// Others tells for what a plan waits.
+// Others implements migrate.Observer.
 func (w *watch) Others(others int64, until time.Time) {
-	w.out.Notef("Another source of this destination was stopped while it sent or moved %s, which may still show up. The destination is looked at after that, at %s.",
-		ui.Counted(others, "asset"), until.Local().Format(time.TimeOnly))
+	w.out.Notef("Waiting until %s: an interrupted run of another source sent or moved %s here that may still appear.",
+		ui.TimeAndWait(until, clock.Now()), ui.Counted(others, "asset"))
 }
 
-// SayHidden tells how many findings were not shown.
-func (w *watch) SayHidden() {
+// ShowFound shows the first findings, and how many more there are.
+func (w *watch) ShowFound() {
+	for _, line := range w.found {
+		w.out.Printf("%s", line)
+	}
 	for _, n := range []struct {
 		seen int
 		word string
 	}{{w.differences, "difference"}, {w.notes, "note"}} {
 		if more := n.seen - shownFindings; more > 0 && !w.out.Verbose() {
-			w.out.Printf("… and %s more, see --verbose", ui.Counted(int64(more), n.word))
+			w.out.Printf("… and %s: --verbose", ui.Counted(int64(more), "more "+n.word))
 		}
 	}
 }
 
-// PreviousKey is the key that an object had before, of one that is moved or replaced; "" for all
-// others.
+// PreviousKey returns the former key of an object that is moved or replaced; "" for all others.
 func PreviousKey(i state.Item) string {
 	if i.Action != state.Move && i.Action != state.Replace || i.PreviousKey == i.Key {
 		return ""

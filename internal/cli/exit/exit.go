@@ -1,5 +1,5 @@
-// Package exit holds the exit codes of assetferry, and what a person is told about an error:
-// its class, and what to type next.
+// Package exit defines the exit codes of assetferry, and finds the code, the class and the hint of
+// an error.
 package exit
 
 import (
@@ -21,47 +21,26 @@ import (
 	"assetferry/state/ownership"
 )
 
-// Exit codes. They are promises; every command's help lists them.
+// Exit codes. They are stable; the help of every command lists them.
 const (
 	CodeDone        = 0
 	CodeError       = 1
 	CodeUsage       = 2
-	CodeItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, or a plan says that they would, table rows are wrong, or files could not be rewritten
+	CodeItems       = 3  // finished, but items need attention, or a plan has such items, table rows are invalid, or files were not rewritten
 	CodeDifference  = 4  // verify found a difference
-	CodeChanges     = 5  // plan --exit-code: there is something to do
-	CodeSafetyCheck = 6  // a guard stopped the run, or it is not approved
-	CodeLimit       = 7  // a budget or a time window ended the run
+	CodeChanges     = 5  // plan --exit-code: the plan has changes
+	CodeSafetyCheck = 6  // a safety check stopped the run, or it is not approved
+	CodeLimit       = 7  // a request limit, a credit limit or a time window ended the run
 	CodeNoSuch      = 10 // no such run or state
 	CodeInUse       = 11 // the state is in use
 	CodeAuth        = 12 // authentication
 	CodeInterrupted = 130
 )
 
-// Help lists the exit codes; the help of every command ends with it.
-const Help = `Exit codes:
-    0  done
-    1  error
-    2  usage: a flag, a setting or an argument is wrong
-    3  finished, but items failed, wait, changed, are in conflict or in doubt;
-       a plan has conflicts, or objects that cannot be read;
-       or rows of the metadata table are wrong, or files could not be rewritten
-    4  verification found a difference
-    5  the plan has changes (plan --exit-code)
-    6  stopped by a guard, such as extensions that no category allows; or not
-       approved
-    7  stopped by a budget or a time window; run again to go on
-   10  no such run or state
-   11  the state is in use by another process
-   12  authentication
-  130  interrupted
-`
-
-// ErrInterrupted is why a context ends when a person interrupts for the second
-// time.
+// ErrInterrupted is the cause of a context that the second interrupt ends.
 var ErrInterrupted = errors.New("interrupted")
 
-// An Error ends a command with an exit code of its own. Its error is shown, unless
-// it is nil: then everything has been said.
+// An Error ends a command with an exit code of its own. Its error is printed, unless it is nil.
 type Error struct {
 	Code int
 	err  error
@@ -77,34 +56,58 @@ func (s *Error) Error() string {
 
 func (s *Error) Unwrap() error { return s.err }
 
-// IsSaid reports whether an error is nothing but an exit code, because everything has been
-// said.
+// IsSaid reports whether an error is only an exit code: the output has the details already.
 func IsSaid(err error) bool {
 	s, ok := errors.AsType[*Error](err)
 	return ok && s.err == nil
 }
 
-// Usage is a stop for a wrong flag, setting or argument.
+// Usage returns the error for a wrong flag, setting or argument.
 func Usage(err error, hint string) error { return With(CodeUsage, err, hint) }
 
-// With ends a command with an exit code, an error that is shown, and the next step.
+// With returns an error with an exit code and a hint.
 func With(code int, err error, hint string) *Error { return &Error{code, err, hint} }
 
-// Said ends a command with an exit code once everything has been said.
+// Said returns an error that is only an exit code.
 func Said(code int) *Error { return &Error{Code: code} }
 
-// A Failure is what a person is told about an error.
-type Failure struct {
-	Code  int
-	Class string
-	Hint  string
+// A resumable is an error that ended a run before it was finished.
+type resumable struct {
+	error
+	command string // that resumes the run
 }
 
-// FailureOf finds the exit code, the class and the next step for an error.
+func (r *resumable) Unwrap() error { return r.error }
+
+// Resumable adds the command that resumes a run to the error that ended it. Errors with a more
+// specific hint keep that.
+func Resumable(err error, command string) error { return &resumable{err, command} }
+
+// A Failure describes an error to people and programs.
+type Failure struct {
+	Code    int
+	Class   string
+	Hint    string
+	Resumes bool // the hint only resumes the run; the error needs no remedy
+}
+
+// resumeHint is the hint of errors that need no remedy.
+const resumeHint = "run the same command again to resume"
+
+// FailureOf returns the exit code, the class and the hint of an error.
 func FailureOf(err error) Failure {
+	f := failureOf(err)
+	r, ok := errors.AsType[*resumable](err)
+	if f.Resumes = ok && (f.Hint == "" || f.Hint == resumeHint); f.Resumes {
+		f.Hint = "resume the run:\n  " + r.command
+	}
+	return f
+}
+
+func failureOf(err error) Failure {
 	f := Failure{Code: CodeError, Class: "error", Hint: HintOf(err)}
 	if s, ok := errors.AsType[*Error](err); ok {
-		return Failure{s.Code, Classes[s.Code], s.Hint}
+		return Failure{Code: s.Code, Class: Classes[s.Code], Hint: s.Hint}
 	}
 	if e, ok := errors.AsType[*hint.Error](err); ok {
 		if f.Hint = e.Hint(); hint.IsUsage(err) {
@@ -115,51 +118,51 @@ func FailureOf(err error) Failure {
 	}
 	switch {
 	case errors.Is(err, migrate.ErrStopped), errors.Is(err, ErrInterrupted):
-		f.Code, f.Hint = CodeInterrupted, "run the same command again to go on where it stopped"
+		f.Code, f.Hint = CodeInterrupted, resumeHint
 	case errors.Is(err, ErrWindow):
-		f.Code, f.Hint = CodeLimit, "run the same command again to go on where it stopped"
+		f.Code, f.Hint = CodeLimit, resumeHint
 	case isLimit(err, &f.Hint):
 		f.Code = CodeLimit
 	case isSpent(err):
 		f.Code = CodeLimit
-		f.Hint = OrHint(f.Hint, "what was proposed so far is kept; run it again with more --max-credits to go on")
+		f.Hint = OrHint(f.Hint, "proposals so far are kept; run it again with more --max-credits to continue")
 	case isAIAuth(err):
-		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check what opens the AI content service: assetferry help enrich")
+		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check the credentials of the AI content service: assetferry help enrich")
 	case errors.Is(err, enrich.ErrNoSurvey):
-		f.Hint = "assetferry enrich audit makes one"
+		f.Hint = "run assetferry enrich audit first"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
-		f.Code, f.Hint = CodeSafetyCheck, sources.EmptyHint+"; if it is meant to be empty, there is nothing to do"
+		f.Code, f.Hint = CodeSafetyCheck, sources.EmptyHint+"; if it is empty on purpose, there is nothing to do"
 	case isSafetyCheck(err):
 		f.Code = CodeSafetyCheck
 	case isUsage(err):
 		f.Code = CodeUsage
 	case errors.Is(err, ownership.ErrInUse):
-		f.Code, f.Hint = CodeInUse, OrHint(f.Hint, "wait until the other process is done; two at once would send everything twice")
+		f.Code, f.Hint = CodeInUse, OrHint(f.Hint, "wait until the other process has finished; two at once would upload everything twice")
 	case errors.Is(err, ownership.ErrNotOwner):
-		f.Code, f.Hint = CodeInUse, "leave it to that process; what was in flight here is looked up by the next run"
+		f.Code, f.Hint = CodeInUse, "leave it to that process; the next run checks the uploads that were in progress here"
 	case errors.Is(err, state.ErrNotFound):
-		f.Code, f.Hint = CodeNoSuch, "assetferry status lists the runs of the journal"
+		f.Code, f.Hint = CodeNoSuch, "assetferry runs lists the runs of the state database"
 	case errors.Is(err, state.ErrPruned):
-		f.Code, f.Hint = CodeNoSuch, "keep_runs says how long the items of runs are kept; what it created is listed by urls --run, and can be trashed by hand"
+		f.Code, f.Hint = CodeNoSuch, "keep_runs limits how long the items of runs are kept; assetferry urls --run ID lists the assets that the run created, to be trashed by hand"
 	case errors.Is(err, state.ErrForeign):
-		f.Hint = "name another file with --state, or if it was one: assetferry help state tells how to restore the backup; the file was left as it is"
+		f.Hint = "name another file with --state; if this was the state database, restore its backup (assetferry help state). The file was not changed"
 	case errors.Is(err, state.ErrNewer):
-		f.Hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
+		f.Hint = "use the version of assetferry that wrote it, or a later one. The file was not changed"
 	case errors.Is(err, state.ErrOlder):
-		f.Hint = "move it away, or name another place with --state: what is at the destination already is found there and not sent again"
+		f.Hint = "move it away, or name another file with --state: assets at the destination are found there and not uploaded again"
 	case errors.Is(err, datadir.ErrInUse):
-		f.Code, f.Hint = CodeInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its address, and assetferry sandbox stop --data DIR ends it"
+		f.Code, f.Hint = CodeInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its URL, assetferry sandbox stop --data DIR stops it"
 	}
 	f.Class = Classes[f.Code]
 	return f
 }
 
-// Classes are what programs call the exit codes in the error line of --json.
+// Classes are the names of the exit codes in the error line of --json.
 var Classes = map[int]string{
-	CodeError: "error", CodeUsage: "usage", CodeSafetyCheck: "guard", CodeLimit: "budget", CodeNoSuch: "not_found",
-	CodeInUse: "in-use", CodeAuth: "authentication", CodeInterrupted: "interrupted",
+	CodeError: "error", CodeUsage: "usage", CodeSafetyCheck: "safety_check", CodeLimit: "limit", CodeNoSuch: "not_found",
+	CodeInUse: "in_use", CodeAuth: "authentication", CodeInterrupted: "interrupted",
 	CodeItems: "items", CodeDifference: "difference", CodeChanges: "changes",
 }
 
@@ -173,7 +176,8 @@ func isSafetyCheck(err error) bool {
 	return ok
 }
 
-// isLimit reports whether the requests are used up, and until when.
+// isLimit reports whether the request limit ended a run, and sets the hint to the time that it
+// can be resumed.
 func isLimit(err error, hint *string) bool {
 	e, ok := errors.AsType[*ratelimit.RequestLimitError](err)
 	if ok {
@@ -182,8 +186,7 @@ func isLimit(err error, hint *string) bool {
 	return ok
 }
 
-// isSpent reports whether the credits are used up: those of the service, or those that a run
-// may spend.
+// isSpent reports whether the credits of the service or of the run are used up.
 func isSpent(err error) bool {
 	return errors.Is(err, enrich.ErrBudget) || errors.Is(err, ai.ErrCredits)
 }
@@ -198,15 +201,15 @@ func isUsage(err error) bool {
 	return ok
 }
 
-// HintOf finds the next step that an error itself knows.
+// HintOf returns the hint that an error itself has.
 func HintOf(err error) string {
 	if e, ok := errors.AsType[*sources.Error](err); ok {
 		if e.Hint == "" && errors.Is(err, fs.ErrNotExist) {
-			return "check the path; is the disk mounted?"
+			return "check the path, and that the disk is mounted"
 		}
 		return e.Hint
 	}
-	var remedied interface{ Remedy() string } // of the engine, which names settings and no flags
+	var remedied interface{ Remedy() string } // errors of the engine name settings, not flags
 	if errors.As(err, &remedied) {
 		return flagname.InText(remedied.Remedy())
 	}
@@ -218,15 +221,15 @@ func HintOf(err error) string {
 		return e.Hint
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return "let this user read and write " + e.Path + ", or name another place"
+		return "give this user access to " + e.Path + ", or name another path"
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		return "make space on that disk, then run the same command again"
+		return "free space on that disk, then run the same command again"
 	}
 	return ""
 }
 
-// OrHint is a hint, or another one where there is none.
+// OrHint returns the hint, or otherwise if it is empty.
 func OrHint(hint, otherwise string) string {
 	if hint != "" {
 		return hint
@@ -234,7 +237,7 @@ func OrHint(hint, otherwise string) string {
 	return otherwise
 }
 
-// Worse chooses between two exit codes: what a person has to know first.
+// Worse returns the more important of two exit codes.
 func Worse(a, b int) int {
 	for _, code := range []int{CodeInterrupted, CodeAuth, CodeError, CodeSafetyCheck, CodeLimit, CodeItems} {
 		if a == code || b == code {
@@ -244,5 +247,5 @@ func Worse(a, b int) int {
 	return max(a, b)
 }
 
-// ErrWindow is why a run ends when its time is up.
-var ErrWindow = errors.New("the time given to it is up")
+// ErrWindow ends a run at the end of its time window.
+var ErrWindow = errors.New("the time window has ended")

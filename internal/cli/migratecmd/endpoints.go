@@ -23,10 +23,10 @@ import (
 	"assetferry/state"
 )
 
-// endpoints are a source, a destination and the journal between them, opened.
+// endpoints are an open source, destination and state database.
 type endpoints struct {
 	source  sources.Source
-	address string // of the source, whatever its name in the journal
+	address string // path or URL of the source
 	dest    *command.Destination
 	store   *state.Store
 	pair    state.Pair
@@ -34,15 +34,14 @@ type endpoints struct {
 	asked   outcome.Asked
 
 	metadata *metadata.Table     // nil if there is none
-	tableSum string              // the checksum of its file
-	approved *approvedPlan       // that is carried out, nil if it is none
+	tableSum string              // checksum of its file
+	approved *approvedPlan       // nil if there is none
 	settings map[string][]string // see SettingsOfRun
-	standing string              // hash of the rules of a sync that needs an approval; empty for all else
+	standing string              // hash of the rules of a sync that needs an approval; else empty
 }
 
-// openEndpoints opens everything that plan and migrate need, cheapest first, so
-// that a mistyped path is told before anybody is asked for anything.
-// The rules are those of the approved plan if there is one.
+// openEndpoints opens everything that plan and migrate need. The source comes first, so that a
+// wrong path is reported before any request. An approved plan has its own rules.
 func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, address string, approved *approvedPlan, o SyncOptions, readOnly bool) (s *endpoints, err error) {
 	s = &endpoints{approved: approved, settings: outcome.SettingsOfRun(f, cmd)}
 	if approved != nil {
@@ -92,7 +91,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return nil, err
 	}
 	rules := s.rules
-	if s.source, err = complete(ctx, f, &rules, s.source); err != nil { // the first that is asked of a bucket
+	if s.source, err = complete(ctx, f, &rules, s.source); err != nil { // the first request to a bucket
 		return nil, err
 	}
 	if approved == nil {
@@ -102,7 +101,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	return s, approved.describesBy(rules)
 }
 
-// openMetadata opens the metadata table, which is that of the approved plan if there is one.
+// openMetadata opens the metadata table, which must be that of the approved plan if there is one.
 func (s *endpoints) openMetadata(f *command.Factory) (err error) {
 	if s.metadata, err = openMetadata(f); err != nil {
 		return err
@@ -113,8 +112,8 @@ func (s *endpoints) openMetadata(f *command.Factory) (err error) {
 	return s.approved.hasTable(s.tableSum)
 }
 
-// complete adds to rules what only the source tells, and the hashes of the mapping. It returns
-// the source as what it was recognised as.
+// complete adds to the rules the parts that depend on the source, and the hashes of the mapping.
+// It returns the source with its recognised kind.
 func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, source sources.Source) (sources.Source, error) {
 	source, err := command.Recognise(ctx, source)
 	if err != nil {
@@ -126,13 +125,13 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 	return source, nil
 }
 
-// subject is what is about to be done, for an approval.
+// subject returns the subject of an approval for this command.
 func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sources.Source, address string, o SyncOptions) command.Subject {
 	switch {
 	case s.approved != nil:
 		return s.approved.subject(f.Settings.Provenance)
 	case o.on:
-		rules := func() (migrate.Rules, error) { // asks the source, so only if an approval is needed
+		rules := func() (migrate.Rules, error) { // makes requests, so only if an approval is needed
 			rules := s.rules
 			if _, err := complete(ctx, f, &rules, source); err != nil {
 				return rules, err
@@ -145,21 +144,21 @@ func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sour
 		}
 		return syncSubject(f, cmp.Or(f.Settings.SourceName, address), address, rules, o)
 	}
-	return command.Subject{None: "migrate has no plan that could be approved", SendsNothing: f.Called.Name() == "adopt"}
+	return command.Subject{None: "migrate has no plan to approve", SendsNothing: f.Called.Name() == "adopt"}
 }
 
-// sameRules makes sure that the rules of a sync are those that were held against its approval.
+// sameRules checks that the rules of a sync are still those of its approval.
 func (s *endpoints) sameRules() error {
 	if s.standing == "" {
 		return nil
 	}
 	if hash, err := s.rules.Stable().Hash(); err != nil || hash != s.standing {
-		return errors.Join(errors.New("the rules changed while the source was opened; nothing was sent"), err)
+		return errors.Join(errors.New("the rules changed while the source was opened; nothing was uploaded"), err)
 	}
 	return nil
 }
 
-// notePurpose has the journal know whether this is a rehearsal, for reports.
+// notePurpose stores for reports whether the destination is a sandbox.
 func (s *endpoints) notePurpose(ctx context.Context) error {
 	purpose := state.Production
 	if s.dest.Client.IsSandbox() {
@@ -172,7 +171,7 @@ func (s *endpoints) notePurpose(ctx context.Context) error {
 	return s.store.SavePurpose(ctx, s.pair.ID, purpose)
 }
 
-// command is the one that carries out what the rules ask for.
+// command returns the command that carries out the rules.
 func (s *endpoints) command() string {
 	switch {
 	case s.rules.Sync != nil:
@@ -183,10 +182,10 @@ func (s *endpoints) command() string {
 	return "migrate"
 }
 
-// adoptOnly makes a plan that sends nothing.
+// adoptOnly limits the plan to adopting assets.
 func (s *endpoints) adoptOnly() { s.rules.AdoptOnly = true }
 
-// begin begins a run under the rules.
+// begin begins a run with the rules.
 func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error) {
 	rules, err := json.Marshal(outcome.StoredRules{Rules: s.rules, Settings: s.settings, Asked: s.asked})
 	if err != nil {
@@ -213,13 +212,13 @@ func (s *endpoints) deps(f *command.Factory, w migrate.Observer) migrate.Deps {
 	return d
 }
 
-// mappingChecksums are those of the mapping, and of what in it says where objects go.
+// mappingChecksums returns the checksums of the mapping, and of its rules for the placement.
 func mappingChecksums(f *command.Factory) (all, places string) {
 	m := f.Settings.NewMapping()
 	return m.Checksum(), m.PlaceChecksum()
 }
 
-// PlanRules puts together what shapes the plan.
+// PlanRules returns the rules that the settings and flags ask for.
 func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 	c := f.Settings
 	r := migrate.Rules{
@@ -231,7 +230,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 		return r, err
 	}
 	r.Mapping, r.Places = mappingChecksums(f)
-	if c.Duplicates != "keep" { // which is no rule, so that runs of earlier versions have the same ones
+	if c.Duplicates != "keep" { // the default is no rule, as in runs of earlier versions
 		r.Duplicates = c.Duplicates
 	}
 	for _, glob := range append(append([]string{}, r.Include...), r.Exclude...) {
@@ -245,7 +244,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 	}
 	if cmd.Flags().Lookup("limit") != nil {
 		if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 1 && cmd.Flags().Changed("limit") {
-			return r, exit.Usage(errors.New("--limit must be at least 1"), "leave it out for no limit")
+			return r, exit.Usage(errors.New("--limit must be at least 1"), "omit it for no limit")
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name != "" {
@@ -254,8 +253,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 	return r, err
 }
 
-// oneCategoryRule lets one of two rules that contradict each other have its way:
-// the one that was given more immediately.
+// oneCategoryRule resolves a conflict of two rules by the precedence of their settings.
 func oneCategoryRule(f *command.Factory, r *migrate.Rules) error {
 	named, by := f.Settings.SourceOf("category"), f.Settings.SourceOf("category_by")
 	switch {
@@ -265,7 +263,7 @@ func oneCategoryRule(f *command.Factory, r *migrate.Rules) error {
 	case by > named:
 		r.Category = ""
 	default:
-		return exit.Usage(errors.New("--category and --category-by exclude each other"), "leave one of them out")
+		return exit.Usage(errors.New("--category and --category-by exclude each other"), "omit one of them")
 	}
 	return nil
 }
@@ -293,18 +291,17 @@ func readKeys(f *command.Factory, name string) (*migrate.KeyList, error) {
 		return nil, exit.Usage(fmt.Errorf("read --files-from: %w", err), "one key a line, relative to the source")
 	}
 	if len(keys) == 0 {
-		return nil, exit.Usage(fmt.Errorf("--files-from %s names no key", name), "one key a line, relative to the source")
+		return nil, exit.Usage(fmt.Errorf("--files-from %s has no key", name), "one key a line, relative to the source")
 	}
 	return migrate.NewKeyList(keys), nil
 }
 
-// fallbackRule adds the fallback category to rules. It means something only where files that
-// no category allows are created; a flag that means nothing is a mistake, a setting is kept
-// for the runs that create them.
+// fallbackRule adds the fallback category. It has an effect only if unsupported file types are
+// created; a flag without effect is an error, a setting is not.
 func fallbackRule(f *command.Factory, r *migrate.Rules) error {
 	switch c := f.Settings; {
 	case c.FallbackCategory != "" && !migrate.IsCategoryName(c.FallbackCategory):
-		return exit.Usage(errors.New("--fallback-category: not the name of a category"), "name one with 1 to 256 characters, not all of them spaces")
+		return exit.Usage(errors.New("--fallback-category: not a valid name of a category"), "use 1 to 256 characters, not only spaces")
 	case c.Unsupported == "create":
 		r.FallbackCategory = c.FallbackCategory
 	case c.SourceOf("fallback_category") == config.FromFlag:
@@ -313,12 +310,11 @@ func fallbackRule(f *command.Factory, r *migrate.Rules) error {
 	return nil
 }
 
-// notItself refuses to read a workspace and write into the same one: every asset would be
-// there twice.
+// notItself refuses to copy a workspace into itself: every asset would be duplicated.
 func (s *endpoints) notItself() error {
 	if from, ok := s.source.(*ckbox.Source); !ok || from.Identity() != command.Library(s.dest).Identity() {
 		return nil
 	}
 	return exit.Usage(errors.New("source and destination are the same workspace of the same environment"),
-		"name another one, with --to and --workspace or in the address of the source")
+		"use another workspace, with --to and --workspace or in the URL of the source")
 }

@@ -15,11 +15,10 @@ import (
 	"assetferry/sources"
 )
 
-// explainMapping tells what rules make of one object. It needs the source, and no
-// destination.
+// explainMapping shows the effect of the rules on one object. It needs no destination.
 func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command, source, key string) error {
 	for _, other := range []string{"output", "exit-code", "probe"} {
-		if err := cmdline.Together(cmd, "explain-mapping", other, "--explain-mapping is about one object, and makes no plan"); err != nil {
+		if err := cmdline.Together(cmd, "explain-mapping", other, "--explain-mapping shows one object and makes no plan"); err != nil {
 			return err
 		}
 	}

@@ -29,30 +29,23 @@ func NewExportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "export DIR|s3://...",
-		Short: "Write everything at the destination out as files",
-		Long: `Export is the other way round: it writes every asset of the destination that
---to names into a directory or a bucket, as CATEGORY/FOLDER/NAME.EXT, so that
-nobody is locked in. Beside it, NAME.EXT.json has what describes it: its
-description, tags, custom attributes, category, folder and name, whether it is
-private, its address, times and SHA-256 digest. At the top,
-` + export.ManifestName + ` tells which categories there are, which of them
-are private, and which folders are empty.
+		Short: "Download all assets as files",
+		Long: `Export writes every asset of the destination to a directory or a bucket, as
+CATEGORY/FOLDER/NAME.EXT. NAME.EXT.json beside it holds the metadata:
+description, tags, custom attributes, place, privacy, URL, times and checksum.
+The file assetferry-export.json at the top lists the categories and the empty
+folders.
 
-The current revision of each asset is written; what is in the trash is not.
-Nothing is changed at the destination. Files of private categories are written,
-too: keep the export where not everybody can read it.
+Export writes current revisions and changes nothing at the destination. It skips
+the trash. It includes private categories, so keep the export in a safe place.
 
-Run it again to go on where it was interrupted, or to bring an export up to
-date: what is there in the version that the asset has now is not fetched again,
-and what was changed since is replaced. Nothing is ever deleted: assets that are
-gone, moved or renamed leave their files behind. So a category that was private
-once stays private in an export, which says so if it is not any more. The first
-interrupt finishes what has begun, the second aborts it; a file is there as a
-whole or not at all. What an export that was killed may leave in a bucket, and
-how that is removed: assetferry help s3.
+Run export again to resume or to update. It downloads only new and changed
+assets. It never deletes: files of deleted, moved or renamed assets stay. A file
+is written completely or not at all. A category that was private once stays
+private in the export.
 
-assetferry migrate takes an export as a source, and assetferry help sources
-tells what comes back.
+assetferry migrate takes an export as a source: see assetferry help sources. For
+incomplete uploads in a bucket, see assetferry help s3.
 `,
 		Example: `  assetferry export ./backup
   assetferry export s3://photos/backup --dry-run`,
@@ -63,12 +56,12 @@ tells what comes back.
 		}),
 	}
 	flags := c.Flags()
-	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be written and stop")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "bwlimit", "`bytes` a second to read at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show the files to write and stop")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "bwlimit", "maximum `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
 	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
 	cmdline.Setting(flags, "until", "stop at this `time` of day, such as 06:00")
-	cmdline.Setting(flags, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	cmdline.Setting(flags, "endpoint", "`URL` of an S3 service other than AWS")
 	return c
 }
 
@@ -91,12 +84,12 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Summary.Source, f.Summary.Destination = from.Identity(), place
 	f.Out.Notef("Source       %s", dest)
 	f.Out.Notef("Destination  %s", ui.Sanitize(place))
-	told := &exportTold{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
+	results := &exportResults{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
 	limit := ratelimit.NewBandwidth(f.Settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
-		Stop: f.Stop, Outcome: told.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
-		StaysPrivate: told.staysPrivate, DryRun: dryRun,
+		Stop: f.Stop, Outcome: results.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
+		StaysPrivate: results.staysPrivate, DryRun: dryRun,
 	}
 	f.Out.Progress().StartPhase("export", -1, -1)
 	f.Draining.Store(true)
@@ -105,7 +98,7 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Out.Progress().EndPhase()
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	if err == nil || len(f.Summary.States) > 0 {
-		told.sumUp(time.Since(began))
+		results.sumUp(time.Since(began))
 	}
 	occupied, is := errors.AsType[*export.OccupiedError](err)
 	switch {
@@ -114,23 +107,23 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	case errors.Is(err, export.ErrStopped) || errors.Is(err, retry.ErrDraining):
 		return f.WhyStopped()
 	case is:
-		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "name a new directory, an empty one, or one with an export of the same workspace")
+		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "use a new or empty directory, or one with an export of the same workspace")
 	case err != nil:
 		return err
-	case told.failed > 0:
-		f.Out.Notef("Try: run the same command again: what is there already is not fetched again")
+	case results.failed > 0:
+		f.Out.Next("Run the same command again. Exported assets are not downloaded again.", "")
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
 }
 
-// openStore opens where an export goes.
+// openStore opens the directory or the bucket of an export.
 func openStore(ctx context.Context, f *command.Factory, to string) (store export.Store, place string, err error) {
 	switch scheme, _, isAddress := strings.Cut(to, "://"); {
 	case to == "":
-		return nil, "", exit.Usage(errors.New("DIR is empty"), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(errors.New("DIR is empty"), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress && scheme != s3.Scheme:
-		return nil, "", exit.Usage(fmt.Errorf("nothing can be exported to %q", scheme), "name a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
+		return nil, "", exit.Usage(fmt.Errorf("export to %q is not possible", scheme), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
 	case isAddress:
 		address, err := s3.ParseAddress(to)
 		if err != nil {
@@ -152,15 +145,15 @@ func openStore(ctx context.Context, f *command.Factory, to string) (store export
 	return d, to, nil
 }
 
-// exportTold counts and tells what comes of assets.
-type exportTold struct {
+// exportResults counts and shows the results of an export.
+type exportResults struct {
 	*command.Factory
 	dryRun bool
 	done   map[export.Action]int64
 	failed int64
 }
 
-func (t *exportTold) outcome(o export.Outcome) {
+func (t *exportResults) outcome(o export.Outcome) {
 	state, text := "done", ""
 	switch {
 	case o.Err != nil:
@@ -191,12 +184,12 @@ func (t *exportTold) outcome(o export.Outcome) {
 	t.Out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
 }
 
-// staysPrivate tells of a category that the export takes for more private than it is by now.
-func (t *exportTold) staysPrivate(category string) {
-	t.Out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
+// staysPrivate reports a category that is public now, but private in the export.
+func (t *exportResults) staysPrivate(category string) {
+	t.Out.Notef("Category %q is public now, but was private in the last export. It stays private in this export, which may contain files from then. For a public one, export to a new directory.", ui.Sanitize(category))
 }
 
-// reasonOf is what went wrong with an object, without its key.
+// reasonOf returns the error of an object, without its key.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*sources.Error](err); ok {
 		err = e.Err
@@ -204,15 +197,15 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// sumUp tells what became of all of them.
-func (t *exportTold) sumUp(took time.Duration) {
+// sumUp prints the result of the export.
+func (t *exportResults) sumUp(took time.Duration) {
 	if more := t.failed - outcome.ShownProblems; more > 0 && !t.Out.Verbose() {
-		t.Out.Printf("… and %s more, see --verbose", ui.Count(more))
+		t.Out.Printf("… and %s more: --verbose", ui.Count(more))
 	}
-	verb := "Exported"
+	verb := "exported"
 	if t.dryRun {
-		verb = "Would be exported"
+		verb = "would be exported"
 	}
-	t.Out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
-		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes))
+	t.Out.Printf("%s %s: %s new, %s replaced, %s unchanged, %s failed (%s in %s).", ui.Counted(t.done[export.Create]+t.done[export.Replace], "asset"), verb,
+		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes), ui.Duration(took))
 }

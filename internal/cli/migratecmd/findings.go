@@ -11,7 +11,7 @@ import (
 	"assetferry/state"
 )
 
-// findings is what people should know of a plan before it is carried out.
+// findings returns what people should know about a plan before it is carried out.
 func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
 	found, err := survey(ctx, f, s, plan, probed)
 	if err != nil {
@@ -28,7 +28,7 @@ func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	return preflight.Sorted(append(found, more...)), err
 }
 
-// survey looks through the items of a plan.
+// survey collects the findings from the items of a plan.
 func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
 	categories, err := s.store.Categories(ctx, s.pair.Destination)
 	if err != nil {
@@ -49,7 +49,7 @@ func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.
 	return survey.Findings(), nil
 }
 
-// probeObjects looks into the objects of a plan, and says before how much that is to read.
+// probeObjects reads the beginning of the objects of a plan. It reports first how much that is.
 func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
 	p := preflight.NewProbe(s.source, s.store, plan.Limits.MaxMegapixels)
 	p.Concurrency, p.Progress = f.Settings.Concurrency, f.Out.Progress().Add
@@ -57,13 +57,13 @@ func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan mi
 	if err != nil {
 		return nil, err
 	}
-	f.Out.Notef("Reads the beginning of %s, about %s, and whole what begins like another of its size.", ui.Counted(objects, "object"), ui.Bytes(bytes))
-	f.Out.Progress().StartPhase("look into objects", objects, -1)
+	f.Out.Notef("Reading the beginning of %s, about %s. Objects that look identical are read to the end.", ui.Counted(objects, "object"), ui.Bytes(bytes))
+	f.Out.Progress().StartPhase("read objects", objects, -1)
 	defer f.Out.Progress().EndPhase()
 	return p.Run(ctx, plan.Run.Num)
 }
 
-// showFindings tells what a survey found.
+// showFindings shows the findings of a survey.
 func showFindings(f *command.Factory, all []preflight.Finding) {
 	lines := make([]event.Check, len(all))
 	for n, finding := range all {
@@ -71,7 +71,7 @@ func showFindings(f *command.Factory, all []preflight.Finding) {
 		f.Out.Event("check", lines[n])
 	}
 	if len(lines) > 0 {
-		f.Out.Printf("\n%s\n", ui.Findings(lines, f.Out.Verbose()))
+		f.Out.Printf("\n%s", ui.Findings(lines, f.Out.Verbose()))
 	}
 }
 
@@ -86,18 +86,11 @@ func checkLine(f preflight.Finding) event.Check {
 	return l
 }
 
-// printDoubled says, before a plan is carried out, that names are at the destination more
-// than once.
+// printDoubled warns, before a run uploads anything, of names that exist more than once at the
+// destination.
 func printDoubled(f *command.Factory, names int64) {
 	for _, finding := range preflight.Doubled(names) {
 		f.Out.Event("check", checkLine(finding))
-		f.Out.Notef("%s.", finding.Message())
-	}
-}
-
-// printLosses says, before a plan is carried out, that not everything will arrive.
-func printLosses(f *command.Factory, s *endpoints, tallies []state.Tally, source string) {
-	if n := preflight.Losses(tallies); n > 0 {
-		f.Out.Notef("%s to look at, which %s shows.", ui.Counted(int64(n), "thing"), f.Again(s.command(), f.SourceArgument(source), "--dry-run"))
+		f.Out.Notef("Warning: %s.", finding.Message())
 	}
 }

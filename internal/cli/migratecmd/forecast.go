@@ -2,7 +2,6 @@ package migratecmd
 
 import (
 	"context"
-	"strconv"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/clock"
@@ -13,66 +12,60 @@ import (
 	"assetferry/state"
 )
 
-// recentPaces is how many minutes of former runs a forecast looks at: a day's.
+// recentPaces is the number of minutes of earlier runs that an estimate uses: one day.
 const recentPaces = 24 * 60
 
-// pilot is how many assets a pilot is made of; fewer are no migration to plan for.
-const pilot = 500
-
-// printEstimate tells what carrying out a plan takes, if there is anything to do and the
-// plan may be carried out.
-func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, source string) error {
+// printEstimate prints the requests and the duration of a plan, and returns its items. Plans
+// that do nothing, or are blocked, have no estimate.
+func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) (items int64, err error) {
 	work, err := work(ctx, f, s, plan)
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
-		return err
+		return 0, err
 	}
 	measured, err := s.store.Paces(ctx, s.pair.Destination, recentPaces)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := clock.Now()
 	bounds := estimate.Bounds{Calls: f.Settings.MaxRequests, Bandwidth: f.Settings.Bandwidth}
 	if end, limited := f.Settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)
 	}
-	told := &event.PlanEstimate{Requests: work.Calls}
-	f.Summary.PlanEstimate = told
+	line := &event.PlanEstimate{Requests: work.Calls}
+	f.Summary.PlanEstimate = line
 	r, known := estimate.Time(work, measured, bounds, now)
 	if !known {
-		f.Out.Printf("Forecast: %s; no rate is measured yet.", ui.EstimateText(told))
-		if work.Items > pilot {
-			f.Out.Printf("A pilot measures it: %s", f.Again(s.command(), f.SourceArgument(source), "--limit", strconv.Itoa(pilot)))
-		}
-		return nil
+		f.Out.Printf("Estimate: %s. The first run measures the rate.", ui.EstimateText(line))
+		return work.Items, nil
 	}
-	told.Low, told.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
-	f.Out.Printf("Forecast: %s.", ui.EstimateText(told))
+	line.Low, line.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
+	f.Out.Printf("Estimate: %s.", ui.EstimateText(line))
 	printOtherSizes(f, work, measured)
 	if bounds.Window > 0 && r.High > bounds.Window {
-		f.Out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))
+		f.Out.Printf("This assumes one run a day of at most %s.", ui.Duration(bounds.Window))
 	}
-	return nil
+	return work.Items, nil
 }
 
-// alike is how many times larger objects may be for a measurement to be of any use.
+// alike is the ratio of object sizes up to which a measured rate is reliable.
 const alike = 4
 
-// printOtherSizes says so where objects are much larger or smaller than those that were
-// measured: then the number of items, or of bytes, was not what took the time.
+// printOtherSizes warns if the objects are much larger or smaller than the measured ones: the
+// rate then depended on something else.
 func printOtherSizes(f *command.Factory, w estimate.Work, measured []state.Pace) {
 	var items, bytes int64
 	for _, m := range measured {
 		items, bytes = items+m.Items, bytes+m.Bytes
 	}
 	was, is := bytes/items, w.Bytes/w.Items
-	if is > alike*was || was > alike*is {
-		f.Out.Printf("It may be quicker: what was measured had %s on average, this has %s.", ui.Bytes(was), ui.Bytes(is))
+	if w.Bytes > 0 && (is > alike*was || was > alike*is) {
+		f.Out.Printf("It may take less time: measured objects had %s on average, these have %s.", ui.Bytes(was), ui.Bytes(is))
 	}
 }
 
-// work adds up what is planned. Requests are those of this plan, which is made again
-// before it is carried out, one for each upload and adoption, two for each description,
-// and what it takes to find and make categories and folders. Retries come on top.
+// work adds up a plan. Its requests are those of planning, which the run repeats, one for each
+// upload and adoption, two for each metadata update, and those for categories and folders.
+// Retries are not included.
 func work(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) (w estimate.Work, err error) {
 	perUpload := int64(1)
 	if f.Settings.Provenance == "always" {

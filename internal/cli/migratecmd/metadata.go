@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -24,19 +25,18 @@ import (
 	"assetferry/state"
 )
 
-const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
+const metadataHelp = "`file` with metadata, as CSV or JSON Lines (assetferry help metadata)"
 
-// addDescribingFlags adds what describes assets.
+// addDescribingFlags adds the flags for the metadata of assets.
 func addDescribingFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "metadata", metadataHelp)
-	cmdline.Setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
-	cmdline.Setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
-	cmdline.Setting(f, "gps", "what becomes of `positions` on earth")
-	cmdline.Setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+	cmdline.Setting(f, "precedence", "`order` of the metadata sources; the first one that has a field wins")
+	cmdline.Setting(f, "ignore-metadata", "metadata `sources` to ignore, or all; an ignored sidecar is an object itself")
+	cmdline.Setting(f, "gps", "keep or drop GPS coordinates in metadata")
+	cmdline.Setting(f, "on-limit", "handling of texts that are too long for the service: cut after a word, skip the field, or fail")
 }
 
-// metadataChecksum is the checksum of the table that describes objects; empty if there is
-// none.
+// metadataChecksum returns the checksum of the metadata table; "" if there is none.
 func metadataChecksum(f *command.Factory) (string, error) {
 	if f.Settings.Metadata == "" {
 		return "", nil
@@ -53,8 +53,8 @@ func metadataChecksum(f *command.Factory) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// openMetadata opens the table that describes objects, nil if there is none. That it cannot
-// be read is told before anybody is asked for anything.
+// openMetadata opens the metadata table; nil if there is none. It runs before any request, so
+// that an unreadable table is reported at once.
 func openMetadata(f *command.Factory) (*metadata.Table, error) {
 	if f.Settings.Metadata == "" {
 		return nil, nil
@@ -77,75 +77,76 @@ func openMetadata(f *command.Factory) (*metadata.Table, error) {
 	return t, nil
 }
 
-// trusts has nothing looked for in contents where their source tells all there is to tell,
-// unless somebody says where to look: what people or rules left out would be found again.
+// trusts ignores embedded metadata if the source has the complete metadata, unless settings say
+// otherwise: metadata that people or rules removed would be found again in the content.
 func trusts(f *command.Factory, s sources.Source) {
 	if s.Traits().Complete && f.Settings.SourceOf("precedence") == config.FromDefault && f.Settings.SourceOf("ignore_metadata") == config.FromDefault {
 		f.Settings.Ignored = []metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 	}
 }
 
-// introduceMetadata says what describes assets, if anything does, and which rows do not.
-func introduceMetadata(f *command.Factory, t *metadata.Table) {
+// introduceMetadata shows the metadata table, if there is one, and its invalid rows.
+func introduceMetadata(f *command.Factory, t *metadata.Table, inFull bool) {
 	if t == nil {
 		return
 	}
-	f.Out.Notef("Metadata     %s, %s", ui.Sanitize(f.Settings.Metadata), ui.Counted(int64(t.Rows()), "row"))
-	if wrong := t.Mistakes(); wrong != nil {
-		f.Out.Notef("Rows that are wrong are left out: %s", wrong.Error())
+	if inFull {
+		f.Out.Notef("Metadata     %s, %s", ui.Sanitize(f.Settings.Metadata), ui.Counted(int64(t.Rows()), "row"))
+	}
+	if invalid := t.Mistakes(); invalid != nil {
+		f.Out.Notef("Ignored rows of the metadata table: %s", invalid.Error())
 	}
 }
 
-// shownLost is how many rows are shown that are for no object.
-const shownLost = 5
+// shownRows is the number of rows without an object that are listed.
+const shownRows = 5
 
-// printTable says at the end which rows of the table described nothing, and reports whether
-// any of them is wrong. Whether a row that knows its object by the content is for one is
-// only known once all has arrived.
-func printTable(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, applied bool) (wrong bool, err error) {
+// addTable warns of rows of the metadata table that are for no object, and reports whether rows
+// are invalid. Rows that name an object by its checksum can only be matched once it was uploaded.
+func (w *warnings) addTable(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, applied bool) (invalid bool, err error) {
 	t := s.metadata
 	if t == nil {
 		return false, nil
 	}
-	lost := 0
+	line := event.Table{Rows: t.Rows()}
 	if applied || !t.AsksForChecksums() {
-		if lost, err = printLost(ctx, f, s, run); err != nil {
+		if line.Unmatched, err = w.addUnmatchedRows(ctx, s, run); err != nil {
 			return false, err
 		}
 	}
-	line := event.Table{Rows: t.Rows(), Unmatched: lost}
 	if mistakes := t.Mistakes(); mistakes != nil {
 		line.Invalid = mistakes.Total
-		f.Out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", ui.Counted(int64(line.Invalid), "row"))
+		w.add(ui.Counted(int64(line.Invalid), "invalid row")+" of the metadata table", "")
 	}
 	f.Summary.Table = &line
 	return line.Invalid > 0, nil
 }
 
-// printLost tells which rows are for no object that is known.
-func printLost(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (int, error) {
+// addUnmatchedRows counts the rows that are for no known object.
+func (w *warnings) addUnmatchedRows(ctx context.Context, s *endpoints, run state.Run) (int, error) {
 	lost, _, err := s.metadata.Lost(0)
 	if err != nil || lost == 0 {
 		return 0, err
 	}
-	if err := meetAll(ctx, s, run); err != nil { // most commands ask for few of those that are known
+	if err := meetAll(ctx, s, run); err != nil { // most commands look up only a few of the known objects
 		return 0, err
 	}
-	lost, first, err := s.metadata.Lost(shownLost)
+	lost, first, err := s.metadata.Lost(shownRows)
 	if err != nil || lost == 0 {
 		return 0, err
 	}
-	f.Out.Notef("Rows of the metadata table that are for no object: %s", ui.Count(int64(lost)))
+	details := []string{"Rows of the metadata table without an object:"}
 	for _, row := range first {
-		f.Out.Notef("  line %d: %s", row.Line, ui.Sanitize(row.Known))
+		details = append(details, fmt.Sprintf("  line %d: %s", row.Line, ui.Sanitize(row.Known)))
 	}
 	if more := lost - len(first); more > 0 {
-		f.Out.Notef("  and %s more", ui.Count(int64(more)))
+		details = append(details, fmt.Sprintf("  … and %s more", ui.Count(int64(more))))
 	}
+	w.add(ui.Counted(int64(lost), "row")+" of the metadata table without an object", strings.Join(details, "\n"))
 	return lost, nil
 }
 
-// meetAll has the table meet every object that the run listed, or that arrived before.
+// meetAll looks up every object in the table that the run listed, or that has an asset.
 func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 	meet := func(o metadata.Identity) error {
 		_, _, err := s.metadata.Describe(o)
@@ -176,7 +177,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 			err = meet(metadata.Identity{Key: string(d.Key), Addresses: given.Addresses()})
 		}
 		if err != nil {
-			return fmt.Errorf("look for old addresses: %w", err)
+			return fmt.Errorf("look for old URLs: %w", err)
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package migratecmd holds the commands that plan and carry out a migration, verify it, undo
-// it, and export assets: flags become rules, and what the engine reports becomes text.
+// Package migratecmd has the commands that plan, run, verify and undo a migration, and export
+// assets. It turns flags into rules, and results of the engine into text.
 package migratecmd
 
 import (
@@ -18,19 +18,20 @@ import (
 	"assetferry/internal/cli/outcome"
 	"assetferry/internal/clock"
 	"assetferry/internal/event"
+	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/state"
 )
 
-// MigrateOptions are the flags of the commands that plan and carry it out.
+// MigrateOptions are the flags of migrate, adopt, sync and apply.
 type MigrateOptions struct {
 	command                         string // migrate, adopt or sync
 	dryRun, restart, retryExhausted bool
 	output                          string
 	approved                        *approvedPlan  // by apply
-	approver                        state.Approver // zero: none is known
+	approver                        state.Approver // zero for none
 	settle                          time.Duration
 	sync                            SyncOptions
 }
@@ -40,14 +41,19 @@ func NewMigrateCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "migrate"}
 	c := &cobra.Command{
 		Use:   "migrate SOURCE",
-		Short: "Plan and carry it out; run again to resume",
-		Long: `Migrate brings every object of the source to the destination that is not there
-yet. It makes a plan and carries out that very plan. If it is interrupted,
-killed or stopped by an error, the same command goes on where it was: nothing
-is sent twice. An object that changed after it arrived is skipped and counted.
+		Short: "Copy a source to the destination; run again to resume",
+		Long: `Migrate plans a run and carries it out: it uploads every object of the source
+that the destination does not have yet, with its metadata.
 
-The first interrupt finishes what has begun, the second aborts it.
+Run the same command again after an interrupt, a crash or an error. It resumes
+where it stopped and uploads nothing twice. It skips and counts objects that
+changed after their upload; sync uploads those as well.
+
+The first Ctrl-C finishes the uploads in progress. The second one aborts them.
 `,
+		Example: `  assetferry migrate ./photos --unsupported skip --dry-run
+  assetferry migrate ./photos --unsupported skip --limit 20
+  assetferry migrate ./photos --unsupported skip`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -57,6 +63,7 @@ The first interrupt finishes what has begun, the second aborts it.
 	flags := c.Flags()
 	addApplyFlags(flags, &o)
 	addOutputFlag(flags, &o.output)
+	addPresetFlag(flags)
 	addSelectionFlags(flags)
 	addCreateFlags(flags, &o.retryExhausted)
 	addSendingFlags(flags, &o)
@@ -68,16 +75,20 @@ func NewAdoptCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "adopt"}
 	c := &cobra.Command{
 		Use:   "adopt SOURCE",
-		Short: "Take over what is at the destination already",
-		Long: `Adopt looks for every object of the source at the destination, in the place
-where migrate would put it, and notes in the journal what is there already: an
-asset of the same name that is equal in content, or that says itself that it
-came from here. Nothing is sent and nothing is changed at the destination. What
-is not there is counted, and a later migrate brings it.
+		Short: "Match objects to assets that exist already",
+		Long: `Adopt matches the objects of the source to assets that exist at the destination,
+and records them in the state database. It sends nothing and changes nothing at
+the destination.
 
-Use it after files were uploaded by other means. Where the journal is lost it is
-not needed: migrate does the same before it sends anything.
+An asset matches if it is where migrate would put the object, has its name, and
+has identical content or names this source as its own. Adopt counts the objects
+without a match. A later migrate uploads them.
+
+Use adopt after files were uploaded by other means. A lost state database does
+not need it: migrate matches existing assets before it uploads anything.
 `,
+		Example: `  assetferry adopt ./photos --dry-run
+  assetferry adopt ./photos`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -91,47 +102,52 @@ not needed: migrate does the same before it sends anything.
 	return c
 }
 
-// addApplyFlags adds what all commands take that plan and carry it out.
+// addPresetFlag adds the named sets of settings.
+func addPresetFlag(f *pflag.FlagSet) {
+	cmdline.Setting(f, "preset", "use this set of settings; every setting given elsewhere beats it")
+}
+
+// addApplyFlags adds the flags that migrate, adopt, sync and apply share.
 func addApplyFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
-	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	f.BoolVar(&o.restart, "restart", false, "abandon an unfinished run and make a new plan; uploaded assets stay")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	command.AddLimitFlags(f)
 	command.AddKeepRuns(f)
 	addRunStatusFlags(f)
 }
 
-const retryExhaustedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
+const retryExhaustedHelp = "retry objects that failed in five runs, or whose upload is still unconfirmed"
 
-// addCreateFlags adds what decides which assets a plan creates.
+// addCreateFlags adds the flags for the assets that a plan creates.
 func addCreateFlags(f *pflag.FlagSet, retryExhausted *bool) {
-	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
-	cmdline.Setting(f, "unsupported", "`policy` for extensions that no category allows")
-	cmdline.Setting(f, "fallback-category", "with --unsupported create: category of this `name` for what no category allows; names without an extension get .bin")
+	f.Int("limit", 0, "create at most this `number` of assets, for a pilot")
+	cmdline.Setting(f, "unsupported", "handling of file types that no category accepts")
+	cmdline.Setting(f, "fallback-category", "`name` of the category for --unsupported create; files without an extension get .bin")
 	f.BoolVar(retryExhausted, "retry-exhausted", false, retryExhaustedHelp)
 }
 
-// addSendingFlags adds how assets are sent.
+// addSendingFlags adds the flags for uploads.
 func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
-	cmdline.Setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
+	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto: if it gets other metadata")
 	addDescribingFlags(f)
-	cmdline.Setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
-	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
+	cmdline.Setting(f, "wait", "keep trying for this `duration` while nothing works, and for due retries")
+	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
 
 func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o MigrateOptions) error {
 	if cmd.Flags().Changed("confirm-timeout") && o.settle <= 0 {
-		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
+		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "omit it for the default: uploads that take longer are sent twice")
 	}
-	if err := cmdline.Together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
+	if err := cmdline.Together(cmd, "dry-run", "restart", "use plan to see what a new run would do"); err != nil {
 		return err
 	}
 	if o.dryRun {
 		return runPlan(ctx, f, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryExhausted: o.retryExhausted, output: o.output, approved: o.approved, sync: o.sync})
 	}
 	if o.output != "" {
-		return exit.Usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
+		return exit.Usage(errors.New("--output needs --dry-run"), "add --dry-run to write the plan into the file and stop")
 	}
 	return migrateSource(ctx, f, cmd, source, o)
 }
@@ -156,9 +172,9 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := s.sameRules(); err != nil {
 		return err
 	}
-	introduce(f, s)
 	publishStart(ctx, f, s)
-	applier := applier(f, s, o)
+	watch := f.Watch()
+	applier := newApplier(f, s, o, watch)
 	run, err := resumeOrBegin(ctx, f, s, applier, o)
 	if err != nil {
 		return err
@@ -169,21 +185,42 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if run, err = outcome.NoteApprover(ctx, f, s.store, run, o.approver); err != nil {
 		return err
 	}
-	planner := planner(f, s, o.settle, o.retryExhausted)
+	plan, err := planRun(ctx, f, s, applier, o, run)
+	if err != nil {
+		return err
+	}
+	if err := accepted(ctx, f, s, plan, source, o, began); err != nil {
+		return err
+	}
+	watch.Resume(runstatus.Finished(plan.Tallies))
+	printUnconfirmed(f, s, plan.Tallies, applier)
+	failure := carryOut(ctx, f, applier.Apply, plan.Run)
+	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
+}
+
+// planRun makes the plan of a run, and shows the parts that its result does not repeat.
+func planRun(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, o MigrateOptions, run state.Run) (migrate.Plan, error) {
+	planner := newPlanner(f, s, o.settle, o.retryExhausted)
 	guard(f, planner, o.sync)
 	planner.Describes = applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
 	printOvertaken(f, plan)
 	if err != nil {
-		return err
+		return plan, err
 	}
-	showPlan(f, plan)
+	if f.Out.Verbose() {
+		showTallies(f, plan.Tallies)
+	}
+	showPlanNotes(f, plan)
+	printHidden(f, plan)
 	printNothingMatches(f, plan, s.rules)
-	if err := printNewCategory(ctx, f, s, plan); err != nil {
-		return err
-	}
-	if err := refused(f, s, plan); err != nil {
+	return plan, printNewCategory(ctx, f, s, plan)
+}
+
+// accepted returns the reason why a plan must not be carried out, and nil if it may.
+func accepted(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, source string, o MigrateOptions, began time.Time) error {
+	if err := refused(f, s, plan, source); err != nil {
 		outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
 		return err
 	}
@@ -191,25 +228,25 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return err
 	}
 	printDoubled(f, plan.Doubled)
-	if o.approved == nil { // else they were looked at before it was approved
-		printLosses(f, s, plan.Tallies, source)
-	}
-	printUnconfirmed(f, plan.Tallies, applier)
-	failure := carryOut(ctx, f, applier.Apply, plan.Run)
-	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
+	return nil
 }
 
-// refused shows why a plan must not be carried out, and is nil for one that may be.
-func refused(f *command.Factory, s *endpoints, plan migrate.Plan) error {
-	if plan.Blocked(s.rules) {
+// refused shows a plan that must not be carried out, with the reason; it is nil for all others.
+func refused(f *command.Factory, s *endpoints, plan migrate.Plan, source string) error {
+	blocked := plan.Blocked(s.rules)
+	if (blocked || len(plan.Guarded) > 0) && !f.Out.Verbose() {
+		f.Out.Printf("%s", planned(plan))
+		showTallies(f, plan.Tallies)
+	}
+	if blocked {
 		showUnsupported(f, plan)
-		return unmatched(plan)
+		return unmatched(f, s, plan, source)
 	}
 	return showSafetyChecks(f, plan)
 }
 
-// carryOut has a plan carried out, which a first interrupt ends in good order, and gives
-// the reason if it ended early.
+// carryOut carries a plan out. The first interrupt lets current uploads finish. It returns the
+// reason if the run ended early.
 func carryOut(ctx context.Context, f *command.Factory, apply func(context.Context, state.Run) error, run state.Run) error {
 	f.Draining.Store(true)
 	failure := apply(ctx, run)
@@ -224,18 +261,18 @@ func carryOut(ctx context.Context, f *command.Factory, apply func(context.Contex
 	return failure
 }
 
-// applier makes what carries out the plan.
-func applier(f *command.Factory, s *endpoints, o MigrateOptions) *apply.Applier {
-	applier := apply.New(s.deps(f, f.Watch()), s.dest.Client)
+// newApplier returns the applier for a run.
+func newApplier(f *command.Factory, s *endpoints, o MigrateOptions, watch migrate.Observer) *apply.Applier {
+	applier := apply.New(s.deps(f, watch), s.dest.Client)
 	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
 	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.store.FormerAlive()
 	applier.ConfirmTimeout, applier.ResponseTimeout = settleTimes(o.settle, s.dest.Profile.ListingDelay)
 	return applier
 }
 
-// settleTimes are how long an upload may take to show up after its answer was lost, and where
-// there was none: as given, or else the usual ones and more where new assets are listed late,
-// since what is not listed yet passes for lost. It may take longer than it was seen to.
+// settleTimes returns the confirmation timeouts: after a lost answer, and after none at all.
+// Without a given one, they are longer for services that list new assets late: an asset that is
+// not listed yet looks lost.
 func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duration) {
 	if given > 0 {
 		return given, given
@@ -243,7 +280,8 @@ func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duratio
 	return apply.DefaultConfirmTimeout + 2*listingDelay, migrate.DefaultResponseTimeout + 2*listingDelay
 }
 
-// conclude tells what became of a run, from the journal alone.
+// conclude prints the result of a run, from the state alone, and returns the error that the
+// command ends with.
 func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, began time.Time, failure error) error {
 	run, err := s.store.Run(ctx, id)
 	if err != nil {
@@ -253,105 +291,78 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	wrong, err := printEnd(ctx, f, s, run, tallies, began)
+	invalid, err := printEnd(ctx, f, s, run, tallies, began)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
 	if failure == nil && !run.Open() {
 		f.Prune(ctx, s.store)
 	}
-	if failure == nil || failure == exit.ErrWindow { // else it is gone on with, or looked into, at once
+	if failure == nil || failure == exit.ErrWindow { // else the run is resumed soon
 		f.BackUp(ctx, s.store)
 	}
+	next := outcome.NextAfter(f, run, tallies)
 	switch {
+	case failure != nil && run.Open():
+		command, err := outcome.ToGoOn(ctx, f, s.store, run)
+		return errors.Join(exit.Resumable(failure, command), err)
 	case failure != nil:
 		return failure
 	case run.Stopped != "":
-		return exit.With(exit.CodeSafetyCheck, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
-	case outcome.ExitOf(tallies) == exit.CodeDone && !wrong:
+		return exit.With(exit.CodeSafetyCheck, errors.New(run.Stopped), next.Why+"\n  "+next.Command)
+	case invalid:
+		next = outcome.NextStep{Why: "Correct the rows of the metadata table. Then:", Command: outcome.FinishIt(f, run)}
+	}
+	f.Out.Next(next.Why, next.Command)
+	if outcome.ExitOf(tallies) == exit.CodeDone && !invalid {
 		return nil
-	}
-	steps, err := outcome.StepsAfter(ctx, s.store, run, tallies)
-	if err != nil {
-		return err
-	}
-	for _, step := range steps {
-		f.Out.Notef("Try: %s", step)
 	}
 	return exit.Said(exit.CodeItems)
 }
 
-// printEnd shows what became of a run, and reports whether rows of the metadata table are wrong.
-func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (wrong bool, err error) {
-	if err := showProblems(ctx, f, s, run.Num, state.ItemUnconfirmed, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged,
-		state.ItemRetriesExhausted, state.ItemConflict); err != nil {
-		return false, err
-	}
+// printEnd prints the result of a run, its problems and its warnings. It reports whether rows of
+// the metadata table are invalid.
+func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (invalid bool, err error) {
 	took := time.Since(began)
 	outcome.SumUp(f, run, tallies, took)
 	throttling := s.dest.Limiter.Throttling()
 	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
-	sent, names := "", ""
-	if run.Undoes == 0 {
-		if err := printFound(ctx, f, s, run); err != nil {
-			return false, err
-		}
-		if wrong, err = printTable(ctx, f, s, run, !run.Open()); err != nil {
-			return wrong, err
-		}
-		if names, err = countNames(ctx, f, s.store, run); err != nil {
-			return wrong, err
-		}
-		sent = fmt.Sprintf("; %s sent", ui.Bytes(outcome.BytesSent(tallies)))
-	}
-	items := outcome.Describe(tallies)
-	skips, err := outcome.SkippedText(ctx, s.store, run, tallies)
-	if err != nil {
-		return wrong, err
-	}
-	verb := "finished"
-	if run.Open() {
-		verb = "is not finished"
-	}
-	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
+	result := outcome.Result(run, tallies, took)
+	f.Out.Printf("%s", result)
 	if f.Publisher != nil {
-		f.Publisher.Line = line
+		f.Publisher.Line = result
 	}
-	hash := ""
+	if err := showProblems(ctx, f, s, run.Num, state.ItemUnconfirmed, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged,
+		state.ItemRetriesExhausted, state.ItemConflict); err != nil {
+		return false, err
+	}
 	if run.Command == "apply" {
-		hash = "Plan hash " + run.PlanHash
+		f.Out.Printf("Plan hash %s", run.PlanHash)
 	}
-	for _, line := range []string{line, outcome.Wrapped(skips, "  "), names, command.ThrottledText(throttling, took), hash, outcome.ApproverText(run)} {
-		if line != "" {
-			f.Out.Printf("%s", line)
-		}
+	if approver := outcome.ApproverText(run); approver != "" {
+		f.Out.Printf("%s", approver)
 	}
-	f.Out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
-	return wrong, nil
+	warnings := &warnings{}
+	if invalid, err = warnings.collect(ctx, f, s, run, tallies); err != nil {
+		return invalid, err
+	}
+	if text := command.ThrottledText(throttling, took); text != "" {
+		warnings.add(ui.Counted(throttling.Refused, "throttled request"), text)
+	}
+	warnings.print(f)
+	f.Out.Log().Info("end", "run", run.ID, "state", run.State, "items", outcome.Describe(tallies))
+	if run.Open() {
+		return invalid, nil
+	}
+	remedies, err := outcome.RemediesAfter(ctx, s.store, run, tallies)
+	for _, remedy := range remedies {
+		f.Out.Notef("Try: %s", remedy)
+	}
+	return invalid, err
 }
 
-// countNames counts the assets whose names differ from the source, by whichever runs, and says
-// so with one of them; "" if there are none.
-func countNames(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (line string, err error) {
-	for r, err := range migrate.RenamedAssets(ctx, store, run.Pair.ID) {
-		if err != nil {
-			return "", err
-		}
-		if f.Summary.Renamed++; f.Summary.Renamed == 1 {
-			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(string(r.Key)))
-		}
-	}
-	switch f.Summary.Renamed {
-	case 0:
-		return "", nil
-	case 1:
-		return "1 name differs from the source, " + line, nil
-	}
-	return ui.Count(f.Summary.Renamed) + " names differ from the source, " + line, nil
-}
-
-// showProblems tells which items need a person, those of some states, the worst first,
-// as far as they fit; JSON has them all.
+// showProblems lists the items of a run in some states, in that order: a few, or all with
+// --verbose and --json.
 func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int64, worstFirst ...state.ItemState) error {
 	shown, more := 0, 0
 	for _, worst := range worstFirst {
@@ -359,7 +370,7 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 			if err != nil {
 				return err
 			}
-			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
+			if i.Attempts == 0 { // the plan decided it, so there was no event yet
 				f.Out.Event("item", event.Item{Key: string(i.Key), PreviousKey: command.PreviousKey(i), Action: string(i.Action), State: string(i.State), Reason: i.Reason, Message: migrate.Reason(i.Reason).Text(), Error: i.Error})
 			}
 			if shown == outcome.ShownProblems && !f.Out.Verbose() {
@@ -367,16 +378,16 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 				continue
 			}
 			shown++
-			f.Out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, migrate.Reason(i.Reason).Text())))
+			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(exit.OrHint(i.Error, migrate.Reason(i.Reason).Text())))
 		}
 	}
 	if more > 0 {
-		f.Out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
+		f.Out.Printf("… and %s more: --verbose", ui.Count(int64(more)))
 	}
 	return nil
 }
 
-// resumeOrBegin gets the run to work with: the unfinished one, or a new one.
+// resumeOrBegin returns the unfinished run or a new one, and introduces it.
 func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, o MigrateOptions) (state.Run, error) {
 	now := clock.Now()
 	run, decided, err := command.DecideRun(ctx, s.store, s.pair,
@@ -391,20 +402,21 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 		if err := giveUp(ctx, f, s, applier, run, decided); err != nil {
 			return run, err
 		}
-		return s.begin(ctx, o.command)
+		return beginRun(ctx, f, s, o)
 	case migrate.StepBegin:
-		return s.begin(ctx, o.command)
+		return beginRun(ctx, f, s, o)
 	}
+	introduceRun(f, s, "Resuming run "+run.ID, run.Command)
 	age := ui.Duration(now.Sub(run.ListedAt))
 	switch decided.Why {
 	case migrate.WhyNews:
-		f.Out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
+		f.Out.Notef("The source is listed again: this run includes later changes.")
 	case migrate.WhyStale:
-		f.Out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
+		f.Out.Notef("The source and the destination are listed again: since the plan, another machine or another source has used the state database.")
 	case migrate.WhyOldListing:
-		f.Out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, age)
+		f.Out.Notef("The source is listed again: its listing is %s old.", age)
 	default:
-		f.Out.Notef("Going on with run %s, listed %s ago.", run.ID, age)
+		f.Out.Notef("The source was listed %s ago.", age)
 	}
 	switch decided.Step {
 	case migrate.StepRelist:
@@ -415,43 +427,58 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 	return run, nil
 }
 
-// refuseRun is the error of a command that has to leave the unfinished run alone.
+// beginRun begins a run and introduces it.
+func beginRun(ctx context.Context, f *command.Factory, s *endpoints, o MigrateOptions) (state.Run, error) {
+	run, err := s.begin(ctx, o.command)
+	if err == nil {
+		introduceRun(f, s, "Run "+run.ID, run.Command)
+	}
+	return run, err
+}
+
+// refuseRun returns the error of a command that must not touch the unfinished run.
 func refuseRun(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, decided migrate.RunDecision) error {
 	switch decided.Why {
 	case migrate.WhyOtherPlan:
-		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), finishOrGiveUp(f, run))
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and it belongs to another plan", run.ID), finishOrGiveUp(f, run))
 	case migrate.WhyOtherRules:
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
-			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run)))
+			finishOrGiveUp(f, run))
 	}
 	waits, err := inTheWay(ctx, f, store, run)
 	if err != nil {
 		return err
 	}
 	if run.Undoes != 0 {
-		waits.Hint += "; --restart gives it up, and what it has taken back stays so"
+		waits.Hint += "\nTo give it up, add --restart: assets that it undid stay undone."
 	}
 	return waits
 }
 
-// printUnconfirmed says what the end of the former process left open, and why that may
-// keep a run from ending for a while. What is moved or trashed does not.
-func printUnconfirmed(f *command.Factory, tallies []state.Tally, applier *apply.Applier) {
+// printUnconfirmed reports uploads whose results the former process did not see, and until when
+// they are looked for. Moves and deletions need no such wait.
+func printUnconfirmed(f *command.Factory, s *endpoints, tallies []state.Tally, applier *apply.Applier) {
 	var open int64
 	for _, t := range tallies {
 		if (t.State == state.ItemSending || t.State == state.ItemUnconfirmed) && t.Action != state.Move && t.Action != state.Trash {
 			open += t.Objects
 		}
 	}
-	if open > 0 {
-		f.Out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
-			ui.Counted(open, "upload"), max(applier.ConfirmTimeout, applier.ResponseTimeout))
+	if open == 0 {
+		return
 	}
+	now := clock.Now()
+	until := migrate.FormerProcessEnd(s.store.FormerAlive()).Add(max(applier.ConfirmTimeout, applier.ResponseTimeout))
+	when := "at once"
+	if until.After(now) {
+		when = "at " + ui.TimeAndWait(until, now)
+	}
+	f.Out.Notef("%s in progress when the last process stopped. Checking whether they arrived; missing ones are sent again %s.",
+		ui.CountedAs(open, "upload was", "uploads were"), when)
 }
 
-// decideAnew drops the plan of a run and keeps its listing: the run was stopped
-// before anything was sent, and what stopped it may have been set right at the
-// destination.
+// decideAnew drops the plan of a run and keeps its listing: the run stopped before its first
+// upload, and the cause may have been fixed at the destination.
 func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (state.Run, error) {
 	if err := s.store.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
 		return run, err
@@ -459,7 +486,7 @@ func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state
 	return s.store.Run(ctx, run.ID)
 }
 
-// giveUp ends a run that is not finished, after finding out what became of its items.
+// giveUp ends an unfinished run, after it has confirmed its uploads.
 func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, run state.Run, decided migrate.RunDecision) error {
 	if run.Undoes != 0 {
 		return giveUpUndo(ctx, f, s, run)
@@ -473,7 +500,9 @@ func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *appl
 	if err := s.store.Supersede(ctx, run.Num); err != nil {
 		return stillUnconfirmed(run, err)
 	}
-	f.Out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
+	if run.State == state.Applying { // any other has uploaded nothing
+		f.Out.Notef("Run %s is given up; its assets stay.", run.ID)
+	}
 	return nil
 }
 
@@ -498,23 +527,23 @@ func stillUnconfirmed(run state.Run, err error) error {
 	if !errors.Is(err, state.ErrConflict) {
 		return err
 	}
-	return exit.With(exit.CodeItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
-		"run the same command again when source and destination answer; assetferry status tells more")
+	return exit.With(exit.CodeItems, fmt.Errorf("run %s has unconfirmed uploads that cannot be checked now", run.ID),
+		"run the same command again when the source and the destination respond")
 }
 
-// addSelectionFlags adds what decides which objects are taken and where they go.
+// addSelectionFlags adds the flags for the selection and the placement of objects.
 func addSelectionFlags(f *pflag.FlagSet) {
-	f.StringArray("include", nil, "take only objects that match this `glob` (repeatable)")
-	f.StringArray("exclude", nil, "leave out objects that match this `glob` (repeatable)")
-	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
-	cmdline.Setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
-	cmdline.Setting(f, "symlinks", "`policy` for symbolic links")
-	cmdline.Setting(f, "category-by", "`what` categories are chosen by")
-	cmdline.Setting(f, "category", "put everything into the category of this `name`")
-	cmdline.Setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	cmdline.Setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends or moves beside it)")
-	cmdline.Setting(f, "duplicates", "`policy` for objects with the same content: an asset for each, or one asset for all that have the same category and extension")
-	cmdline.Setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
+	f.StringArray("include", nil, "select only objects that match this `glob` (repeatable)")
+	f.StringArray("exclude", nil, "skip objects that match this `glob` (repeatable)")
+	f.String("files-from", "", "select only the keys in this `file`, one per line; - is stdin")
+	cmdline.Setting(f, "min-age", "skip objects that changed less than this `duration` ago")
+	cmdline.Setting(f, "symlinks", "handling of symbolic links")
+	cmdline.Setting(f, "category-by", "choose the category by file extension or by top-level folder")
+	cmdline.Setting(f, "category", "put all assets into the category with this `name`")
+	cmdline.Setting(f, "on-collision", "handling of names that differ only in case or Unicode form")
+	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and other content; adopt: match one of the same size")
+	cmdline.Setting(f, "duplicates", "handling of identical content; one-asset: one asset per category and extension")
+	cmdline.Setting(f, "source-name", "`name` of the source in the state database (default: its path or URL)")
 	command.AddS3Flags(f)
 	command.AddTableFlags(f)
 }

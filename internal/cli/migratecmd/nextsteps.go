@@ -10,8 +10,8 @@ import (
 	"assetferry/migrate"
 )
 
-// printNothingMatches says that the patterns leave nothing of a source that has something:
-// a mistyped one must not look like a source without work.
+// printNothingMatches warns if the patterns exclude every object: a typo must not look like a
+// source without work.
 func printNothingMatches(f *command.Factory, p migrate.Plan, r migrate.Rules) {
 	var filtered, junk, all int64
 	for _, t := range p.Tallies {
@@ -26,18 +26,18 @@ func printNothingMatches(f *command.Factory, p migrate.Plan, r migrate.Rules) {
 	if len(r.Include) == 0 || filtered == 0 || filtered+junk < all {
 		return
 	}
-	which := "--include matches"
+	which := "--include"
 	if len(r.Exclude) > 0 {
-		which = "--include and --exclude together leave"
+		which = "--include and --exclude"
 	}
-	f.Out.Notef("%s nothing of the %s listed. A pattern is compared with keys relative to SOURCE, case counts, and ** stands for any folders.", which, ui.Counted(all, "object"))
+	f.Out.Notef("None of %s match %s. Patterns match keys relative to SOURCE, are case-sensitive, and ** matches any folders.", ui.Counted(all, "object"), which)
 }
 
-// shownCategories is how many categories are named in the place of one that is not there.
-const shownCategories = 10
+// shownCategories is the number of existing categories that are listed.
+const shownCategories = 5
 
-// printNewCategory says that --category names one that is not there: it may be mistyped, and
-// everybody will see what is in it.
+// printNewCategory warns if --category names a category that does not exist: the name may have a
+// typo, and the new category is public.
 func printNewCategory(ctx context.Context, f *command.Factory, s *endpoints, p migrate.Plan) error {
 	isIt := func(c migrate.NewCategory) bool { return c.Name == s.rules.Category && !c.Private }
 	if !slices.ContainsFunc(p.Categories, isIt) {
@@ -52,7 +52,7 @@ func printNewCategory(ctx context.Context, f *command.Factory, s *endpoints, p m
 		names = append(names, ui.Sanitize(c.Name))
 	}
 	slices.Sort(names)
-	there := strings.Join(names[:min(len(names), shownCategories)], ", ")
-	f.Out.Notef("There is no category %q: it is to be made, and what is in it will be public. There are: %s", ui.Sanitize(s.rules.Category), there)
+	existing := strings.Join(names[:min(len(names), shownCategories)], ", ")
+	f.Out.Notef("Category %q does not exist. It would be created, and its assets would be public. Existing categories: %s", ui.Sanitize(s.rules.Category), existing)
 	return nil
 }

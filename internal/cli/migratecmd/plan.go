@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/outcome"
 	"assetferry/internal/event"
+	"assetferry/internal/preflight"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
@@ -26,29 +28,25 @@ func NewPlanCommand(f *command.Factory) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan SOURCE",
-		Short: "Show what migrate would do: a dry run",
-		Long: `Plan lists the source, looks at the destination, and decides for every object
-what has to happen and why. It changes no file but the journal, and sends
-nothing but GET and HEAD requests and two kinds of POST that change nothing: for
-the cookie, if it has to read a file of a private category, and to ask which
-names exist where a sync would move or rename assets.
+		Short: "Show what migrate or sync would do",
+		Long: `Plan lists the source, reads the destination, and shows what migrate would do,
+or what sync would do with --sync. It writes only to its state database, and
+sends no request that changes anything at the destination.
 
-With --verbose, or with --json, every object is shown.
+Below the totals, plan lists problems: objects that would not be uploaded, files
+that would be public, files that could run scripts in a browser. Each line names
+the flag or the person that decides it. --probe also reads the first bytes of
+each file, and finds damaged images, wrong extensions and identical content.
+--verbose and --json list every object.
 
-Below the plan is what people should know before it is carried out: what will
-not arrive, what would be public, what may run where it is opened, each with the
-switch or the person that decides it. With --probe the beginning of each object
-that would be sent is read, too: images that are too large or damaged, files
-that are not what their extension says, drawings with script, equal contents.
+--output writes the plan to a file for approval by its hash. Then "assetferry
+apply FILE --hash HEX" carries out that plan and nothing else.
 
-With --output the plan is also written into a file, to be approved by its hash.
-"assetferry apply FILE --hash HEX" carries out that plan and nothing else; what
-has changed since, at the source or at the destination, it leaves alone.
-
-A plan with conflicts, or with objects that cannot be read, exits with 3, as the
-run would that carries it out. --exit-code exits with 5 where nothing of that
-kind is in the plan, and there is something to do.
+A plan with conflicts or unreadable objects exits with 3, as its run would.
 `,
+		Example: `  assetferry plan ./photos --unsupported skip
+  assetferry plan ./photos --unsupported skip --probe --verbose
+  assetferry plan ./photos --unsupported skip --sync --preset careful`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -60,15 +58,16 @@ kind is in the plan, and there is something to do.
 	}
 	flags := c.Flags()
 	addOutputFlag(flags, &o.output)
-	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do, and nothing that exits with 3")
-	flags.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
-	flags.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
+	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if the plan has changes and no conflicts")
+	flags.StringVar(&o.explain, "explain-mapping", "", "show only how the mapping rules treat the object with this `key`")
+	flags.BoolVar(&o.probe, "probe", false, "also read the beginning of each file to upload, and list its problems")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests and reads at the same time (default %d)", migrate.DefaultConcurrency))
+	addPresetFlag(flags)
 	addSelectionFlags(flags)
 	addCreateFlags(flags, &o.retryExhausted)
 	addDescribingFlags(flags)
 	command.AddLimitFlags(flags)
-	flags.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
+	flags.BoolVar(&o.sync.on, "sync", false, "plan a sync instead of a migrate")
 	addSyncFlags(flags, &o.sync)
 	return c
 }
@@ -76,8 +75,8 @@ kind is in the plan, and there is something to do.
 type planOptions struct {
 	exitCode, adoptOnly, retryExhausted bool
 	probe                               bool
-	explain                             string // the key of the object whose mapping is explained
-	output                              string // a file to write the plan into
+	explain                             string // key of the object to explain the mapping of
+	output                              string // file for the plan
 	sync                                SyncOptions
 	approved                            *approvedPlan
 }
@@ -110,7 +109,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if err != nil {
 		return err
 	}
-	planner := planner(f, s, 0, o.retryExhausted)
+	planner := newPlanner(f, s, 0, o.retryExhausted)
 	guard(f, planner, o.sync)
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
@@ -124,24 +123,47 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	if _, err := printTable(ctx, f, s, plan.Run, false); err != nil {
+	table := &warnings{}
+	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
 	}
-	f.Out.Printf("%s Nothing was sent.", planned(plan))
-	if err := printEstimate(ctx, f, s, plan, source); err != nil {
-		return err
-	}
+	table.printAll(f)
 	if err := showDrift(ctx, f, s, plan); err != nil {
+		return err
+	}
+	f.Out.Printf("\n")
+	items, err := printEstimate(ctx, f, s, plan)
+	if err != nil {
 		return err
 	}
 	printHash(f, plan, o.approved)
 	if err := writePlan(ctx, f, s, planner, plan, o.output); err != nil {
 		return err
 	}
-	return endOfPlan(f, s, plan, o)
+	if o.output == "" {
+		printNextOfPlan(f, s, plan, source, items)
+	}
+	return endOfPlan(f, s, plan, o, source)
 }
 
-// showWhole shows a plan, each object of it, and what is worth a look before it is carried out.
+// pilot is the number of objects in a pilot. Smaller plans need none.
+const pilot = 500
+
+// printNextOfPlan prints the command that carries out a plan, or a part of it first.
+func printNextOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, source string, items int64) {
+	arguments := f.SourceArgument(source)
+	switch {
+	case plan.Blocked(s.rules) || len(plan.Guarded) > 0 || plan.Run.Stopped != "" || s.approved != nil || !hasWork(plan.Tallies):
+	case s.dest.Guarded && !keepsInStep(plan.Run):
+		f.Out.Next("Write the plan into a file for approval:", f.Again("plan", arguments, "--output", "plan.jsonl"))
+	case items > pilot && s.rules.Limit == 0 && s.rules.Sync == nil && !s.rules.AdoptOnly && f.Summary.PlanEstimate != nil && f.Summary.PlanEstimate.Low == nil:
+		f.Out.Next("Start with a pilot, which also measures the rate:", f.Again(s.command(), arguments, "--limit", strconv.Itoa(pilot)))
+	default:
+		f.Out.Next("Carry out the plan:", f.Again(s.command(), arguments))
+	}
+}
+
+// showWhole shows a plan: its objects with --verbose, its result, and the findings about it.
 func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probe bool) error {
 	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
@@ -150,21 +172,22 @@ func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 	if err != nil {
 		return err
 	}
-	showPlan(f, plan)
+	f.Out.Printf("%s", planned(plan))
+	showTallies(f, slices.DeleteFunc(slices.Clone(plan.Tallies), func(t state.Tally) bool { return preflight.Covers(t.Reason) }))
+	showPlanNotes(f, plan)
 	printNothingMatches(f, plan, s.rules)
 	if err := printNewCategory(ctx, f, s, plan); err != nil {
 		return err
 	}
 	showFindings(f, findings)
-	showUnsupported(f, plan)
 	return nil
 }
 
-// noteUnfinished says that a run is not finished, which its command would carry on first.
+// noteUnfinished reports an unfinished run, which its command would resume first.
 func noteUnfinished(ctx context.Context, f *command.Factory, s *endpoints) error {
 	open, decided, err := command.DecideRun(ctx, s.store, s.pair, migrate.RunSituation{Command: "plan"})
 	if err == nil && decided.Why == migrate.WhyOtherRun {
-		f.Out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
+		f.Out.Notef("Run %s is not finished: %s would resume it first. This plan covers the rest.", open.ID, open.Command)
 	}
 	return err
 }
@@ -177,11 +200,17 @@ func printHash(f *command.Factory, plan migrate.Plan, approved *approvedPlan) {
 	}
 }
 
-// endOfPlan is the error of a plan that stops, or that has something to do where that is asked.
-func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOptions) error {
+// endOfPlan returns the error of a plan that is blocked, has problems, or has changes if
+// --exit-code asks for these.
+func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOptions, source string) error {
 	switch {
 	case plan.Blocked(s.rules):
-		return unmatched(plan)
+		again := f.SourceArgument(source)
+		flags := []string{"--unsupported", "skip"}
+		if keepsInStep(plan.Run) {
+			flags = append(flags, "--sync")
+		}
+		return exit.With(exit.CodeSafetyCheck, errors.New("unsupported file types block the plan"), "skip these objects:\n  "+f.Again("plan", again, flags...))
 	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
 		return showSafetyChecks(f, plan)
 	case outcome.ExitOf(plan.Tallies) != exit.CodeDone: // as the run that carries it out would
@@ -192,17 +221,34 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 	return nil
 }
 
-// introduce says where from, where to and where the journal is.
+// introduce shows the source, the destination and the state database of a plan.
 func introduce(f *command.Factory, s *endpoints) {
-	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
+	logBegin(f, s)
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
-	f.Out.Notef("Journal      %s", ui.Sanitize(s.store.Path()))
-	introduceMetadata(f, s.metadata)
+	f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
+	introduceMetadata(f, s.metadata, true)
 	s.approved.introduce(f)
 }
 
-// showItems shows every decision, if that was asked for.
+// introduceRun shows in one line which run uploads what: a scheduled run that changes nothing
+// prints only this line and its result.
+func introduceRun(f *command.Factory, s *endpoints, run, command string) {
+	logBegin(f, s)
+	f.Out.Notef("%s: %s %s to %s", run, command, ui.Sanitize(s.pair.Source), ui.Sanitize(s.dest.Place()))
+	if f.Out.Verbose() {
+		f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
+		f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
+	}
+	introduceMetadata(f, s.metadata, f.Out.Verbose())
+	s.approved.introduce(f)
+}
+
+func logBegin(f *command.Factory, s *endpoints) {
+	f.Out.Log().Info("begin", "command", f.Summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "database", s.store.Path())
+}
+
+// showItems shows every decision, with --verbose and --json.
 func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
 	if !f.Out.JSON() && !f.Out.Verbose() {
 		return nil
@@ -219,7 +265,7 @@ func showItems(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 	return nil
 }
 
-// wrongWith says what keeps an object out where its reason does not.
+// wrongWith returns the error of an object, beside its reason.
 func wrongWith(i state.Item) string {
 	if i.State == state.ItemFailed || i.State == state.ItemConflict {
 		return i.Error
@@ -227,7 +273,7 @@ func wrongWith(i state.Item) string {
 	return ""
 }
 
-// showUnchanged shows an object of which the plan only keeps count.
+// showUnchanged shows an object that the plan only counts.
 func showUnchanged(f *command.Factory, r state.Receipt) {
 	dir, _ := r.Key.Split()
 	showDecision(f, event.Plan{
@@ -249,8 +295,8 @@ func showDecision(f *command.Factory, l event.Plan) {
 	f.Out.Printf("%-9s %s  (%s)", l.Action, key, why)
 }
 
-// planner makes what makes a plan; settle is as for settleTimes.
-func planner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
+// newPlanner returns the planner of a run; settle is as for settleTimes.
+func newPlanner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
 	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
@@ -258,14 +304,12 @@ func planner(f *command.Factory, s *endpoints, settle time.Duration, retryExhaus
 	return p
 }
 
-// showTallies shows a plan's sums, by action and reason, and in all.
-func showTallies(f *command.Factory, tallies []state.Tally, all string) {
+// showTallies shows the objects of a plan by action and reason.
+func showTallies(f *command.Factory, tallies []state.Tally) {
 	var rows [][]string
-	var objects, bytes int64
 	type line struct{ action, reason string }
 	shown := map[line]bool{}
 	for _, t := range tallies {
-		objects, bytes = objects+t.Objects, bytes+t.Bytes
 		l := line{string(t.Action), t.Reason}
 		if shown[l] { // the same decision, in another state by now
 			continue
@@ -274,17 +318,13 @@ func showTallies(f *command.Factory, tallies []state.Tally, all string) {
 		n, b := sumOf(tallies, t.Action, t.Reason)
 		rows = append(rows, []string{l.action, migrate.Reason(l.reason).Text(), ui.Count(n), ui.Bytes(b)})
 	}
-	rows = append(rows, []string{"", all, ui.Count(objects), ui.Bytes(bytes)})
-	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	if len(rows) > 0 {
+		f.Out.Printf("\n%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	}
 }
 
-// showPlan shows what a plan is about to do.
-func showPlan(f *command.Factory, p migrate.Plan) {
-	all := "listed in all"
-	if keepsInStep(p.Run) {
-		all = "listed, or known before"
-	}
-	showTallies(f, p.Tallies, all)
+// showPlanNotes shows the new categories of a plan, and objects that were deleted at the source.
+func showPlanNotes(f *command.Factory, p migrate.Plan) {
 	for _, c := range p.Categories {
 		kind := "category"
 		if c.Private {
@@ -293,14 +333,18 @@ func showPlan(f *command.Factory, p migrate.Plan) {
 		f.Out.Printf("New %s %q for %s", kind, ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
 	if p.Deleted > 0 && !keepsInStep(p.Run) {
-		f.Out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", ui.Counted(p.Deleted, "object"))
-	}
-	if p.Hidden > 0 {
-		f.Out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
+		f.Out.Notef("%s since the upload; the assets stay.", ui.CountedAs(p.Deleted, "object was deleted at the source", "objects were deleted at the source"))
 	}
 }
 
-// keepsInStep reports whether a run, or the plan of one, keeps a destination in step.
+// printHidden reports folders that cannot be read. Plans have a finding for them.
+func printHidden(f *command.Factory, p migrate.Plan) {
+	if p.Hidden > 0 {
+		f.Out.Notef("%s cannot be read; the objects in there are not listed.", ui.Counted(p.Hidden, "folder"))
+	}
+}
+
+// keepsInStep reports whether a run is a sync, or a plan of one.
 func keepsInStep(r state.Run) bool {
 	rules, err := migrate.ReadRules(r)
 	return err == nil && rules.Sync != nil
@@ -315,11 +359,10 @@ func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, 
 	return objects, bytes
 }
 
-// shownExtensions is how many extensions a person is shown that no category allows.
-const shownExtensions = 20
+// shownExtensions is the number of unsupported file types that are listed without --verbose.
+const shownExtensions = 5
 
-// showUnsupported tells which extensions no category allows, on stderr: it is a
-// diagnosis.
+// showUnsupported lists the file types that no category allows, on stderr.
 func showUnsupported(f *command.Factory, p migrate.Plan) {
 	if len(p.Unsupported) == 0 {
 		return
@@ -327,7 +370,7 @@ func showUnsupported(f *command.Factory, p migrate.Plan) {
 	var rows [][]string
 	for n, u := range p.Unsupported {
 		if n == shownExtensions && !f.Out.Verbose() {
-			rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(int64(len(p.Unsupported)-n)))})
+			rows = append(rows, []string{fmt.Sprintf("… and %s more: --verbose", ui.Count(int64(len(p.Unsupported)-n)))})
 			break
 		}
 		name := u.Extension
@@ -336,9 +379,10 @@ func showUnsupported(f *command.Factory, p migrate.Plan) {
 		}
 		rows = append(rows, []string{name, ui.Count(u.Objects), ui.Bytes(u.Bytes)})
 	}
-	f.Out.Notef("No category allows these extensions:\n%s", strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows), "\n"))
+	f.Out.Notef("%s", strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Unsupported file type"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows), "\n"))
 }
 
+// hasChanges reports whether a plan would change the destination.
 func hasChanges(tallies []state.Tally) bool {
 	for _, t := range tallies {
 		switch t.Action {
@@ -349,64 +393,91 @@ func hasChanges(tallies []state.Tally) bool {
 	return false
 }
 
-func planned(p migrate.Plan) string {
-	var created, bytes, adopted, shared, conflicts, failed, drifted int64
-	var replaced, rewritten, described, moved, trashed int64
-	for _, t := range p.Tallies {
-		switch {
-		case t.State == state.ItemFailed:
-			failed += t.Objects
-		case t.State == state.ItemChanged:
-			drifted += t.Objects
-		case t.Action == state.Create:
-			created, bytes = created+t.Objects, bytes+t.Bytes
-		case t.Action == state.Adopt && t.Reason == string(migrate.ReasonIdenticalObject):
-			shared += t.Objects
-		case t.Action == state.Adopt:
-			adopted += t.Objects
-		case t.Action == state.Replace:
-			replaced, rewritten = replaced+t.Objects, rewritten+t.Bytes
-		case t.Action == state.UpdateMetadata:
-			described += t.Objects
-		case t.Action == state.Move:
-			moved += t.Objects
-		case t.Action == state.Trash:
-			trashed += t.Objects
-		case t.Action == state.Conflict:
-			conflicts += t.Objects
-		}
-	}
-	s := fmt.Sprintf("%s would be created, %s", ui.Counted(created, "asset"), ui.Bytes(bytes))
-	if created == 0 && hasChanges(p.Tallies) {
-		s = "No asset would be created"
-	}
-	for _, more := range []struct {
-		n    int64
-		what string
-	}{{replaced, "replaced, " + ui.Bytes(rewritten)}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {shared, "sharing the asset of another object"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
-		if more.n > 0 {
-			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
-		}
-	}
-	return s + "."
+// hasWork reports whether a run would do anything for a plan, such as adopting assets.
+func hasWork(tallies []state.Tally) bool {
+	return outcome.CountState(tallies, state.ItemPlanned) > 0
 }
 
-// unmatched stops a command before anything is sent.
-func unmatched(plan migrate.Plan) error {
+// planned returns the result of a plan in one sentence.
+func planned(p migrate.Plan) string {
+	var all int64
+	objects, bytes := map[string]int64{}, map[string]int64{}
+	for _, t := range p.Tallies {
+		word := plannedWord(t)
+		all, objects[word], bytes[word] = all+t.Objects, objects[word]+t.Objects, bytes[word]+t.Bytes
+	}
+	var changes, rest []string
+	for _, word := range changeWords {
+		if n := objects[word]; n > 0 {
+			text := ui.Count(n)
+			if len(changes) == 0 {
+				text += " of " + ui.Counted(all, "object") + " would be"
+			}
+			text += " " + word
+			if b := bytes[word]; b > 0 && (word == wordCreated || word == wordReplaced) {
+				text += " (" + ui.Bytes(b) + ")"
+			}
+			changes = append(changes, text)
+		}
+	}
+	for _, word := range restWords {
+		if n := objects[word]; n > 0 {
+			rest = append(rest, ui.Count(n)+" "+word)
+		}
+	}
+	switch {
+	case all == 0:
+		return "Nothing would change: no objects."
+	case len(changes) == 0:
+		return "Nothing would change: " + strings.Join(rest, ", ") + "."
+	case len(rest) == 0:
+		return strings.Join(changes, ", ") + "."
+	}
+	return strings.Join(changes, ", ") + "; " + strings.Join(rest, ", ") + "."
+}
+
+// The words for the objects of a plan, in the order of its result.
+const (
+	wordCreated  = "created"
+	wordReplaced = "replaced"
+)
+
+var (
+	changeWords = []string{wordCreated, wordReplaced, "moved", "updated (metadata only)", "trashed", "matched to existing assets", "mapped to the asset of identical content"}
+	restWords   = []string{"in conflict", "unreadable", "changed since the approval", "unchanged", "skipped"}
+)
+
+func plannedWord(t state.Tally) string {
+	switch {
+	case t.State == state.ItemFailed:
+		return "unreadable"
+	case t.State == state.ItemChanged:
+		return "changed since the approval"
+	case t.Action == state.Adopt && t.Reason == string(migrate.ReasonIdenticalObject):
+		return "mapped to the asset of identical content"
+	}
+	return map[state.Action]string{
+		state.Create: wordCreated, state.Replace: wordReplaced, state.Move: "moved", state.UpdateMetadata: "updated (metadata only)", state.Trash: "trashed",
+		state.Adopt: "matched to existing assets", state.Conflict: "in conflict", state.Unchanged: "unchanged", state.Skip: "skipped",
+	}[t.Action]
+}
+
+// unmatched returns the error that stops a command before its first upload.
+func unmatched(f *command.Factory, s *endpoints, plan migrate.Plan, source string) error {
 	var n int64
 	for _, u := range plan.Unsupported {
 		n += u.Objects
 	}
-	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s with an extension that no category allows; nothing was sent", ui.Counted(n, "object")),
-		unsupportedHint(plan))
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s an unsupported file type; nothing was uploaded", ui.CountedAs(n, "object has", "objects have")),
+		"skip these objects:\n  "+f.Again(s.command(), f.SourceArgument(source), "--unsupported", "skip")+"\n"+unsupportedHint(plan))
 }
 
-// unsupportedHint says what helps. A category is a list of extensions, so that files without
-// one need the fallback category.
+// unsupportedHint returns the options for unsupported file types. A category is a list of
+// extensions, so that files without one need the fallback category.
 func unsupportedHint(plan migrate.Plan) string {
-	create := "have a category made with --unsupported create"
+	create := "Or create a category for them with --unsupported create"
 	if slices.ContainsFunc(plan.Unsupported, func(u migrate.ExtensionTally) bool { return !migrate.ValidExtension(u.Extension) }) {
 		create += " --fallback-category NAME (which adds .bin to names without an extension)"
 	}
-	return "leave them out with --unsupported skip, " + create + ", or allow the extensions in a category of the service"
+	return create + ", or allow the extensions in a category of the service."
 }

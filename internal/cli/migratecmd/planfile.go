@@ -20,21 +20,21 @@ import (
 	"assetferry/state/ownership"
 )
 
-// addOutputFlag adds where a plan is written to.
+// addOutputFlag adds the flag for the file of a plan.
 func addOutputFlag(f *pflag.FlagSet, name *string) {
 	f.StringVar(name, "output", "", "write the plan into this `file`, to be approved and carried out by apply")
 }
 
-// prepareOutput sees whether a plan can be written into a file before it is made. The
-// file is no part of the source, wherever it is.
+// prepareOutput checks that the file can be written before the plan is made. The file is never a
+// part of the source.
 func prepareOutput(f *command.Factory, name string) error {
 	switch info, err := os.Stat(name); {
 	case name == "":
 		return nil
 	case name == "-":
-		return exit.Usage(errors.New("--output - names no file"), "a plan that is to be approved is kept in a file: --output PLAN.jsonl")
+		return exit.Usage(errors.New("--output - is not possible: an approval needs a file"), "use a file: --output PLAN.jsonl")
 	case err == nil && !info.Mode().IsRegular():
-		return exit.Usage(fmt.Errorf("--output %s is not a file", name), "name a file: --output PLAN.jsonl")
+		return exit.Usage(fmt.Errorf("--output %s is not a file", name), "use a file: --output PLAN.jsonl")
 	}
 	if err := command.MayReplaceWith(name, "output", "plan", approval.IsPlan); err != nil {
 		return err
@@ -43,7 +43,7 @@ func prepareOutput(f *command.Factory, name string) error {
 	return command.HasFolder(name)
 }
 
-// writePlan writes a plan into a file, if one was named.
+// writePlan writes a plan into a file, if there is a name.
 func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *plan.Planner, plan migrate.Plan, name string) error {
 	if name == "" {
 		return nil
@@ -67,13 +67,15 @@ func writePlan(ctx context.Context, f *command.Factory, s *endpoints, planner *p
 		return fmt.Errorf("write plan: %w", err)
 	}
 	if plan.Blocked(s.rules) {
-		f.Out.Notef("The plan is in %s, to be looked at. It cannot be applied as it is.", ui.Sanitize(name))
+		f.Out.Notef("Plan written to %s. It is blocked and cannot be applied.", ui.Sanitize(name))
 		return nil
 	}
 	if s.dest.Guarded {
-		f.Out.Notef("The plan is in %s. To have it approved: %s", ui.Sanitize(name), f.Again("apply", []string{name}, "--"+command.RequestFlag, "request.json"))
+		f.Out.Notef("Plan written to %s.", ui.Sanitize(name))
+		f.Out.Next("Request an approval:", f.Again("apply", []string{name}, "--"+command.RequestFlag, "request.json"))
 		return nil
 	}
-	f.Out.Notef("The plan is in %s. Once it is approved: %s", ui.Sanitize(name), f.Again("apply", []string{name}, "--hash", plan.Run.PlanHash))
+	f.Out.Notef("Plan written to %s.", ui.Sanitize(name))
+	f.Out.Next("Carry out the plan once it is approved:", f.Again("apply", []string{name}, "--hash", plan.Run.PlanHash))
 	return nil
 }

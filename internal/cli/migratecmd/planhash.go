@@ -17,47 +17,46 @@ import (
 	"assetferry/internal/ui"
 )
 
-// The hash is what people approve, so apply gets it from them and never from the file that
-// is to be carried out: a file with its own correct hash may still be another plan. For the
-// same reason no message has the hash of a file that was not approved.
+// People approve the hash, so apply gets it from them and never from the file: a file with a
+// correct hash may be another plan. For the same reason no message has the hash of a file that
+// was not approved.
 
 var fullHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// bindToHash refuses a plan that does not have the hash that was approved. A dry run needs
-// no hash.
+// bindToHash refuses a plan without the approved hash. A dry run needs no hash.
 func bindToHash(ctx context.Context, f *command.Factory, cmd *cobra.Command, p *approvedPlan, hash string, dryRun bool) error {
 	given := cmd.Flags().Changed("hash")
 	switch {
 	case given && !fullHash.MatchString(strings.ToLower(hash)):
-		return exit.Usage(fmt.Errorf("--hash: %q is not the hash of a plan", hash), "give all of its 64 hexadecimal digits; plan --output printed them")
+		return exit.Usage(fmt.Errorf("--hash: %q is not the hash of a plan", hash), "use all 64 hexadecimal digits that plan --output printed")
 	case given:
-		return p.bind(hash, "the one of --hash")
+		return p.bind(hash, "that of --hash")
 	case dryRun, cmd.Flags().Changed(command.RequestFlag):
 		return nil
-	case f.Settings.Approval != "": // which is for the hash, and is verified before anything is sent
+	case f.Settings.Approval != "": // it has the hash, and is verified before the first upload
 		p.bound = true
 		return nil
 	case !ui.IsTerminal(f.Stdin):
-		return exit.Usage(errors.New("apply needs --hash: it carries out the plan of that hash and no other"),
-			f.Again("apply", []string{p.name}, "--hash", "HEX")+", with the hash that was approved")
+		return exit.Usage(errors.New("apply needs --hash: it carries out only the plan with that hash"),
+			"use the approved hash:\n  "+f.Again("apply", []string{p.name}, "--hash", "HEX"))
 	}
 	showHeld(f, p)
 	answer, err := f.AskLine(ctx, "Hash of the approved plan: ")
 	if err != nil {
 		return err
 	}
-	return p.bind(answer, "the one that was given")
+	return p.bind(answer, "that hash")
 }
 
 func (p *approvedPlan) bind(hash, which string) error {
 	if p.bound = strings.EqualFold(hash, p.Hash); p.bound {
 		return nil
 	}
-	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s is not the approved plan: its hash is not %s; nothing was uploaded", ui.Sanitize(p.name), which),
 		"get the file and the hash of the approved plan from its approver")
 }
 
-// made says which file the plan is in, and when it was made.
+// made returns the file of the plan, and when and by whom it was made.
 func (p *approvedPlan) made() string {
 	by := ""
 	if p.Noted.PlannedBy != "" {
@@ -66,7 +65,7 @@ func (p *approvedPlan) made() string {
 	return fmt.Sprintf("%s, made %s by run %s%s", ui.Sanitize(p.name), p.Noted.Made.Local().Format(time.DateTime), ui.Sanitize(p.Noted.Run), by)
 }
 
-// showHeld says what a plan holds, before its hash is asked for.
+// showHeld shows the contents of a plan before it asks for the hash.
 func showHeld(f *command.Factory, p *approvedPlan) {
 	f.Out.Notef("Plan         %s", p.made())
 	f.Out.Notef("Source       %s", ui.Sanitize(p.Head.SourceAddress))

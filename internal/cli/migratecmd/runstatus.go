@@ -17,14 +17,14 @@ import (
 	"assetferry/state"
 )
 
-// addRunStatusFlags adds who else hears of a run.
+// addRunStatusFlags adds the flags for metrics and notifications.
 func addRunStatusFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "metrics", "write what became of the run into this `file`, for the textfile collector of Prometheus' node exporter")
-	f.StringArray("notify", nil, `POST a JSON object to this `+"`address`"+` when the run begins and when it ends; with "failure=" before it, of failures only (repeatable) [$ASSETFERRY_NOTIFY]`)
-	cmdline.Setting(f, "notify-file", "`file` of such addresses, one a line: switches can be seen by others, and who knows the address can use it")
+	cmdline.Setting(f, "metrics", "write the result of the run to this `file`, for the textfile collector of the Prometheus node exporter")
+	f.StringArray("notify", nil, `POST a JSON object to this `+"`URL`"+` when a run starts and ends; failure=URL: only after a failure (repeatable) [$ASSETFERRY_NOTIFY]`)
+	cmdline.Setting(f, "notify-file", "`file` with URLs for --notify, one per line; keeps secret URLs off the command line")
 }
 
-// openPublisher has others hear of the run that follows, if anybody wants to.
+// openPublisher sets up metrics and notifications, if the settings ask for them.
 func openPublisher(f *command.Factory, source, name string) error {
 	c := f.Settings
 	targets, err := c.Targets(func(warning string) { f.Out.Log().Warn(warning) })
@@ -33,14 +33,14 @@ func openPublisher(f *command.Factory, source, name string) error {
 	}
 	if c.Metrics != "" {
 		if err := metrics.Check(c.Metrics); err != nil {
-			return exit.Usage(fmt.Errorf("--metrics: %w", err), "name a file of its own, in a folder that is there")
+			return exit.Usage(fmt.Errorf("--metrics: %w", err), "use a file of its own, in an existing folder")
 		}
 	}
 	trust, err := command.Trusting(c.CAFile)
 	if err != nil {
 		return err
 	}
-	named, _ := command.NameOf(source) // empty where only opening it would tell whether it may be shown
+	named, _ := command.NameOf(source) // empty if the name may contain secrets
 	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + cmdline.Version(), Redact: f.Redactor.Text})
 	if err != nil {
 		return exit.Usage(fmt.Errorf("--notify: %w", err), "")
@@ -52,8 +52,8 @@ func openPublisher(f *command.Factory, source, name string) error {
 	return nil
 }
 
-// publishStart tells others of the start of a run whose ends are open, and has the journal
-// asked before it is closed.
+// publishStart notifies of the start of a run, and reads the metrics from the state database before
+// that is closed.
 func publishStart(ctx context.Context, f *command.Factory, s *endpoints) {
 	p := f.Publisher
 	if p == nil {
@@ -62,7 +62,7 @@ func publishStart(ctx context.Context, f *command.Factory, s *endpoints) {
 	p.Start(ctx, s.pair)
 	f.CloseLater(func() error {
 		if err := p.Load(context.WithoutCancel(ctx), s.store, s.pair.ID, f.Summary.Run); err != nil {
-			f.Out.Log().Warn("the metrics are not complete", "error", err)
+			f.Out.Log().Warn("the metrics are incomplete", "error", err)
 		}
 		return nil
 	})

@@ -38,11 +38,11 @@ func TestSettleTimesOfAProfile(t *testing.T) {
 	f := &command.Factory{Settings: &config.Settings{}, Out: &ui.Out{}}
 	d := &command.Destination{Profile: profile.Profile{ListingDelay: 15 * time.Second}}
 	s := &endpoints{dest: d, store: store}
-	applier := applier(f, s, MigrateOptions{})
+	applier := newApplier(f, s, MigrateOptions{}, f.Watch())
 	if want := apply.DefaultConfirmTimeout + 30*time.Second; applier.ConfirmTimeout != want {
 		t.Errorf("it waits %v, want %v", applier.ConfirmTimeout, want)
 	}
-	if planner := planner(f, s, 0, false); planner.ResponseTimeout != applier.ResponseTimeout {
+	if planner := newPlanner(f, s, 0, false); planner.ResponseTimeout != applier.ResponseTimeout {
 		t.Errorf("a plan waits %v for other sources, a run %v", planner.ResponseTimeout, applier.ResponseTimeout)
 	}
 }

@@ -21,22 +21,22 @@ import (
 	"assetferry/internal/watchloop"
 )
 
-// defaultRescan is how long a command that watches relies on being told of changes.
+// defaultRescan is the interval of runs with --watch if no change is seen.
 const defaultRescan = 15 * time.Minute
 
-// StayOptions say whether a command stays, and what it waits for.
+// StayOptions are the flags for repeated runs.
 type StayOptions struct {
 	watch  bool
 	rescan time.Duration
 }
 
-// AddStayFlags adds the flags of commands that can run again and again.
+// AddStayFlags adds the flags for repeated runs.
 func AddStayFlags(f *pflag.FlagSet, o *StayOptions) {
-	f.BoolVar(&o.watch, "watch", false, "stay, and run again whenever something changes in the source, which is a folder")
-	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("stay, and run again after this `duration`; with --watch also where no change was seen (default %v)", defaultRescan))
+	f.BoolVar(&o.watch, "watch", false, "keep running, and run again when the source folder changes")
+	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("keep running, and run again after this `duration`, also with --watch (default %v)", defaultRescan))
 }
 
-// stay has a command take turns, if it is to stay, or else do its work once.
+// stay runs a command repeatedly if the flags ask for it, and else once.
 func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o StayOptions, do command.Turn) error {
 	if !o.watch && !cmd.Flags().Changed("rescan") {
 		return do(ctx, f)
@@ -46,7 +46,7 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	}
 	o.rescan = cmp.Or(o.rescan, defaultRescan)
 	f.Loop = newLoop(f, source, o)
-	var last error // of a turn that ends it
+	var last error // of the run that ends the loop
 	f.Loop.Run(ctx, func(ctx context.Context) watchloop.Next {
 		code, interrupted := f.TakeTurn(ctx, do)
 		verdict := verdictOf(code)
@@ -63,26 +63,26 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	return last
 }
 
-// mayStay refuses what makes no sense for a command that stays.
+// mayStay refuses flags that exclude repeated runs.
 func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
 	if o.watch && config.IsAddress(source) {
-		return exit.Usage(errors.New("--watch needs a folder: only there the system tells of changes"), "use --rescan alone, such as --rescan 15m")
+		return exit.Usage(errors.New("--watch needs a folder: the system reports no changes of other sources"), "use only --rescan, such as --rescan 15m")
 	}
 	if cmd.Flags().Changed("rescan") && o.rescan < time.Second {
 		return exit.Usage(errors.New("--rescan must be at least 1s"), fmt.Sprintf("%v is usual", defaultRescan))
 	}
 	for _, once := range cmdline.SingleRunFlags {
 		if cmd.Flags().Changed(once) {
-			return exit.Usage(fmt.Errorf("--%s is for one run, and with --watch or --rescan there are many", once), "run it once with that, then leave it out")
+			return exit.Usage(fmt.Errorf("--%s is for a single run, not for --watch or --rescan", once), fmt.Sprintf("run it once with --%s, then without", once))
 		}
 	}
-	if !config.IsAddress(source) { // a mistyped path is a mistake now, and a disk that is missing later on is waited for
+	if !config.IsAddress(source) { // later runs wait for a missing disk; a missing path now is an error
 		if info, err := os.Stat(source); err != nil || !info.IsDir() {
-			return exit.With(exit.CodeError, fmt.Errorf("there is no folder %s", ui.Sanitize(source)), "check the path; is the disk mounted?")
+			return exit.With(exit.CodeError, fmt.Errorf("folder %s does not exist", ui.Sanitize(source)), "check the path, and that the disk is mounted")
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
-		return exit.Usage(errors.New("stdin can be read once, and with --watch or --rescan there are many runs"), "name a file with --files-from")
+		return exit.Usage(errors.New("--files-from - is for a single run, not for --watch or --rescan"), "use a file with --files-from")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func newLoop(f *command.Factory, source string, o StayOptions) *watchloop.Loop {
 		options.Root = source
 	}
 	l := watchloop.New(options)
-	for _, own := range []string{f.Settings.LogFile, f.Settings.Metrics} { // the others as soon as they are known
+	for _, own := range []string{f.Settings.LogFile, f.Settings.Metrics} { // the others are added when they are known
 		if own != "" {
 			l.Ignore([]string{own})
 		}
@@ -104,8 +104,8 @@ func newLoop(f *command.Factory, source string, o StayOptions) *watchloop.Loop {
 	return l
 }
 
-// verdictOf says how it goes on after a run. What another run at once would not better is
-// left until the time has come, and what a person has to do something about ends it.
+// verdictOf returns what follows a run with an exit code. Errors that only a person can fix end the
+// loop; other errors wait for the next interval.
 func verdictOf(code int) watchloop.Next {
 	switch code {
 	case exit.CodeDone, exit.CodeItems:
@@ -116,15 +116,15 @@ func verdictOf(code int) watchloop.Next {
 	return watchloop.AfterRescan
 }
 
-// printNextRun says what is waited for.
+// printNextRun prints when the next run begins.
 func printNextRun(f *command.Factory, o StayOptions, v watchloop.Next) {
 	at := clock.Now().Add(o.rescan).Local().Format(time.DateTime)
 	switch {
 	case !o.watch:
-		f.Out.Notef("The next run is at %s.", at)
+		f.Out.Notef("Next run: at %s.", at)
 	case v == watchloop.AfterRescan:
-		f.Out.Notef("The next run is at %s, whatever changes until then.", at)
+		f.Out.Notef("Next run: at %s, not earlier.", at)
 	default:
-		f.Out.Notef("The next run is when something changes, or at %s.", at)
+		f.Out.Notef("Next run: after a change, or at %s.", at)
 	}
 }

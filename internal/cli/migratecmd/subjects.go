@@ -13,11 +13,11 @@ import (
 	"assetferry/sources/table"
 )
 
-// subject is the plan, for an approval.
+// subject returns the plan as the subject of an approval.
 func (p *approvedPlan) subject(provenance string) command.Subject {
 	planner := p.Noted.PlannedBy
 	if planner == "" {
-		return command.Subject{None: "the plan does not say which account made it"}
+		return command.Subject{None: "the plan does not name the account that made it"}
 	}
 	return command.Subject{
 		Fill: func(r *approval.Request) error {
@@ -32,7 +32,7 @@ func (p *approvedPlan) subject(provenance string) command.Subject {
 			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceAddress:
 				return []string{"another plan"}, nil
 			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
-				return []string{"it describes the plan otherwise than the plan itself"}, nil
+				return []string{"it does not match the plan"}, nil
 			case r.Plan.Provenance != provenance:
 				return []string{fmt.Sprintf("--provenance is %s, approved is %s", provenance, r.Plan.Provenance)}, nil
 			}
@@ -41,7 +41,7 @@ func (p *approvedPlan) subject(provenance string) command.Subject {
 	}
 }
 
-// undoSubject is the undo of a run, for an approval.
+// undoSubject returns the undo of a run as the subject of an approval.
 func undoSubject(run string) command.Subject {
 	return command.Subject{
 		Acts: []string{"--apply"},
@@ -58,8 +58,8 @@ func undoSubject(run string) command.Subject {
 	}
 }
 
-// syncSubject is a sync under rules and limits, for a standing approval. The rules are asked
-// for only if one is needed.
+// syncSubject returns a sync with its rules and limits as the subject of a standing approval. It
+// reads the rules only if an approval is needed.
 func syncSubject(f *command.Factory, source, address string, ruled func() (migrate.Rules, error), o SyncOptions) command.Subject {
 	now := func() (*approval.SyncRequest, error) {
 		rules, err := ruled()
@@ -101,8 +101,7 @@ func syncSubject(f *command.Factory, source, address string, ruled func() (migra
 	}
 }
 
-// describingLines are the settings that decide how assets are described, for people. The
-// rules have them too, as a hash.
+// describingLines returns the settings for metadata. The rules have only their hash.
 func describingLines(f *command.Factory) []string {
 	c := f.Settings
 	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit, "provenance: " + c.Provenance}
@@ -115,13 +114,13 @@ func describingLines(f *command.Factory) []string {
 	return lines
 }
 
-// reachingLines are the settings that decide what is found at the address of a source.
+// reachingLines returns the settings that decide what the URL of a source leads to.
 func reachingLines(f *command.Factory, address string) (lines []string) {
 	c := f.Settings
 	switch {
 	case strings.HasPrefix(address, s3.Scheme+"://"):
 		endpoint := c.Endpoint
-		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // which the SDK of AWS obeys
+		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // the AWS SDK reads them
 			if value, _ := f.Lookup(name); endpoint == "" {
 				endpoint = value
 			}
@@ -140,7 +139,7 @@ func reachingLines(f *command.Factory, address string) (lines []string) {
 	return lines
 }
 
-// otherLines shows the rules that were not approved.
+// otherLines returns the rules that were not approved.
 func otherLines(is, approved *approval.SyncRequest) string {
 	var other []string
 	for _, line := range slices.Concat(is.Rules, is.Mapping) {

@@ -21,9 +21,9 @@ import (
 	"assetferry/state"
 )
 
-// SyncOptions are the switches of sync that are no settings: what is asked for tonight.
+// SyncOptions are the flags of sync that apply to one run and are no settings.
 type SyncOptions struct {
-	on                           bool // it is a sync, or the plan of one
+	on                           bool // a sync, or the plan of one
 	checksum, repair, yes, again bool
 	only                         string // "failed", or empty
 	acceptRules                  bool
@@ -36,26 +36,26 @@ func NewSyncCommand(f *command.Factory) *cobra.Command {
 	var stays StayOptions
 	c := &cobra.Command{
 		Use:   "sync SOURCE",
-		Short: "Keep the destination in step, night after night",
-		Long: `Sync brings what is new, replaces what changed, follows what was renamed or
-moved, and writes metadata that changed. Assets keep their addresses, and the
-service keeps old contents as revisions. It is made to be run by a timer: it is
-resumed as migrate is, and "assetferry undo" takes a night back.
+		Short: "Keep the destination up to date with a source",
+		Long: `Sync uploads new objects, replaces changed content, follows renames and moves,
+and updates changed metadata. Assets keep their URLs, and the service keeps old
+content as revisions. "assetferry undo" undoes a run.
 
-What people did at the destination stays: an asset that somebody moved or edited
-is a conflict, and one that somebody deleted stays deleted. What is gone from
-the source stays at the destination and is reported, unless --delete trash is
-given.
+Changes that people made at the destination stay: an asset that they moved or
+edited is a conflict, and an asset that they deleted stays deleted. Objects that
+were deleted at the source are reported. Only --delete trash moves their assets
+to the trash.
 
-Where the destination requires approvals, sync takes a standing approval, which
-names its rules and limits: assetferry help security.
+Safety checks stop a run before it changes anything (exit code 6), for example
+if a source suddenly lists nothing. If a check can be overridden once, the
+message names the flag.
 
-A source in trouble must not harm the destination, so there are limits beyond
-which nothing is done (exit code 6) until somebody consents to what would be.
+A timer can run sync: see assetferry schedule. For destinations that require
+approvals, see assetferry help security.
 `,
 		Example: `  assetferry sync ./photos --unsupported skip --dry-run
   assetferry sync ./photos --unsupported skip --delete trash
-  assetferry sync ./photos --unsupported skip --only failed`,
+  assetferry sync ./photos --preset scheduled --max-duration 8h`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -70,39 +70,40 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 	return c
 }
 
-// AddSyncRunFlags adds all flags of a sync that does not stay.
+// AddSyncRunFlags adds all flags of a single sync.
 func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
+	addPresetFlag(f)
 	addApplyFlags(f, o)
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryExhausted)
 	addSendingFlags(f, o)
 	addSyncFlags(f, &o.sync)
 	command.AddApprovalFlags(f)
-	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
-	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
+	f.StringVar(&o.sync.only, "only", "", "`failed`: sync only objects that did not arrive before")
+	f.BoolVar(&o.sync.yes, "yes", false, "skip the question of --repair; overrides no safety check")
 }
 
-// addSyncFlags adds what decides about assets that are there already.
+// addSyncFlags adds the flags for existing assets.
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
-	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
-	cmdline.Setting(f, "delete", "what becomes of assets whose objects are `gone`")
-	cmdline.Setting(f, "grace-period", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
-	cmdline.Setting(f, "max-delete", "trash at most this `number` of assets in a run")
-	cmdline.Setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
-	cmdline.Setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
-	cmdline.Setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
-	cmdline.Setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
-	cmdline.Setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
-	cmdline.Setting(f, "on-destination-change", "`policy` where people changed an asset")
-	cmdline.Setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
-	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
-	f.BoolVar(&o.again, "refresh-metadata", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
-	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
-	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
-	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
+	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
+	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
+	cmdline.Setting(f, "grace-period", "`duration` after a deletion at the source before the asset is trashed; two runs must miss the object")
+	cmdline.Setting(f, "max-delete", "stop if a run would trash more than this `number` of assets")
+	cmdline.Setting(f, "max-delete-percent", "stop if a run would trash more than this `percent` of the known objects")
+	cmdline.Setting(f, "max-changes", "stop if a run would replace, update or move more than this `number` of assets")
+	cmdline.Setting(f, "max-changes-percent", "stop if a run would replace, update or move more than this `percent` of the known objects")
+	cmdline.Setting(f, "sentinel", "`key` of an object that must exist at the source; without it the run stops")
+	cmdline.Setting(f, "drift-share", "`share` of the assets that each run checks for changes at the destination; 0 checks none")
+	cmdline.Setting(f, "on-destination-change", "handling of assets that people changed at the destination")
+	cmdline.Setting(f, "on-replace-refused", "handling of assets whose content the service does not replace")
+	f.BoolVar(&o.repair, "repair", false, "check every asset, and create again those deleted at the destination, after a question")
+	f.BoolVar(&o.again, "refresh-metadata", false, "read the metadata of all objects again, and update their assets")
+	f.BoolVar(&o.acceptRules, "accept-rules", false, "override: the rules differ from those of the last sync")
+	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "override: trash up to this `number` of assets")
+	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "override: replace, update or move up to this `number` of assets")
 }
 
-// SettingsOfSync are the rules of a sync, but for which objects failed before.
+// SettingsOfSync returns the rules of a sync, without the objects that failed before.
 func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	c, r := f.Settings, migrate.DefaultSyncRules()
 	r.RefreshMetadata = o.again
@@ -111,7 +112,7 @@ func SettingsOfSync(f *command.Factory, o SyncOptions) *migrate.SyncRules {
 	return r
 }
 
-// syncRules makes a sync of what would only bring what is new.
+// syncRules adds the rules of a sync, if it is one.
 func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOptions, restart bool) error {
 	if !o.on {
 		return nil
@@ -124,17 +125,17 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	case "failed":
 		return takeFailed(ctx, f, s, r, restart)
 	}
-	return exit.Usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+	return exit.Usage(fmt.Errorf("--only %q is not possible: its only value is failed", o.only), "omit it to include all objects")
 }
 
-// takeFailed limits a sync to what did not arrive before. A run that is being applied has more
-// to do than what failed in it: it comes first, unless it is given up.
+// takeFailed limits a sync to the objects that did not arrive before. A started run has more to do
+// than these: it comes first, unless it is given up.
 func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrate.SyncRules, restart bool) error {
 	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
 		return err
 	}
-	begun := open.State == state.Applying // any other gives way
+	begun := open.State == state.Applying // any other is superseded
 	if begun && !restart {
 		rules, err := migrate.ReadRules(open)
 		if err != nil {
@@ -149,16 +150,16 @@ func takeFailed(ctx context.Context, f *command.Factory, s *endpoints, r *migrat
 		return err
 	}
 	if len(keys) == 0 && !begun {
-		f.Out.Printf("Nothing is left of what failed before.")
+		f.Out.Printf("Nothing to do: no object failed before.")
 		return exit.Said(exit.CodeDone)
 	}
 	r.Failed = migrate.NewKeyList(keys)
-	r.Failed.Checksum = "failed" // of which there may be fewer when a run is gone on with
+	r.Failed.Checksum = "failed" // a resumed run may have fewer of them
 	return nil
 }
 
-// failedKeys are the keys of objects that did not arrive when they were tried last, in the last
-// run that had all of the source or all that had failed, or since.
+// failedKeys returns the keys of objects that did not arrive in their last attempt, since the last
+// run that included the whole source or all failed objects.
 func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
 	for f, err := range s.store.Failures(ctx, s.pair.ID, "") {
 		if err != nil {
@@ -174,23 +175,24 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 	return append(keys, unarrived...), err
 }
 
-// printOvertaken says that a run was not gone on with, since it could not follow what changed.
+// printOvertaken reports that a new run replaces the unfinished one, because of changes at the
+// source.
 func printOvertaken(f *command.Factory, plan migrate.Plan) {
 	former := plan.Overtaken
 	if former == nil {
 		return
 	}
 	f.Summary.Supersedes = former.Run
-	f.Out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+	f.Out.Notef("%s changed after run %s had uploaded it. That run ends here; a new run does the rest.",
 		ui.Sanitize(string(former.Key)), former.Run)
 }
 
-// guard gives a planner the limits of a sync.
+// guard sets the safety checks of a planner.
 func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
 	p.DriftShare, p.SafetyChecks = f.Settings.DriftShare, safetyChecks(f, o)
 }
 
-// guards are the limits of a sync.
+// guards returns the safety checks of a sync.
 func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	c := f.Settings
 	return safety.SafetyChecks{
@@ -200,8 +202,8 @@ func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	}
 }
 
-// showSafetyChecks tells what keeps a plan, or a part of it, from being carried out. Its error
-// ends the command where that is all of it.
+// showSafetyChecks reports the safety checks that stop a plan or a part of it. It returns an error if
+// they stop all of it.
 func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
 	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
 		f.Out.Notef("%s.", capitalized(plan.Run.Stopped))
@@ -218,19 +220,19 @@ func showSafetyChecks(f *command.Factory, plan migrate.Plan) error {
 
 func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// agreeToRepair asks before anything is created again that somebody deleted.
+// agreeToRepair asks for confirmation before it creates deleted assets again.
 func agreeToRepair(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, o SyncOptions) error {
 	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonAssetDeletedCreated))
 	if deleted == 0 || o.yes {
 		return nil
 	}
 	if !ui.IsTerminal(f.Stdin) {
-		return exit.Usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", ui.Counted(deleted, "asset")),
-			"look at the plan with --dry-run, then add --yes")
+		return exit.Usage(fmt.Errorf("--repair needs confirmation to create %s again, and there is no terminal", ui.Counted(deleted, "asset")),
+			"check the plan with --dry-run. In a script, add --yes")
 	}
-	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
+	yes, err := f.Confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nAnother user deleted them there.", ui.Counted(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
 	if yes || err != nil {
 		return err
 	}
-	return exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
+	return exit.With(exit.CodeError, errors.New("not confirmed: nothing was uploaded"), "answer y, or use --yes")
 }

@@ -34,34 +34,22 @@ func NewUndoCommand(f *command.Factory) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
 		Use:   "undo --run ID",
-		Short: "Take back what a run did; shows by default, --apply acts",
-		Long: `Undo takes back what a run did, so that everything is as it was before. What the
-run created goes to the trash of the service, and is forgotten, so that it comes
-again. What a sync replaced gets its former content back, which the service
-keeps as a revision; what it or a migrate moved goes back under its former name;
-what it described says what it said before; and what it trashed is restored, as
-long as the service has it in its trash. What a run of enrich apply wrote is
-taken back in the same way. It never touches what the run adopted, and
-categories and folders stay. Without --apply it shows what it would do and sends
-nothing but GET and HEAD requests, and one POST for the cookie if it has to read
-a file of a private category.
+		Short: "Undo a run; shows the plan unless --apply is given",
+		Long: `Undo reverts a run of migrate, sync, apply or enrich apply. It trashes the
+assets that the run created, restores the old content, place and metadata of
+changed assets, and restores the assets that the run trashed. Adopted assets,
+categories and folders stay.
 
-An asset that somebody has changed since it was sent stays as it is and is a
-conflict: one with another name, place or size, with a description, tags or
-custom attributes that are not from here, or changed later by the service's own
-account. An edit of an image that keeps all of these can hide for ten minutes
-after it was sent, while the service may be processing it; --content finds it.
-What another source of the journal has taken over stays, too, if the run created
-it. Of an asset that was there before the run, what people have written since
-stays, and is named; it is no conflict. What a later run has changed again, or
-has other objects share, is one: undo the later run first.
+Without --apply, undo only shows its plan and changes nothing.
 
-Where the destination requires approvals, --apply needs the approval of the undo
-of this run: assetferry help security.
+An asset that somebody changed after the run is a conflict and stays as it is.
+So does an asset that a later run changed: undo the later run first. The service
+may still process a new image for ten minutes, and hide an edit: --content finds
+it. Metadata that people added to an asset that existed before the run stays.
 
-If it is interrupted or killed, the same command goes on. Until then migrate and
-sync wait for it. Whether and for how long the trash can give assets back is up
-to the service; what somebody takes out of it is adopted by the next migrate.
+Run the same command again after an interrupt. Until the undo is finished,
+migrate and sync wait for it. The service decides how long its trash keeps
+assets. If the destination requires approvals, see assetferry help security.
 `,
 		Example: `  assetferry undo --run 20260501-1200-abcde
   assetferry undo --run 20260501-1200-abcde --apply --yes`,
@@ -74,29 +62,29 @@ to the service; what somebody takes out of it is adopted by the next migrate.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
-	flags.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
-	flags.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
-	flags.BoolVar(&o.yes, "yes", false, "take it back without asking")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "wait", "stay for this `duration` where nothing works")
+	flags.StringVar(&o.run, "run", "", "`ID` of the run; assetferry runs lists the IDs")
+	flags.BoolVar(&o.apply, "apply", false, "carry out the undo instead of showing its plan")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "only show the plan, as without --apply")
+	flags.BoolVar(&o.content, "content", false, "download each asset to trash or replace, and skip those with changed content")
+	flags.BoolVar(&o.yes, "yes", false, "skip the question of --apply")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
+	cmdline.Setting(flags, "wait", "keep trying for this `duration` while nothing works")
 	command.AddLimitFlags(flags)
 	command.AddApprovalFlags(flags)
 	return c
 }
 
-// checkUndo finds the mistakes that can be told before anybody is asked for anything.
+// checkUndo finds errors in the flags before the first request.
 func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	switch {
 	case o.run == "":
-		return exit.Usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
+		return exit.Usage(errors.New("undo: --run is missing"), "list the runs:\n  assetferry runs")
 	case o.yes && !o.apply:
-		return exit.Usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
+		return exit.Usage(errors.New("--yes needs --apply: without it, undo asks no question"), "add --apply, or omit --yes")
 	case o.apply && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin):
-		return exit.Usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+		return exit.Usage(errors.New("--apply needs confirmation, and there is no terminal"), "check the plan without --apply. In a script, add --yes")
 	}
-	return cmdline.Together(cmd, "dry-run", "apply", "without either the plan is shown")
+	return cmdline.Together(cmd, "dry-run", "apply", "without both, undo shows its plan")
 }
 
 func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
@@ -116,9 +104,7 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	introduce(f, s)
-	f.Out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
-	undoer := undoer(f, s)
+	undoer := newUndoer(f, s)
 	run, err := beginUndo(ctx, f, s, undoer, undone, o.apply)
 	if err != nil || run.Num == 0 {
 		return err
@@ -133,17 +119,15 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := showUndo(ctx, f, s, plan, undone); err != nil {
-		return err
+	if !o.apply {
+		return showUndo(ctx, f, s, plan, undone, began)
+	}
+	if f.Out.Verbose() {
+		if err := showItems(ctx, f, s, plan); err != nil {
+			return err
+		}
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	if !o.apply {
-		f.Out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
-		if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
-			return exit.Said(code)
-		}
-		return nil
-	}
 	if err := agreeToUndo(ctx, f, s, plan, o.yes); err != nil {
 		return err
 	}
@@ -151,7 +135,18 @@ func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
 	return conclude(context.WithoutCancel(ctx), f, s, plan.Run.ID, began, failure)
 }
 
-// openUndo opens what an undo needs. It makes no request yet.
+// introduceUndo shows which run is undone, and where.
+func introduceUndo(f *command.Factory, s *endpoints, undone state.Run, head string) {
+	logBegin(f, s)
+	f.Out.Notef("%s run %s (%s, %s) at %s", head, undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime), ui.Sanitize(s.dest.Place()))
+	if f.Out.Verbose() {
+		f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
+		f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
+		f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
+	}
+}
+
+// openUndo opens the destination and the state database of an undo. It makes no request.
 func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoints, err error) {
 	s = &endpoints{}
 	if s.dest, err = f.OpenPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
@@ -168,8 +163,7 @@ func openUndo(ctx context.Context, f *command.Factory, o undoOptions) (s *endpoi
 	return s, err
 }
 
-// findUndone finds the run to be undone: whether there is anything to undo is known before
-// the first request.
+// findUndone returns the run to undo. It checks the run before the first request.
 func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions) (state.Run, error) {
 	undone, err := s.store.Run(ctx, o.run)
 	switch {
@@ -178,8 +172,8 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
-		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo itself", undone.ID),
-			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it")
+		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo, and cannot be undone", undone.ID),
+			"upload the objects again with assetferry migrate, or restore the assets from Trash")
 	case undone.Pair.Destination != s.dest.Identity():
 		return undone, command.OtherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}
@@ -191,14 +185,14 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	return undone, nil
 }
 
-func undoer(f *command.Factory, s *endpoints) *undo.Undoer {
+func newUndoer(f *command.Factory, s *endpoints) *undo.Undoer {
 	u := undo.New(s.deps(f, f.Watch()), s.dest.Client)
 	u.Concurrency, u.Wait, u.Stop = f.Settings.Concurrency, f.Settings.Wait, f.Stop
 	return u
 }
 
-// beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
-// nothing to do.
+// beginUndo begins or resumes an undo, and introduces it. The run is zero if there is nothing to
+// undo.
 func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
 	open, err := command.UnfinishedRun(ctx, s.store, s.pair)
 	if err != nil {
@@ -216,7 +210,8 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		Unconfirmed: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemUnconfirmed) > 0})
 	switch decided.Step {
 	case migrate.StepRelist:
-		return goOnUndoing(ctx, f, s, undoer, open)
+		introduceUndo(f, s, undone, "Resuming run "+open.ID+": undo")
+		return resumeUndo(ctx, s, undoer, open)
 	case migrate.StepNothing:
 		return run, printNothingToUndo(ctx, f, s.store, undone)
 	}
@@ -228,30 +223,34 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		if decided.Step == migrate.StepRefuse {
 			return run, waits
 		}
-		f.Out.Notef("%s: --apply has to wait for that.", waits.Error())
+		f.Out.Notef("%s. The undo has to wait for it.", capitalized(waits.Error()))
 	}
 	if !apply {
+		introduceUndo(f, s, undone, "Plan: undo")
 		return s.store.PlanUndo(ctx, undone)
 	}
-	if run, err = s.store.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
+	if run, err = s.store.BeginUndo(ctx, undone); err != nil {
+		return run, err
+	}
+	introduceUndo(f, s, undone, "Run "+run.ID+": undo")
+	if decided.Step == migrate.StepSupersede {
 		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
-	return run, err
+	return run, nil
 }
 
-// undoWaits is why a run has to be finished before another one can be undone, or itself.
+// undoWaits returns the reason why a run must be finished before an undo.
 func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
 	if why == migrate.WhyUnconfirmed {
-		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", outcome.FinishIt(f, undone))), nil
+		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished and has unconfirmed uploads", undone.ID),
+			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo give the run up, add --restart."), nil
 	}
 	return inTheWay(ctx, f, store, open)
 }
 
-// goOnUndoing prepares an undo that was interrupted to be planned again: what it has
-// taken back stays, and the rest may have been changed meanwhile.
-func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
-	f.Out.Notef("Going on with undo %s.", open.ID)
+// resumeUndo prepares an interrupted undo to be planned again, since its remaining assets may have
+// changed.
+func resumeUndo(ctx context.Context, s *endpoints, undoer *undo.Undoer, open state.Run) (state.Run, error) {
 	if err := undoer.Settle(ctx, open); err != nil {
 		return open, err
 	}
@@ -261,29 +260,29 @@ func goOnUndoing(ctx context.Context, f *command.Factory, s *endpoints, undoer *
 	return s.store.Run(ctx, open.ID)
 }
 
-// printNothingToUndo says why there is nothing to take back.
+// printNothingToUndo prints why there is nothing to undo.
 func printNothingToUndo(ctx context.Context, f *command.Factory, store *state.Store, undone state.Run) error {
 	back, err := store.TakenBack(ctx, undone.Num)
 	if err != nil {
 		return err
 	}
 	f.Summary.Run, f.Summary.Source, f.Summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
-	did, nothing := "created", "created no asset"
+	did := "created"
 	if changed, err := changedSome(ctx, store, undone); err != nil {
 		return err
 	} else if changed {
-		did, nothing = "did", "changed no asset"
+		did = "changed"
 	}
 	if back.Objects > 0 {
-		f.Out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, ui.Counted(back.Objects, "asset"))
+		f.Out.Printf("Nothing to undo: run %s is undone already (%s).", undone.ID, ui.Counted(back.Objects, "asset"))
 	} else {
-		f.Out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
+		f.Out.Printf("Nothing to undo: run %s %s no asset.", undone.ID, did)
 	}
 	return nil
 }
 
-// changedSome reports whether a run was to do more than to create assets: each sync is, and
-// one that moved an asset which held the name of an object.
+// changedSome reports whether a run did more than create assets: every sync, and runs that moved
+// an asset.
 func changedSome(ctx context.Context, store *state.Store, run state.Run) (bool, error) {
 	if sync, err := runstatus.IsSync(run); sync || err != nil {
 		return sync, err
@@ -292,7 +291,7 @@ func changedSome(ctx context.Context, store *state.Store, run state.Run) (bool, 
 	return slices.ContainsFunc(tallies, func(t state.Tally) bool { return t.Action == state.Move && t.State == state.ItemDone }), err
 }
 
-// inTheWay is why a run has to be finished first.
+// inTheWay returns the error for a run that must be finished first.
 func inTheWay(ctx context.Context, f *command.Factory, store *state.Store, open state.Run) (*exit.Error, error) {
 	if open.Undoes == 0 {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), finishOrGiveUp(f, open)), nil
@@ -305,59 +304,52 @@ func inTheWay(ctx context.Context, f *command.Factory, store *state.Store, open 
 }
 
 func finishOrGiveUp(f *command.Factory, run state.Run) string {
-	return fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", outcome.FinishIt(f, run))
+	return "finish it:\n  " + outcome.FinishIt(f, run) + "\nTo give it up, add --restart: its assets stay."
 }
 
 func finishUndo(f *command.Factory, undone state.Run) string {
-	return outcome.ApplyUndo(f, undone) + " goes on with it"
+	return "finish it:\n  " + outcome.ApplyUndo(f, undone)
 }
 
-// giveUpUndo ends an undo that is not finished.
+// giveUpUndo ends an unfinished undo.
 func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo state.Run) error {
-	if err := undoer(f, s).Settle(ctx, undo); err != nil {
+	if err := newUndoer(f, s).Settle(ctx, undo); err != nil {
 		return err
 	}
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
-	f.Out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
+	f.Out.Notef("Undo %s is given up; assets that it undid stay undone.", undo.ID)
 	return nil
 }
 
-// printUndo says that an undo is not finished.
-func printUndo(ctx context.Context, f *command.Factory, store *state.Store, undo state.Run) error {
-	undone, err := store.UndoneRun(ctx, undo)
-	if err == nil {
-		f.Out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
-		f.Out.Notef("Try: %s", finishUndo(f, undone))
-	}
-	return err
-}
-
-// showUndo shows the plan of an undo.
-func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run) error {
+// showUndo shows the plan of an undo, and the command that carries it out.
+func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run, began time.Time) error {
 	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
-	did := "created by run "
-	if changed, err := changedSome(ctx, s.store, undone); err != nil {
-		return err
-	} else if changed {
-		did = "done by run "
+	f.Out.Printf("%s", wouldText(plan.Tallies))
+	showTallies(f, plan.Tallies)
+	f.Out.Notef("Adopted assets, categories and folders stay.")
+	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
+	if hasWork(plan.Tallies) {
+		f.Out.Next("Undo the run:", outcome.ApplyUndo(f, undone))
 	}
-	showTallies(f, plan.Tallies, did+undone.ID)
-	f.Out.Notef("What the run adopted stays, and so do all categories and folders.")
+	if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
+		return exit.Said(code)
+	}
 	return nil
 }
 
-// taking lists what a plan of an undo does, in words and in the order in which it is done.
-func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
+// undoSteps lists the steps of an undo in words, in their order, with the assets that are
+// trashed and all assets.
+func undoSteps(tallies []state.Tally) (steps []string, trashes, all, bytes int64) {
 	for _, kind := range []struct {
 		action state.Action
 		words  string
 	}{
 		{state.Trash, "trash %s"}, {state.Move, "move %s back"}, {state.Create, "restore %s"},
-		{state.Replace, "bring back the content of %s"}, {state.UpdateMetadata, "bring back what was said of %s"},
+		{state.Replace, "restore the content of %s"}, {state.UpdateMetadata, "restore the metadata of %s"},
 	} {
 		var n int64
 		for _, t := range tallies {
@@ -366,36 +358,45 @@ func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf(kind.words, ui.Count(n)))
+			steps = append(steps, fmt.Sprintf(kind.words, ui.Counted(n, "asset")))
 		}
 		if all += n; kind.action == state.Trash {
 			trashes = n
 		}
 	}
-	return parts, trashes, all, bytes
+	return steps, trashes, all, bytes
 }
 
-// wouldText says what an undo would do.
+// wouldText returns the result of the plan of an undo in one sentence.
 func wouldText(tallies []state.Tally) string {
-	parts, trashes, all, bytes := taking(tallies)
-	if trashes == all {
-		return fmt.Sprintf("%s would be trashed, %s.", ui.Counted(all, "asset"), ui.Bytes(bytes))
+	steps, trashes, all, bytes := undoSteps(tallies)
+	rest := ""
+	if n := outcome.CountState(tallies, state.ItemConflict); n > 0 {
+		rest += ", " + ui.Count(n) + " in conflict"
 	}
-	return fmt.Sprintf("This would %s.", strings.Join(parts, ", "))
+	if n := outcome.CountState(tallies, state.ItemSkipped); n > 0 {
+		rest += ", " + ui.Count(n) + " skipped"
+	}
+	switch {
+	case all == 0:
+		return "Nothing would change" + strings.Replace(rest, ",", ":", 1) + "."
+	case trashes == all:
+		return fmt.Sprintf("%s would be trashed (%s)%s.", ui.Counted(all, "asset"), ui.Bytes(bytes), rest)
+	}
+	return fmt.Sprintf("This undo would %s%s.", strings.Join(steps, ", "), rest)
 }
 
-// agreeToUndo asks before anything is taken back. Whoever does not want it gives the undo up.
+// agreeToUndo asks for confirmation. Without it, the undo is given up.
 func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, yes bool) error {
-	parts, trashes, all, _ := taking(plan.Tallies)
+	steps, trashes, all, _ := undoSteps(plan.Tallies)
 	if yes || all == 0 {
 		return nil
 	}
 	at := ui.Sanitize(s.dest.String())
-	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", ui.Counted(all, "asset"), at)
+	question := fmt.Sprintf("Trash %s at %s?\nThe service keeps them in Trash for a limited time.", ui.Counted(all, "asset"), at)
 	if trashes < all {
-		what := strings.Join(parts, ", ")
-		question = fmt.Sprintf("%s, of %s at %s?\nContent that goes stays among the revisions of its asset, and what is trashed in the trash, for as long as the service keeps it there.",
-			strings.ToUpper(what[:1])+what[1:], ui.Counted(all, "asset"), at)
+		question = fmt.Sprintf("%s at %s?\nThe service keeps replaced content in the revisions, and trashed assets in Trash, for a limited time.",
+			capitalized(strings.Join(steps, ", ")), at)
 	}
 	begin, err := f.Confirm(ctx, question)
 	if begin || err != nil {
@@ -408,5 +409,5 @@ func agreeToUndo(ctx context.Context, f *command.Factory, s *endpoints, plan mig
 	if trashes < all {
 		nothing = "changed"
 	}
-	return exit.With(exit.CodeError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes")
+	return exit.With(exit.CodeError, fmt.Errorf("not confirmed: nothing was %s", nothing), "answer y, or use --yes")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,22 +26,21 @@ func NewVerifyCommand(f *command.Factory) *cobra.Command {
 	var sample int
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Compare the destination with the journal",
-		Long: `Verify lists the destination and checks that every asset that the journal has a
-receipt of is there, with its name and size. With --content the content of each
-is read back and compared by its SHA-256 digest with what was sent; with
---sample N that is done for N of them, chosen at random. An asset that is in no
-list is asked for by its ID: a service need not list at once what it has got.
+		Short: "Compare the destination with the state database",
+		Long: `Verify checks that every uploaded asset is at the destination, with its name and
+size. --content also downloads each asset and compares its checksum. --sample N
+does that for N random assets.
 
-A further asset with the name and size of one of ours, in the same folder, is a
-difference, too, unless it was there before ours. So it shows that another
-journal was used for the destination: no run sees that one is at work.
+A second asset with the name and size of an uploaded one, in the same folder, is
+a difference too: another state database was used for this destination. Assets
+that were there before the upload do not count.
 
-Each asset stays verified until its content is replaced, or restored by an undo.
-Moving it or writing its metadata does not change that. Assets that were read
-back once count as verified by content, also after a verification that only
-lists. status and report show how many assets are not verified yet.
+An asset stays verified until its content changes. A move or new metadata does
+not change that. status and report show how many assets are not verified.
 `,
+		Example: `  assetferry verify
+  assetferry verify --sample 100
+  assetferry verify --content`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			level := verify.LevelListing
@@ -58,9 +58,9 @@ lists. status and report show how many assets are not verified yet.
 			return runVerify(ctx, f, level, sample)
 		}),
 	}
-	c.Flags().BoolVar(&content, "content", false, "read back the content of every asset")
-	c.Flags().IntVar(&sample, "sample", 0, "read back the content of this `number` of assets")
-	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of downloads at once (default %d)", migrate.DefaultConcurrency))
+	c.Flags().BoolVar(&content, "content", false, "compare the checksum of every asset")
+	c.Flags().IntVar(&sample, "sample", 0, "compare the checksums of this `number` of random assets")
+	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
 	return c
 }
 
@@ -72,7 +72,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	}
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, sample)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
-	verified, code := 0, exit.CodeDone
+	verified, worst := 0, verdict{}
 	for _, p := range pairs {
 		run, err := store.LastApplied(ctx, p.ID)
 		if errors.Is(err, state.ErrNotFound) {
@@ -83,69 +83,85 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 		if verified++; verified > 1 {
 			f.Out.Event("summary", *f.Summary)
 		}
-		f.Out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
-		differs, err := verifyPair(ctx, f, v, p)
+		f.Out.Notef("Verify %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.Place()))
+		next, err := verifyPair(ctx, f, v, p)
 		if err != nil {
 			return err
 		}
-		arrived, err := notArrived(ctx, f, store, run)
+		missing, err := notArrived(ctx, f, store, run)
 		if err != nil {
 			return err
 		}
-		f.Summary.Exit = max(differs, arrived) // a difference is the graver news
-		code = max(code, f.Summary.Exit)
+		if next.code == exit.CodeDone {
+			next = missing
+		}
+		f.Summary.Exit = next.code // a difference comes first
+		if next.code > worst.code {
+			worst = next
+		}
 	}
 	switch {
 	case verified == 0:
-		return exit.With(exit.CodeNoSuch, errors.New("nothing has been sent yet, so there is nothing to verify"), "assetferry migrate sends it")
-	case code != exit.CodeDone:
-		return exit.Said(code)
+		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "run assetferry migrate first")
+	case worst.code == exit.CodeDone:
+		f.Out.Next("Show the report:", f.Again("report", nil))
+		return nil
 	}
-	return nil
+	f.Out.Next(worst.Why, worst.Command)
+	return exit.Said(worst.code)
 }
 
-// notArrived tells what the last run of a pair did not bring to the destination,
-// and gives the exit code for that: there are no receipts of it that could differ.
-func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (code int, err error) {
+// A verdict is the exit code for a part of a verification, and the step after it.
+type verdict struct {
+	code int
+	outcome.NextStep
+}
+
+// notArrived reports the objects that the last run of a pair did not upload: they have no
+// receipts that could differ.
+func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (verdict, error) {
 	tallies, err := store.Tallies(ctx, run.Num)
 	if err != nil {
-		return 0, err
+		return verdict{}, err
 	}
-	items := outcome.Describe(tallies)
 	switch {
 	case run.Undoes != 0 && run.Open():
-		return exit.CodeItems, printUndo(ctx, f, store, run)
-	case run.Undoes != 0 && outcome.CountState(tallies, state.ItemDone) > 0: // what it left is verified as everything else
-		return leftBehind(ctx, f, store, run, "is an undo", ", and what was undone")
+		undone, err := store.UndoneRun(ctx, run)
+		f.Out.Printf("Run %s, an undo of run %s, is not finished.", run.ID, undone.ID)
+		return verdict{exit.CodeItems, outcome.NextStep{Why: "Resume the undo:", Command: outcome.ApplyUndo(f, undone)}}, err
+	case run.Undoes != 0 && outcome.CountState(tallies, state.ItemDone) > 0: // its receipts are verified like all others
+		return leftBehind(ctx, f, store, run, "is an undo", "the other objects, and those that were undone")
 	case run.Undoes != 0:
-		return leftBehind(ctx, f, store, run, "is an undo", "")
+		return leftBehind(ctx, f, store, run, "is an undo", "the other objects")
 	case run.Open():
-		f.Out.Printf("Run %s is not finished: %s.", run.ID, items)
-		f.Out.Notef("Try: go on with it: %s", outcome.FinishIt(f, run))
-		return exit.CodeItems, nil
+		f.Out.Printf("Run %s is not finished: %s.", run.ID, outcome.Describe(tallies))
+		return verdict{exit.CodeItems, outcome.NextStep{Why: "Resume the run:", Command: outcome.FinishIt(f, run)}}, nil
 	case outcome.ExitOf(tallies) != exit.CodeDone:
-		f.Out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
-		f.Out.Notef("Try: %s tries again what failed, and tells what needs a decision", outcome.FinishIt(f, run))
-		return exit.CodeItems, nil
+		f.Out.Printf("Run %s is incomplete: %s.", run.ID, outcome.Describe(tallies))
+		return verdict{exit.CodeItems, outcome.AfterRun(f, run, tallies)}, nil
 	case run.State == state.Superseded:
-		return leftBehind(ctx, f, store, run, "was given up", "")
+		return leftBehind(ctx, f, store, run, "was given up", "the other objects")
 	}
-	return leftBehind(ctx, f, store, run, "had only a part of the source", "")
+	return leftBehind(ctx, f, store, run, "had only a part of the source", "the other objects")
 }
 
-// leftBehind tells what runs before the last one did not bring, which it does not say itself.
-func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, more string) (code int, err error) {
+// leftBehind reports objects that earlier runs did not upload, and the last run did not include.
+func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, rest string) (verdict, error) {
 	behind, err := migrate.LeftBehind(ctx, store, run.Pair.ID)
 	if err != nil || behind == 0 {
-		return exit.CodeDone, err
+		return verdict{}, err
 	}
-	f.Out.Printf("Not everything has arrived: %s did not come through by the end of run %s, which %s.", ui.Counted(behind, "object"), run.ID, why)
-	f.Out.Notef("Try: assetferry migrate without --include, --files-from and --limit takes them up again%s", more)
-	return exit.CodeItems, nil
+	f.Out.Printf("%s not at the destination after run %s, which %s.", ui.CountedAs(behind, "object is", "objects are"), run.ID, why)
+	all := func(_ *string, r *migrate.Rules) { r.Include, r.FilesFrom, r.Limit = nil, nil, 0 }
+	step := outcome.NextStep{Why: "Upload " + rest + ":", Command: outcome.CommandOf(f, run, all)}
+	if run.Undoes != 0 {
+		step.Why, step.Command = "Upload "+rest+" with assetferry migrate, without --include, --files-from and --limit.", ""
+	}
+	return verdict{exit.CodeItems, step}, nil
 }
 
-// verifyPair verifies one pair and gives the exit code for what it found.
-func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p state.Pair) (code int, err error) {
+// verifyPair verifies one pair and prints the result.
+func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p state.Pair) (verdict, error) {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "verify", Source: p.Source, Destination: p.Destination}
 	w := f.Watch()
@@ -155,28 +171,36 @@ func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p s
 	took := time.Since(began)
 	f.Summary.Seconds = event.Seconds(took)
 	if err != nil {
-		return 0, err
+		return verdict{}, err
 	}
-	w.SayHidden()
-	f.Out.Printf("%s", verdict(result, took))
+	f.Out.Printf("%s", verified(result, took))
+	w.ShowFound()
 	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByContent: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
 	if result.Differences == 0 {
-		return exit.CodeDone, nil
+		return verdict{}, nil
 	}
+	var steps []string
 	if w.Further > 0 {
-		f.Out.Printf("There are further assets of the same name, size and folder for %s: uploaded by another user, or by a run with another state database.", ui.Counted(w.Further, "asset"))
-		f.Out.Notef("Try: assetferry runs --state FILE lists the runs of that state database; assetferry undo --state FILE --run ID shows what a run sent, and --apply trashes it. Use one for each destination")
+		f.Out.Printf("%s the same name, size and folder as another asset: another user or another state database uploaded them.", ui.CountedAs(w.Further, "extra asset has", "extra assets have"))
+		steps = append(steps, "Trash the extra assets. If a run with another state database uploaded them, undo that run with --state FILE; use one state database for each destination.")
 	}
 	if result.Differences > w.Further {
-		f.Out.Notef("Try: another user changed it there; restore it from the trash or a former revision, and verify again")
+		steps = append(steps, "Restore assets that another user changed, from Trash or from their revisions.")
 	}
-	return exit.CodeDifference, nil
+	return verdict{exit.CodeDifference, outcome.NextStep{Why: strings.Join(steps, " ") + " Then verify again:", Command: f.Again("verify", nil)}}, nil
 }
 
-func verdict(v state.Verification, took time.Duration) string {
-	s := fmt.Sprintf("Verified %s by listing", ui.Counted(v.Receipts, "asset"))
-	if v.Level != verify.LevelListing {
-		s += fmt.Sprintf(", %s of them by content", ui.Count(v.Contents))
+// verified returns the result of a verification in one sentence.
+func verified(v state.Verification, took time.Duration) string {
+	how := "by listing"
+	switch {
+	case v.Level != verify.LevelListing && v.Contents == v.Receipts:
+		how = "by checksum"
+	case v.Level != verify.LevelListing:
+		how += fmt.Sprintf(", %s of them by checksum", ui.Count(v.Contents))
 	}
-	return s + fmt.Sprintf(": %s. It took %s.", outcome.Differences(v), ui.Duration(took))
+	if v.Differences == 0 {
+		return fmt.Sprintf("%s verified %s: no differences (%s).", ui.Counted(v.Receipts, "asset"), how, ui.Duration(took))
+	}
+	return fmt.Sprintf("%s found in %s verified %s (%s).", outcome.Differences(v), ui.Counted(v.Receipts, "asset"), how, ui.Duration(took))
 }

@@ -20,23 +20,23 @@ import (
 	"assetferry/state"
 )
 
-// Asked is the call that began a run, as far as its rules do not say it. Without that, a
-// command that resumes the run would be refused, or would lack a safety check.
+// Asked is the part of the first call of a run that its rules do not hold. Without it, a command
+// that resumes the run would be refused, or would lack a safety check.
 type Asked struct {
-	Source string     `json:"source,omitempty"` // path or address
+	Source string     `json:"source,omitempty"` // path or URL
 	Plan   string     `json:"plan,omitempty"`   // file of apply
 	Flags  [][]string `json:"flags,omitempty"`  // the words of each, paths absolute
 }
 
-// StoredRules is how a run keeps its rules, the settings that a schedule compares, and the call
-// that began it. Only the rules decide whether a run is resumed.
+// StoredRules are the rules of a run in the state database, with the settings that a schedule
+// compares and the first call. Only the rules decide whether a run is resumed.
 type StoredRules struct {
 	migrate.Rules
 	Settings map[string][]string `json:"settings,omitempty"`
 	Asked    Asked               `json:"asked"`
 }
 
-// Asks returns what this call asks for, to be kept with the run that it begins.
+// Asks returns what this call asks for, to be stored with its run.
 func Asks(f *command.Factory, source string) (Asked, error) {
 	is := Asked{Source: source}
 	var err error
@@ -60,21 +60,20 @@ func Asks(f *command.Factory, source string) (Asked, error) {
 	return is, err
 }
 
-// askedBy reads the call that began a run; nothing of a run of an earlier version.
+// askedBy reads the first call of a run; zero for runs of earlier versions.
 func askedBy(run state.Run) Asked {
 	var stored struct {
 		Asked Asked `json:"asked"`
 	}
-	_ = json.Unmarshal(run.Rules, &stored) // ReadRules reports what is wrong with it
+	_ = json.Unmarshal(run.Rules, &stored) // ReadRules reports errors
 	return stored.Asked
 }
 
-// describing are the flags that decide how assets are described. A run is resumed with
-// those that it had.
+// describing are the flags for the metadata of assets. A resumed run keeps its own.
 var describing = []string{"--metadata", "--precedence", "--ignore-metadata", "--gps", "--on-limit"}
 
-// flagsOf are the flags for a command about a run: those of this call, and the rest of those
-// that the run was begun with.
+// flagsOf returns the flags for a command about a run: those of this call, then those of its
+// first call.
 func flagsOf(f *command.Factory, run state.Run, command string) (flags []string) {
 	was, not := askedBy(run), OfRules
 	if was.Source != "" {
@@ -95,8 +94,7 @@ func flagsOf(f *command.Factory, run state.Run, command string) (flags []string)
 	return flags
 }
 
-// FinishIt is how a run of another command is finished: by its own rules, as far as the
-// settings of this call do not say the same.
+// FinishIt returns the command that resumes a run with its own rules.
 func FinishIt(f *command.Factory, run state.Run) string {
 	if run.Command == "apply" {
 		return cmdline.Line("apply", append(flagsOf(f, run, "apply"), "--hash", run.PlanHash), cmp.Or(askedBy(run).Plan, "PLAN_FILE"))
@@ -104,7 +102,7 @@ func FinishIt(f *command.Factory, run state.Run) string {
 	return CommandOf(f, run, nil)
 }
 
-// OfRules are the switches that ask for rules of a run.
+// OfRules are the flags that set the rules of a run.
 var OfRules = []string{
 	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
 	"--fallback-category",
@@ -112,8 +110,7 @@ var OfRules = []string{
 	"--only", "--checksum", "--repair", "--refresh-metadata",
 }
 
-// differing is the switch for a setting that was something else than it is where nothing is
-// said.
+// differing returns the flag for a setting, unless its value is in effect without one.
 func differing(f *command.Factory, name, was, is string) []string {
 	if was == is && f.Settings.SourceOf(strings.ReplaceAll(name, "-", "_")) != config.FromFlag {
 		return nil
@@ -121,7 +118,7 @@ func differing(f *command.Factory, name, was, is string) []string {
 	return cmdline.WithValue(name, was)
 }
 
-// RuleSwitches ask for the rules of a run.
+// RuleSwitches returns the flags that set the rules of a run.
 func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	c := f.Settings
 	say := func(name, was, is string) { switches = append(switches, differing(f, name, was, is)...) }
@@ -134,7 +131,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	}
 	sayAll("include", r.Include, c.Include)
 	sayAll("exclude", r.Exclude, c.Exclude)
-	if r.FilesFrom != nil { // of which only the digest is known
+	if r.FilesFrom != nil { // the state has only the checksum of the list
 		switches = append(switches, "--files-from", "FILE")
 	}
 	say("min-age", r.MinAge.String(), c.MinAge.String())
@@ -178,7 +175,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 	return switches
 }
 
-// SettingsOfRun are the compared settings that a command takes, as they are in effect.
+// SettingsOfRun returns the effective settings that a schedule compares, for a command.
 func SettingsOfRun(f *command.Factory, cmd *cobra.Command) map[string][]string {
 	found := map[string][]string{}
 	for _, key := range schedule.ComparedSettings() {

@@ -21,16 +21,15 @@ import (
 	"assetferry/state"
 )
 
-// A NextStep is what helps with an object or with a run: what to know before, and a command
-// that can be pasted as it is. Both may be empty.
+// A NextStep is a purpose, for people, and a command that can be pasted. Either may be empty.
 type NextStep struct{ Why, Command string }
 
-// CommandOf is the command that begins a run, or goes on with it, by the rules that it had,
-// as far as the settings of this call do not say the same. A change makes them other rules;
-// what such a run asks for once is added.
+// CommandOf returns the command that begins or resumes a run with its rules, as far as the
+// settings of this call differ from them. change, if any, changes the rules; more are further
+// flags.
 func CommandOf(f *command.Factory, run state.Run, change func(command *string, r *migrate.Rules), more ...string) string {
 	rules, err := migrate.ReadRules(run)
-	if err != nil { // which the command itself will tell
+	if err != nil { // the command reports it
 		return cmdline.Line(run.Command, nil)
 	}
 	command := run.Command
@@ -62,8 +61,29 @@ func CommandOf(f *command.Factory, run state.Run, change func(command *string, r
 	return cmdline.Line(command, flags, f.SourceArgument(source)...)
 }
 
-// AfterRun says what helps with the newest run of a source; nothing if there is nothing to
-// help with, or no command does.
+// NextAfter returns the step after a run: the command that helps with its problems, or brings
+// the rest of the source, or verifies. It is empty after a run that changed nothing.
+func NextAfter(f *command.Factory, run state.Run, tallies []state.Tally) NextStep {
+	if step := AfterRun(f, run, tallies); step.Command != "" {
+		return step
+	}
+	rest := tallied(tallies, migrate.ReasonLimit)
+	absent := tallied(tallies, migrate.ReasonNotAtDestination)
+	switch {
+	case rest > 0:
+		return NextStep{"Upload the other " + ui.Counted(rest, "object") + ":", CommandOf(f, run, func(_ *string, r *migrate.Rules) { r.Limit = 0 })}
+	case absent > 0:
+		return NextStep{"Upload the other " + ui.Counted(absent, "object") + ":", CommandOf(f, run, func(*string, *migrate.Rules) {})}
+	case tallied(tallies, migrate.ReasonNeedsSync) > 0:
+		return NextStep{"Replace the objects that changed at the source:", CommandOf(f, run, UseSync)}
+	case IsQuiet(run, tallies):
+		return NextStep{}
+	}
+	return NextStep{"Compare the destination with the state database:", f.Again("verify", nil)}
+}
+
+// AfterRun returns the command that helps with the problems of the newest run of a source. It is
+// empty if there are none, or no command helps.
 func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep {
 	rules, err := migrate.ReadRules(run)
 	switch {
@@ -76,15 +96,15 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 		}
 		return NextStep{"Check the source and the plan (--dry-run). To accept it once:", CommandOf(f, run, nil, acceptance(accept)...)}
 	case run.Open() && run.State != state.Applying && rules.StopsAtUnsupported() && tallied(tallies, migrate.ReasonUnsupportedType) > 0:
-		return NextStep{"No category allows some extensions. To skip those objects:", CommandOf(f, run, skipUnsupported)}
+		return NextStep{"Skip the objects with an unsupported file type:", CommandOf(f, run, skipUnsupported)}
 	case run.Open():
-		return NextStep{"Stopped. To resume:", FinishIt(f, run)}
+		return NextStep{"Resume the run:", FinishIt(f, run)}
 	case CountState(tallies, state.ItemRetriesExhausted) > 0:
-		return NextStep{"To try again what failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
+		return NextStep{"Retry the objects that failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
 	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > 0:
-		return NextStep{"To try again what did not arrive:", CommandOf(f, run, nil)}
+		return NextStep{"Retry the objects that did not arrive:", FinishIt(f, run)}
 	case CountState(tallies, state.ItemConflict) > 0:
-		return NextStep{"Conflicts need a decision. To list them, and what decides each:", f.Again("report", nil, "--run", run.ID)}
+		return NextStep{"List the conflicts and their options:", f.Again("report", nil, "--run", run.ID)}
 	}
 	return NextStep{}
 }
@@ -110,7 +130,7 @@ func CountState(tallies []state.Tally, states ...state.ItemState) (n int64) {
 	return n
 }
 
-// acceptance gives the flags for what guards have accepted.
+// acceptance returns the flags that override safety checks.
 func acceptance(all []migrate.Acceptance) (flags []string) {
 	for _, a := range all {
 		flags = append(flags, "--"+flagname.Of(a.Setting))
@@ -121,8 +141,7 @@ func acceptance(all []migrate.Acceptance) (flags []string) {
 	return flags
 }
 
-// ForItem says what helps with an item of the last run that wanted something with its
-// object. The tallies are those of the run.
+// ForItem returns the step that helps with an item of a run with those tallies.
 func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.Item, now time.Time) NextStep {
 	reason := migrate.Reason(i.Reason)
 	switch i.State {
@@ -147,13 +166,13 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 		_, todo := report.RemedyFor(i)
 		return NextStep{todo, CommandOf(f, run, nil)}
 	}
-	if next := AfterRun(f, run, tallies); next.Command != "" { // it was not begun, and perhaps stopped
+	if next := AfterRun(f, run, tallies); next.Command != "" { // the run stopped before it
 		return next
 	}
 	return NextStep{"", CommandOf(f, run, nil)}
 }
 
-// acceptFor are the flags that a run needs once for what other rules make it do.
+// acceptFor returns the flags that a run needs once to act on objects with a reason.
 func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 	switch reason {
 	case migrate.ReasonTooManyDeletes:
@@ -164,8 +183,8 @@ func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 	return nil
 }
 
-// otherRules are those by which an object is taken that was skipped, or in conflict, for a
-// reason; nil if no rules decide that.
+// otherRules returns the change of the rules that accepts objects which were skipped, or in
+// conflict, for a reason; nil if no rule decides that.
 func otherRules(reason migrate.Reason, key string) func(command *string, r *migrate.Rules) {
 	_, extension := splitKey(key)
 	set := map[migrate.Reason]func(command *string, r *migrate.Rules){
@@ -195,7 +214,7 @@ func UseSync(command *string, _ *migrate.Rules) { *command = "sync" }
 
 func overwrite(_ *string, r *migrate.Rules) { r.Sync.OnDestinationChange = "overwrite" }
 
-// createUnsupported has a category made for an extension, or for files without one.
+// createUnsupported has a category created for an extension, or for files without one.
 func createUnsupported(r *migrate.Rules, extension string) {
 	r.Unsupported = "create"
 	if !migrate.ValidExtension(strings.ToLower(extension)) {
@@ -211,7 +230,7 @@ func splitKey(key string) (dir, extension string) {
 	return dir, extension
 }
 
-// letIn changes patterns so that they take a key.
+// letIn changes patterns so that they match a key.
 func letIn(include, exclude []string, key string) (in, out []string) {
 	for _, glob := range exclude {
 		if !migrate.Match(glob, sources.Key(key)) {
@@ -224,17 +243,17 @@ func letIn(include, exclude []string, key string) (in, out []string) {
 	return include, out
 }
 
-// literal is the pattern that matches a key and nothing else.
+// literal returns the pattern that matches only a key.
 func literal(key string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(key)
 }
 
-// ApplyUndo is the command that undoes a run, or finishes that.
+// ApplyUndo returns the command that undoes a run, or resumes its undo.
 func ApplyUndo(f *command.Factory, undone state.Run) string {
 	return f.Again("undo", nil, "--run", undone.ID, "--apply")
 }
 
-// ToGoOn is the command that finishes a run, of undo as well.
+// ToGoOn returns the command that resumes a run, which may be an undo.
 func ToGoOn(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (string, error) {
 	if run.Undoes == 0 {
 		return FinishIt(f, run), nil
@@ -246,7 +265,7 @@ func ToGoOn(ctx context.Context, f *command.Factory, store *state.Store, run sta
 	return ApplyUndo(f, undone), nil
 }
 
-// Differences says what a verification found.
+// Differences returns the number of differences of a verification, with its noun.
 func Differences(v state.Verification) string {
 	if v.Differences == 0 {
 		return "no difference"

@@ -13,57 +13,82 @@ import (
 	"assetferry/state"
 )
 
-// nextSteps says what helps with the items of a run that did not arrive: a line for each
-// way out, with how many it is for. Of what failed, so many have a text that is too long.
-func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
-	var again []string
-	counts := map[state.ItemState]int64{}
-	remedies := map[string]int64{} // for what running again does not help
+// retries counts the items that another run tries again, in words: "2 failed, 1 scheduled for
+// retry". Of the failed ones, tooLong have a text that is too long: a retry does not help them.
+func retries(tallies []state.Tally, tooLong int64) string {
+	counts := map[state.ItemState]int64{state.ItemFailed: -tooLong}
 	for _, t := range tallies {
-		remedy := flagname.InText(migrate.Reason(t.Reason).Remedy())
-		switch {
-		case t.State == state.ItemRetriesExhausted:
-			remedies[cmp.Or(remedy, flagname.InText(migrate.ReasonRetriesExhausted.Remedy()))] += t.Objects
-		case t.State == state.ItemConflict, (t.State == state.ItemFailed || t.State == state.ItemChanged) && remedy != "":
-			remedies[remedy] += t.Objects
-		default:
+		if needsRemedy(t) == "" {
 			counts[t.State] += t.Objects
 		}
 	}
-	if tooLong > 0 {
-		counts[state.ItemFailed] -= tooLong
-		remedies[flagname.InText(migrate.TooLongRemedy())] = tooLong
-	}
-	for _, s := range []struct {
-		state state.ItemState
-		word  string
-	}{
-		{state.ItemFailed, "failed"}, {state.ItemRetryScheduled, "waits"}, {state.ItemChanged, "changed"}, {state.ItemUnconfirmed, "is in doubt"},
-	} {
-		if n := counts[s.state]; n > 0 {
-			again = append(again, fmt.Sprintf("%s (%s)", s.word, ui.Count(n)))
+	var parts []string
+	for _, s := range []state.ItemState{state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, ui.Count(n)+" "+stateWords[s])
 		}
 	}
-	if len(again) > 0 {
-		lines = append(lines, "run it again for what "+strings.Join(again, ", "))
+	return strings.Join(parts, ", ")
+}
+
+// needsRemedy returns what a person can do about items that another run does not bring; "" for
+// all others.
+func needsRemedy(t state.Tally) string {
+	remedy := flagname.InText(migrate.Reason(t.Reason).Remedy())
+	switch t.State {
+	case state.ItemRetriesExhausted:
+		return cmp.Or(remedy, flagname.InText(migrate.ReasonRetriesExhausted.Remedy()))
+	case state.ItemConflict, state.ItemFailed, state.ItemChanged:
+		return remedy
 	}
-	for remedy, n := range remedies {
+	return ""
+}
+
+// remedies returns a line for each remedy, with the number of objects that need it.
+func remedies(tallies []state.Tally, tooLong int64) (lines []string) {
+	objects := map[string]int64{}
+	for _, t := range tallies {
+		if remedy := needsRemedy(t); remedy != "" {
+			objects[remedy] += t.Objects
+		}
+	}
+	if tooLong > 0 {
+		objects[flagname.InText(migrate.TooLongRemedy())] = tooLong
+	}
+	for remedy, n := range objects {
 		lines = append(lines, fmt.Sprintf("for %s: %s", ui.Counted(n, "object"), remedy))
 	}
 	slices.Sort(lines)
 	return lines
 }
 
-// StepsAfter gives the next steps after a run.
-func StepsAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
-	var tooLong int64
+// StepsAfter returns the steps after a run: a line for each remedy, then what to run again.
+func StepsAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (lines []string, err error) {
+	tooLong, err := countTooLong(ctx, store, run)
+	if err != nil {
+		return nil, err
+	}
+	lines = remedies(tallies, tooLong)
+	if again := retries(tallies, tooLong); again != "" {
+		lines = append(lines, "run the same command again: "+again)
+	}
+	return lines, nil
+}
+
+// RemediesAfter returns what a person can do after a run, besides running it again.
+func RemediesAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
+	tooLong, err := countTooLong(ctx, store, run)
+	return remedies(tallies, tooLong), err
+}
+
+func countTooLong(ctx context.Context, store *state.Store, run state.Run) (n int64, err error) {
 	for i, err := range store.Items(ctx, run.Num, state.ItemFailed) {
 		if err != nil {
-			return nil, err
+			return n, err
 		}
 		if migrate.IsTooLong(i) {
-			tooLong++
+			n++
 		}
 	}
-	return nextSteps(tallies, tooLong), nil
+	return n, nil
 }

@@ -25,7 +25,7 @@ func TestNextSteps(t *testing.T) {
 		{"to run again", []state.Tally{
 			tally(state.ItemFailed, migrate.ReasonNew, 1), tally(state.ItemRetryScheduled, migrate.ReasonNew, 1000), tally(state.ItemRetryScheduled, migrate.ReasonRenamed, 1),
 			tally(state.ItemChanged, migrate.ReasonNew, 2), tally(state.ItemUnconfirmed, migrate.ReasonNew, 3),
-		}, 0, []string{"run it again for what failed (1), waits (1,001), changed (2), is in doubt (3)"}},
+		}, 0, []string{"run the same command again: 1 failed, 1,001 scheduled for retry, 2 changed meanwhile, 3 unconfirmed"}},
 		{"conflicts", []state.Tally{tally(state.ItemConflict, migrate.ReasonNameExists, 1), tally(state.ItemConflict, migrate.ReasonNameCollision, 2)}, 0, []string{
 			"for 1 object: " + remedy(migrate.ReasonNameExists), "for 2 objects: " + remedy(migrate.ReasonNameCollision),
 		}},
@@ -37,10 +37,14 @@ func TestNextSteps(t *testing.T) {
 			"for 1 object: " + remedy(migrate.ReasonUnconfirmed), "for 2 objects: " + remedy(migrate.ReasonRetriesExhausted),
 		}},
 		{"texts that are too long", []state.Tally{tally(state.ItemFailed, migrate.ReasonNew, 3)}, 2, []string{
-			"for 2 objects: " + flagname.InText(migrate.TooLongRemedy()), "run it again for what failed (1)",
+			"for 2 objects: " + flagname.InText(migrate.TooLongRemedy()), "run the same command again: 1 failed",
 		}},
 	} {
-		if d := cmp.Diff(tc.want, nextSteps(tc.tallies, tc.tooLong)); d != "" {
+		got := remedies(tc.tallies, tc.tooLong)
+		if again := retries(tc.tallies, tc.tooLong); again != "" {
+			got = append(got, "run the same command again: "+again)
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
 			t.Errorf("%s: want -, got +:\n%s", tc.name, d)
 		}
 	}

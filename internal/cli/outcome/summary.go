@@ -1,10 +1,11 @@
-// Package outcome says what became of a run, and which commands help with what it left: one
-// wording for the end of a run, its status and its report.
+// Package outcome words the result of a run and the commands that follow it, for the end of the
+// run, its status and its report.
 package outcome
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,16 +18,16 @@ import (
 	"assetferry/state"
 )
 
-// SumUp fills in the summary that is told last, whatever else goes wrong until
-// then. The command is the one that was called: plan also for migrate -n.
+// SumUp sets the summary, which is the last line of --json. Its command is the one that was
+// called: plan also for migrate -n.
 func SumUp(f *command.Factory, run state.Run, tallies []state.Tally, took time.Duration) {
 	s := SummaryOf(run, tallies, took, exit.CodeDone)
 	s.Command, s.Supersedes = f.Summary.Command, f.Summary.Supersedes
 	f.Summary = &s
 }
 
-// SummaryOf makes the summary of a run. Its numbers are over the whole run,
-// however many invocations that took; seconds are of this one.
+// SummaryOf returns the summary of a run. Its numbers cover all invocations of the run; its
+// seconds cover this one.
 func SummaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit int) event.Summary {
 	s := event.Summary{
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
@@ -49,156 +50,100 @@ func SummaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 	return s
 }
 
-// ExitOf is the exit code of a run that came to its end: items that did not
-// arrive must not look like success.
+// ExitOf returns the exit code of a finished run: items that did not arrive must not look like
+// success.
 func ExitOf(tallies []state.Tally) int {
-	for _, t := range tallies {
-		switch t.State {
-		case state.ItemFailed, state.ItemConflict, state.ItemUnconfirmed, state.ItemChanged, state.ItemRetryScheduled, state.ItemRetriesExhausted:
-			return exit.CodeItems
-		}
+	if CountState(tallies, problemStates...) > 0 {
+		return exit.CodeItems
 	}
 	return exit.CodeDone
 }
 
-// BytesSent is of what went over the network: what was adopted, moved, described or trashed
-// was there already, and so was what an undo brought back.
+// problemStates are the states of items that a person or another run has to take care of.
+var problemStates = []state.ItemState{state.ItemFailed, state.ItemConflict, state.ItemUnconfirmed, state.ItemChanged, state.ItemRetryScheduled, state.ItemRetriesExhausted}
+
+// BytesSent returns the bytes that were uploaded. Content of assets that were adopted, moved or
+// trashed was at the destination already, and so was content that an undo restored.
 func BytesSent(tallies []state.Tally) (n int64) {
 	for _, t := range tallies {
 		if t.State != state.ItemDone || t.Action != state.Create && t.Action != state.Replace {
 			continue
 		}
-		if word := wordOf(t); word == state.ItemDone || word == wasReplaced {
+		if word := doneWord(t); word == uploaded || word == replaced {
 			n += t.Bytes
 		}
 	}
 	return n
 }
 
-// What people are told of items that are done and created nothing.
-const (
-	adopted      = state.ItemState("adopted")
-	sharing      = state.ItemState("sharing an asset")
-	wasReplaced  = state.ItemState("replaced")
-	wasDescribed = state.ItemState("described")
-	wasMoved     = state.ItemState("moved")
-	trashed      = state.ItemState("trashed")
-
-	movedBack = state.ItemState("moved back")
-	restored  = state.ItemState("restored")
-	putBack   = state.ItemState("as before")
-)
-
-// stateOrder is the order of states in a summary.
-var stateOrder = []state.ItemState{
-	state.ItemDone, adopted, sharing, wasReplaced, wasDescribed, wasMoved, trashed, movedBack, restored, putBack,
-	state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled,
-	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemRetriesExhausted, state.ItemStaged,
-}
-
-// Describe says in a line what became of a run's items.
-func Describe(tallies []state.Tally) string {
-	counts := map[state.ItemState]int64{}
-	var unchanged int64
-	for _, t := range tallies {
-		switch {
-		case t.State == state.ItemSkipped && t.Action == state.Unchanged:
-			unchanged += t.Objects
-		case t.State == state.ItemSkipped:
-		case t.State == state.ItemDone:
-			counts[wordOf(t)] += t.Objects
-		default:
-			counts[t.State] += t.Objects
-		}
+// SkippedText returns the number of objects that a run skipped, and the reasons; "" for none.
+// Objects that earlier runs skipped too, by rules of the user, are only counted.
+func SkippedText(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (string, error) {
+	s, err := skipsOf(ctx, store, run, tallies)
+	if err != nil || s.all == 0 {
+		return "", err
 	}
 	var parts []string
-	for _, s := range stateOrder {
-		if n := counts[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", ui.Count(n), strings.ReplaceAll(string(s), "_", " ")))
-		}
+	if s.known > 0 {
+		parts = append(parts, ui.Count(s.known)+" by your rules, as before")
 	}
-	if unchanged > 0 {
-		parts = append(parts, fmt.Sprintf("%s unchanged", ui.Count(unchanged)))
+	for _, reason := range slices.Sorted(maps.Keys(s.fresh)) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", migrate.Reason(reason).Text(), ui.Count(s.fresh[reason])))
 	}
-	if len(parts) == 0 {
-		parts = []string{"nothing to do"}
+	if s.known == s.all {
+		return "Skipped " + parts[0], nil
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("Skipped %s: %s", ui.Count(s.all), strings.Join(parts, "; ")), nil
 }
 
-// SkippedText says what a run skipped and why, nothing if that is nothing. What rules of the
-// user's own skip, as an earlier run did, is only counted.
-func SkippedText(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (string, error) {
-	skipped := map[string]int64{} // by reason
-	var all, seen int64
+// NewlyMissed returns how many objects a run skipped that users may miss, by reason. Objects
+// that earlier runs skipped too, by rules of the user, do not count.
+func NewlyMissed(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (map[string]int64, error) {
+	s, err := skipsOf(ctx, store, run, tallies)
+	maps.DeleteFunc(s.fresh, func(reason string, _ int64) bool { return !migrate.Reason(reason).IsMissed() })
+	return s.fresh, err
+}
+
+// skips counts the objects that a run skipped.
+type skips struct {
+	all, known int64            // known: by rules of the user, as in an earlier run
+	fresh      map[string]int64 // the others, by reason
+}
+
+func skipsOf(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (skips, error) {
+	s := skips{fresh: map[string]int64{}}
 	for _, t := range tallies {
 		if t.State == state.ItemSkipped && t.Action != state.Unchanged {
-			skipped[t.Reason] += t.Objects
-			all += t.Objects
+			s.fresh[t.Reason] += t.Objects
+			s.all += t.Objects
 		}
 	}
-	if all == 0 {
-		return "", nil
+	if s.all == 0 {
+		return s, nil
 	}
 	fresh := map[string]int64{}
-	for s, err := range migrate.NewSkips(ctx, store, run) {
+	for skip, err := range migrate.NewSkips(ctx, store, run) {
 		if err != nil {
-			return "", err
+			return s, err
 		}
-		fresh[s.Reason]++
+		fresh[skip.Reason]++
 	}
-	var reasons []string
-	for reason, n := range skipped {
-		if migrate.Reason(reason).IsOwnRule() {
-			seen += n - fresh[reason]
-			n = fresh[reason]
+	for reason, n := range s.fresh {
+		if !migrate.Reason(reason).IsOwnRule() {
+			continue
 		}
-		if n > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s (%s)", migrate.Reason(reason).Text(), ui.Count(n)))
+		s.known += n - fresh[reason]
+		if s.fresh[reason] = fresh[reason]; fresh[reason] == 0 {
+			delete(s.fresh, reason)
 		}
 	}
-	slices.Sort(reasons)
-	switch {
-	case len(reasons) == 0:
-		return fmt.Sprintf("Skipped %s by your rules, as before", ui.Count(seen)), nil
-	case seen > 0:
-		reasons = append([]string{ui.Count(seen) + " by your rules, as before"}, reasons...)
-	}
-	return fmt.Sprintf("Skipped %s: %s", ui.Count(all), strings.Join(reasons, "; ")), nil
+	return s, nil
 }
 
-// wordOf is what people are told of items that are done.
-func wordOf(t state.Tally) state.ItemState {
-	switch migrate.Reason(t.Reason) {
-	case migrate.ReasonUndoMoved:
-		return movedBack
-	case migrate.ReasonIdenticalObject:
-		return sharing
-	case migrate.ReasonUndoTrashed:
-		return restored
-	case migrate.ReasonUndoReplaced, migrate.ReasonUndoMetadataUpdated:
-		return putBack
-	}
-	switch t.Action {
-	case state.Adopt:
-		return adopted
-	case state.Replace:
-		return wasReplaced
-	case state.UpdateMetadata:
-		return wasDescribed
-	case state.Move:
-		return wasMoved
-	case state.Trash:
-		return trashed
-	}
-	return state.ItemDone
-}
-
-// lineWidth is how long lines for people are at most, where that is up to us.
+// lineWidth is the number of columns that lists are wrapped at.
 const lineWidth = 80
 
-// Wrapped breaks a list into lines for people, after semicolons only. All lines but the
-// first are indented.
+// Wrapped breaks a list into lines, after semicolons only. All lines but the first are indented.
 func Wrapped(list, indent string) string {
 	var done []string
 	line := ""
@@ -211,5 +156,5 @@ func Wrapped(list, indent string) string {
 	return strings.Join(append(done, line), "\n")
 }
 
-// ShownProblems is how many items a person is shown at the end of a run.
-const ShownProblems = 20
+// ShownProblems is the number of items that the end of a run lists without --verbose.
+const ShownProblems = 5

@@ -89,8 +89,8 @@ responses, use stream=KIND instead of a status:
 
 The AI content service generates its responses from the request, such as the
 size and colours of an image, and marks them as made up. --ai-rates and
---ai-credits set limits. --ai-on-premises selects the behaviour of an on-premises
-installation. The API documentation is at /v1/docs and /v1/doc.json.
+--ai-credits set limits. --ai-on-premises selects the behaviour of an
+on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
 Decoded images use up to 192 MB of memory in total. Images that need more have
 no renditions or smaller ones.

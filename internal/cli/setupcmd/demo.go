@@ -20,14 +20,14 @@ func NewDemoCommand(f *command.Factory) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show everything on a made-up library and a sandbox of its own",
-		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this
-very program on them: plan, migrate, a kill in the middle, resume, verify,
-report. It ignores all configuration and touches nothing outside that folder.
+		Short: "Show a whole migration with sample files and a sandbox",
+		Long: `Demo creates a small library and a sandbox in a new folder. Then it runs plan,
+migrate, a crash in the middle, a resume, verify and report. It ignores all
+configuration and changes nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Out = f.NewOut(cmd, "none", nil) // and no settings: they are ignored
+			f.Out = f.NewOut(cmd, "none", nil) // settings are ignored
 			s := &demo.Show{Out: f.Out, Stdout: f.Stdout, Stderr: f.Stderr}
 			s.StartSandbox = func(ctx context.Context, o sandbox.Options) (string, error) {
 				url, stop, err := command.StartSandbox(ctx, o, "127.0.0.1:0")
@@ -48,13 +48,13 @@ report. It ignores all configuration and touches nothing outside that folder.
 			return err
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "make everything in this new `folder` (default: a temporary one, which is kept)")
+	c.Flags().StringVar(&dir, "dir", "", "use this new `folder` (default: a temporary one, which is kept)")
 	return c
 }
 
-// showAfterDemo prints commands that work from the folder that the demo was called in. What go run
-// built is gone or in a cache, and go run itself would keep the sandbox's line from ending: the
-// shell waits for everybody who could still write to it. So there the program is built first.
+// showAfterDemo prints commands that work in the folder where the demo was called. Under go run the
+// program is temporary, and go run would keep the line with the sandbox from ending, so the program
+// is built first.
 func showAfterDemo(f *command.Factory, made demo.Paths) {
 	program := cmdline.ProgramName()
 	if cmdline.IsGoRun(made.Program) && program != cmdline.PlainName {
@@ -66,13 +66,13 @@ func showAfterDemo(f *command.Factory, made demo.Paths) {
 	report := filepath.Join(made.Dir, "report.html")
 	f.Out.Printf("\nRun the sandbox again. Open the library page that status prints, and\n%s, in a browser:\n\n"+
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
-		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
+		"    %s report --state %s --source %s\n"+ // a job in the configuration here has another one
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "journal.db")), shell.Word(made.Library), program, program)
-	f.Out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
+		"    %s sandbox stop", ui.Sanitize(report), program, shell.Word(filepath.Join(made.Dir, "sandbox")), program, shell.Word(filepath.Join(made.Dir, "state.db")), shell.Word(made.Library), program, program)
+	f.Out.Printf("\nTry it with your own files:\n\n    %s plan --to sandbox --unsupported skip %s", program, ownFiles(made.Library))
 }
 
-// ownFiles is a folder to rehearse with that exists.
+// ownFiles returns an existing folder for tests.
 func ownFiles(library string) string {
 	if home, err := os.UserHomeDir(); err == nil {
 		if info, err := os.Stat(filepath.Join(home, "Pictures")); err == nil && info.IsDir() {

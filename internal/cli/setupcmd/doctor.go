@@ -1,5 +1,5 @@
-// Package setupcmd holds the commands around a migration: doctor checks what it needs, schedule
-// prints what runs it regularly, demo shows it.
+// Package setupcmd has the commands around a migration: doctor checks its requirements, schedule
+// prints a timer for it, and demo shows one.
 package setupcmd
 
 import (
@@ -24,38 +24,21 @@ import (
 	"assetferry/sources"
 )
 
-const doctorHelp = `Doctor checks the configuration, the credentials and the token, the way to the
-service and its clock, what the token may do, the workspace, the limits of the
-plan, the categories, the source if one is given, the journal, and the AI
-content service if one is configured. Each check ends with a verdict: ok,
-warning, failed, or not checked; and what is not ok comes with a remedy.
-Everything is checked that can be, also when an early check fails.
+const doctorHelp = `Doctor checks the configuration, credentials, network, clock, permissions,
+workspace, limits and categories, and the state database. It also checks the
+source if you name one, and the AI content service if one is configured. Each
+result is ok, warning, failed or not checked. Every problem comes with a fix.
 
-The endpoints of the AI content service are compared with those that it lists
-itself, in OpenAPI at /v1/doc.json: confirmed, missing, or moved, with lines for
-the configuration file (ai_route) that have the moved ones called where they
-are.
+Doctor sends only GET and HEAD requests. It never shows a key or a token.
+Warnings alone exit with 0.
 
-It sends GET and HEAD requests only and changes nothing at the destination. The
-access key and the token are never shown; what the token says is.
-
-Warnings alone exit with 0, a failed check with 1, or with 12 if the trouble is
-authentication.
-
-With --probe it then finds out what the documentation of the service leaves
-open, such as whether equal names are accepted, how long a name may be, what a
-list holds and how soon a new asset is in it, and how many requests are too
-many. That takes an administrator. It makes a category
-whose name begins with "assetferry probe", works in it, and deletes it for good,
-also after an error or an interrupt; what could not be deleted is named. It asks
-before it begins, unless --yes is given. The result is a profile with which a
-sandbox can do the same:
-assetferry help profile.
-
-Where an AI content service is configured, the probe goes on with that: it makes
-conversations whose IDs begin with "assetferry-probe-", uploads a picture of one
-pixel, lists and deletes them, and writes a second profile. No model is asked,
-so nothing is billed. What cannot be measured that way is named.
+--probe also measures how the service behaves where its documentation says
+nothing, such as name lengths and list delays. That needs an administrator. The
+probe creates a category "assetferry probe..." and deletes it for good at the
+end, even after an error; it lists everything that it could not delete. With an
+AI content service, it also creates and deletes conversations and a small image.
+It asks no model, so nothing is billed. It writes a profile for
+--service-profile and for the sandbox: assetferry help profile.
 `
 
 // NewDoctorCommand makes assetferry doctor.
@@ -63,13 +46,13 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	var o probeOptions
 	c := &cobra.Command{
 		Use:               "doctor [SOURCE]",
-		Short:             "Check all that a run relies on, and say what to do about it",
+		Short:             "Check everything that a run needs, with a fix for each problem",
 		Long:              doctorHelp,
 		Args:              cmdline.AtMostOne("SOURCE"),
 		ValidArgsFunction: cmdline.Directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d := &examination{Factory: f}
-			// A mistake in the settings is the first thing to tell, and not the end.
+			// A mistake in the settings is the first result, and not the last.
 			d.doctor.Mistake = f.Configure(cmd)
 			if _, ok := errors.AsType[*exit.Error](d.doctor.Mistake); ok {
 				return d.doctor.Mistake
@@ -90,29 +73,29 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
 	command.AddAIFlags(flags)
-	flags.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
+	flags.BoolVar(&o.probe, "probe", false, "measure undocumented behaviour of the service")
 	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
 	flags.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask before --probe begins")
+	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what --probe would do and stop")
+	flags.BoolVar(&o.yes, "yes", false, "skip the question of --probe")
 	return c
 }
 
-// An examination shows what a doctor finds, for whom it opens what is checked.
+// An examination shows the results of a doctor, and opens everything that it checks.
 type examination struct {
 	*command.Factory
 	doctor   doctor.Doctor
-	dest     *command.Destination // nil: there are no credentials
+	dest     *command.Destination // nil without credentials
 	access   command.Access
-	ai       *command.AIService // nil: none is configured, or it cannot be used
+	ai       *command.AIService // nil if it is not configured or not usable
 	counts   event.Counts
 	code     int
 	failures int
 }
 
-// takeSource notes which source is to be checked, if one is.
+// takeSource takes the source to check, if there is one.
 func (d *examination) takeSource(args []string) (err error) {
-	if d.doctor.Mistake != nil { // so nothing is known of a job
+	if d.doctor.Mistake != nil { // the jobs are not known
 		d.doctor.Source = strings.Join(args, "")
 		return nil
 	}
@@ -139,15 +122,15 @@ func (d *examination) examine(ctx context.Context) error {
 	}
 	d.Out.Printf("\n%s.", d.tally())
 	if d.failures > 0 {
-		return exit.With(d.code, fmt.Errorf("of %s, %s", ui.Counted(int64(len(checks)), "check"), d.failed()),
-			"begin with the first one: others may follow from it")
+		return exit.With(d.code, fmt.Errorf("%[2]s of %[1]s", ui.Counted(int64(len(checks)), "check"), d.failed()),
+			"fix the first one first: the others may follow from it")
 	}
 	return nil
 }
 
 func (d *examination) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 
-// show shows a finding and counts it.
+// show shows a result and counts it.
 func (d *examination) show(check string, f doctor.Finding) {
 	line := event.Check{Check: check, Result: f.Verdict, Message: f.Message, Hint: cmdline.Callable(f.Hint), Facts: f.Facts}
 	d.Out.Printf("%s", ui.Diagnosis(line))
@@ -232,8 +215,8 @@ func (d *examination) ChooseModel(ctx context.Context) (ai.Model, error) {
 	return d.Factory.ChooseModel(ctx, d.ai)
 }
 
-// Approvals implements doctor.Host. It reads the file of approvers as a command does that
-// needs an approval.
+// Approvals implements doctor.Host. It reads the file of approvers like a command that needs an
+// approval.
 func (d *examination) Approvals() (doctor.Approvals, error) {
 	need := d.Requirement(d.dest, d.doctor.To.TokenCommand != "")
 	if !need.Required {

@@ -9,8 +9,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-// probeAI finds out what the AI content service does where its documentation is silent, if one is
-// configured.
+// probeAI measures undocumented behaviour of the AI content service, if one is configured.
 func (d *examination) probeAI(ctx context.Context, name string) error {
 	if d.ai == nil {
 		return nil
@@ -20,7 +19,7 @@ func (d *examination) probeAI(ctx context.Context, name string) error {
 		Step: func(what string) { d.Out.Log().Debug("probe of the AI content service", "measures", what) },
 	})
 	for _, left := range result.Left {
-		d.Out.Notef("Left at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
+		d.Out.Notef("Not deleted at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
 	}
 	if result.Measured {
 		err = errors.Join(d.saveAIProfile(result, name), err)
@@ -36,10 +35,10 @@ func (d *examination) saveAIProfile(result aiprobe.Result, name string) error {
 	return err
 }
 
-// announceAIProbe says what a probe of the AI content service does.
+// announceAIProbe describes the probe of the AI content service.
 func (d *examination) announceAIProbe() {
 	if d.ai != nil {
-		d.Out.Notef("It also makes conversations %q... and uploads a picture of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
+		d.Out.Notef("It also creates conversations %q... and an image of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
 			aiprobe.Prefix, ui.Sanitize(d.ai.URL), ui.Counted(int64(aiprobe.MostCalls()), "request"))
 	}
 }

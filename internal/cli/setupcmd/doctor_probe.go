@@ -32,13 +32,13 @@ type probeOptions struct {
 func (o probeOptions) check(cmd *cobra.Command) error {
 	for _, name := range []string{"output", "ai-output", "dry-run", "yes"} {
 		if cmd.Flags().Changed(name) && !o.probe {
-			return exit.Usage(fmt.Errorf("--%s is for --probe", name), "")
+			return exit.Usage(fmt.Errorf("--%s needs --probe", name), "")
 		}
 	}
 	return nil
 }
 
-// runProbe probes the services, after everything was found to be in order.
+// runProbe probes the services after successful checks.
 func (d *examination) runProbe(ctx context.Context, o probeOptions) error {
 	if need := d.Requirement(d.dest, d.doctor.To.TokenCommand != ""); !o.dryRun && need.Required {
 		return d.Refuse(need, "the probe makes a category and deletes it, and cannot be approved")
@@ -68,7 +68,7 @@ func (d *examination) probeAssets(ctx context.Context, o probeOptions) error {
 	}
 	result, err := probe.Run(ctx, options)
 	for _, left := range result.Left {
-		d.Out.Notef("Left at the service: %s. Delete it there by hand.", ui.Sanitize(left))
+		d.Out.Notef("Not deleted at the service: %s. Delete it there by hand.", ui.Sanitize(left))
 	}
 	if result.Measured {
 		err = errors.Join(d.saveAssetProfile(result.Profile, o.output, counted.n.Load()), err)
@@ -77,17 +77,17 @@ func (d *examination) probeAssets(ctx context.Context, o probeOptions) error {
 }
 
 func (d *examination) saveAssetProfile(p probe.Profile, name string, requests int64) error {
-	if err := d.saveProfile(p, name, "probe", "What the service does"); err != nil {
+	if err := d.saveProfile(p, name, "probe", "Behaviour of the service"); err != nil {
 		return err
 	}
 	d.Out.Printf("\n%s. The profile is in %s.", ui.Counted(requests, "request"), ui.Sanitize(name))
 	if p.ListOrder == "ignored" || p.ListingDelay > 0 {
-		d.Out.Printf("Reckon with it: --service-profile %s, or service_profile in the configuration.", ui.Sanitize(name))
+		d.Out.Printf("To use it: --service-profile %s, or service_profile in the configuration.", ui.Sanitize(name))
 	}
 	return nil
 }
 
-// saveProfile writes a profile and shows what is in it.
+// saveProfile writes a profile and shows its values.
 func (d *examination) saveProfile(p interface {
 	Encode() ([]byte, error)
 	Rows() []profile.Row
@@ -110,9 +110,9 @@ func (d *examination) saveProfile(p interface {
 	return nil
 }
 
-// agree says what a probe does, and asks whether it may.
+// agree describes the probe and asks for confirmation.
 func (d *examination) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
-	d.Out.Notef("The probe makes a category %q... at %s\n(workspace %s), works in it with at most %s\n(more if some have to be repeated), and deletes it for good.",
+	d.Out.Notef("The probe creates a category %q... at %s\n(workspace %s), uses it for at most %s\n(repeated ones not counted), and deletes it for good.",
 		probe.Prefix, ui.Sanitize(d.dest.URL), ui.Sanitize(d.doctor.Workspace()), ui.Counted(int64(probe.MostCalls()), "request"))
 	d.announceAIProbe()
 	switch {
@@ -121,13 +121,14 @@ func (d *examination) agree(ctx context.Context, o probeOptions) (begin bool, er
 	case o.yes:
 		return true, nil
 	}
-	if begin, err = d.Confirm(ctx, "Go ahead?"); begin || err != nil {
+	if begin, err = d.Confirm(ctx, "Continue?"); begin || err != nil {
 		return begin, err
 	}
-	return false, exit.With(exit.CodeError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes")
+	return false, exit.With(exit.CodeError, errors.New("not confirmed, so nothing was probed"), "answer y, or use --yes")
 }
 
-// proberClient is a client without limits of its own: its pace is what is measured.
+// proberClient returns a client without a rate limit of its own: the probe measures that of the
+// service.
 func (d *examination) proberClient(acc command.Access) (*assets.Client, error) {
 	c, err := assets.New(assets.Options{
 		BaseURL: acc.URL, Tokens: acc.Tokens, AdminTokens: acc.AdminTokens, SuperadminTokens: acc.SuperadminTokens, Workspace: acc.Workspace, Transport: acc.Transport,
@@ -139,7 +140,7 @@ func (d *examination) proberClient(acc command.Access) (*assets.Client, error) {
 	return c, nil
 }
 
-// agedClient has tokens that were issued a while ago.
+// agedClient returns a client whose tokens have an earlier issue date.
 func (d *examination) agedClient(acc command.Access, age time.Duration) (*assets.Client, error) {
 	m, err := token.NewMinter(acc.Key, token.Claims{
 		Environment: acc.Environment, Workspace: acc.Workspace, Service: d.doctor.To.Service, User: d.doctor.To.User,

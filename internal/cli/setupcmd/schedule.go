@@ -25,7 +25,7 @@ import (
 type scheduleOptions struct {
 	format, at, output          string
 	ownManager, loadCredentials bool
-	sync                        migratecmd.MigrateOptions // what the sync is to be started with
+	sync                        migratecmd.MigrateOptions // the options of the sync
 }
 
 // NewScheduleCommand makes assetferry schedule.
@@ -33,29 +33,26 @@ func NewScheduleCommand(f *command.Factory) *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
-		Short: "Print a systemd timer or a cron line that runs sync every day",
+		Short: "Print a systemd timer or a cron line for a daily sync",
 		Long: `Schedule prints a systemd service and timer, or a cron line, that run sync once
-a day with this configuration. It changes nothing except, with --output, the two
-unit files.
+a day. It changes nothing. --output writes the two unit files.
 
-It takes the flags of sync and writes them into the command, with absolute
-paths. Flags for a single run, such as --limit or --accept-rules, are refused.
-If the last run of this source used other rules, limits or tables, schedule
-stops and prints the flags that are missing. A sync with other rules would stop
-as well.
+Schedule takes the flags of sync and writes them into the command, with absolute
+paths. It refuses flags for a single run, such as --limit or --accept-rules. If
+the last run of this source used other rules, schedule prints the missing flags
+and stops, because the sync would stop too.
 
-The service runs as your account. It can read the whole disk, but can write only
-to the folders of the state database and of the log. Without root, --user-unit
-makes units for systemctl --user, which systemd confines less.
+The service runs as your account. It can write only to the folders of the state
+database and of the log. Without root, use --user-unit, which systemd confines
+less.
 
-A secret is never part of a unit or a crontab. Secrets that come from
-environment variables go into a file, and schedule prints the command that makes
-the file. With --load-credential systemd passes secrets as files that only the
-service can read (LoadCredential=). Other variables that the sync needs are
-written into the unit and listed.
+Units and crontabs never contain secrets. Schedule prints the command that
+writes secrets from environment variables to a file. With --load-credential,
+systemd passes secrets as files that only the service can read. Schedule writes
+other required variables into the unit and lists them.
 
-The name of a unit ends in a short hash of the source, the destination, the job
-and the state database. Schedule never replaces a unit of another configuration.
+The name of a unit ends in a hash of source, destination, job and state
+database. Schedule never replaces a unit of another configuration.
 `,
 		Example: `  assetferry schedule ./photos --unsupported skip --at 04:30
   assetferry schedule ./photos --unsupported skip --user-unit --output units
@@ -68,11 +65,11 @@ and the state database. Schedule never replaces a unit of another configuration.
 	}
 	flags := c.Flags()
 	migratecmd.AddSyncRunFlags(flags, &o.sync)
-	flags.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
-	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
-	flags.StringVar(&o.output, "output", "", "write the two units into this `folder`")
-	flags.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
-	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // to be refused with the reason
+	flags.StringVar(&o.format, "format", "systemd", "`systemd|cron`: output format")
+	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; avoid 01:00 to 04:00, where daylight saving time skips or repeats times")
+	flags.StringVar(&o.output, "output", "", "write the two unit files to this `folder`")
+	flags.BoolVar(&o.ownManager, "user-unit", false, "write units for systemctl --user")
+	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // refused, with the reason
 	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.
 		_ = flags.MarkHidden(name)
@@ -85,7 +82,7 @@ and the state database. Schedule never replaces a unit of another configuration.
 
 func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions) error {
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "leave --json out")
+		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "omit --json")
 	}
 	if err := ScheduleIsForUnix(); err != nil {
 		return err
@@ -121,11 +118,11 @@ func (o scheduleOptions) check() (config.TimeOfDay, error) {
 	case err != nil:
 		return at, exit.Usage(fmt.Errorf("--at: %w", err), "")
 	case o.format == "cron" && o.output != "":
-		return at, exit.Usage(errors.New("--output is for the two files of systemd"), "crontab -e takes the line of cron")
+		return at, exit.Usage(errors.New("--output needs --format systemd"), "add the cron line with crontab -e")
 	case o.format == "cron" && o.loadCredentials:
-		return at, exit.Usage(errors.New("--load-credential is for systemd"), "leave it out; cron reads the secrets from a file")
+		return at, exit.Usage(errors.New("--load-credential needs --format systemd"), "omit it; cron reads the secrets from a file")
 	case o.format == "cron" && o.ownManager:
-		return at, exit.Usage(errors.New("--user-unit is for systemd"), "crontab -e is for the crontab of this account")
+		return at, exit.Usage(errors.New("--user-unit needs --format systemd"), "omit it; crontab -e edits the crontab of this account")
 	case !slices.Contains(scheduleFormats(), o.format):
 		return at, exit.Usage(fmt.Errorf("--format: %q is not one of %s", o.format, strings.Join(scheduleFormats(), ", ")), "")
 	}
@@ -143,11 +140,11 @@ func printLine(f *command.Factory, job *schedule.Job) error {
 	f.Out.Printf("# %s: a line for crontab -e", ui.Sanitize(job.About))
 	f.Out.Printf("%s", line)
 	printNotes(f, job.Before())
-	f.Out.Notef("Cron mails what a command prints, which is nothing where all is well; MAILTO=... above the line says to whom. Exit code 7, a budget or a time window, is well.")
+	f.Out.Notef("Cron mails the output of a command, and a successful sync prints none; set the address with MAILTO=... above the line. Exit code 7 (limit or time window) counts as success.")
 	return nil
 }
 
-// printUnits prints the units, or writes them into a folder.
+// printUnits prints the units, or writes them to a folder.
 func printUnits(f *command.Factory, job *schedule.Job, output string) error {
 	units, err := job.Units()
 	if err != nil {
@@ -157,7 +154,7 @@ func printUnits(f *command.Factory, job *schedule.Job, output string) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{folder, output} { // before the first is written
+	for _, folder := range []string{folder, output} { // before the first file
 		if folder == "" {
 			continue
 		}
@@ -191,7 +188,7 @@ func printNotes(f *command.Factory, lines []string) {
 	}
 }
 
-// writeUnit writes a unit, which may replace one of the same schedule.
+// writeUnit writes a unit. It replaces only one of the same schedule.
 func writeUnit(f *command.Factory, path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -203,7 +200,7 @@ func writeUnit(f *command.Factory, path, text string) error {
 	return nil
 }
 
-// ScheduleIsForUnix refuses a system that has neither.
+// ScheduleIsForUnix refuses Windows, which has neither systemd nor cron.
 func ScheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
 		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")

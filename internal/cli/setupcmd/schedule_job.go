@@ -17,7 +17,7 @@ import (
 	"assetferry/sources/ckbox"
 )
 
-// scheduledJob puts together what is started for a source.
+// scheduledJob returns the scheduled job of a source.
 func scheduledJob(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions, at config.TimeOfDay) (*schedule.Job, error) {
 	to, err := f.Settings.Destination()
 	if err != nil {
@@ -56,8 +56,8 @@ func scheduledJob(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 	})
 }
 
-// wholeSource is a source as it is called from any folder. It must be there: a mistake in
-// it shows by day.
+// wholeSource returns the absolute path of a source, which must exist: a mistake shows now and not
+// in a scheduled run.
 func wholeSource(ctx context.Context, f *command.Factory, source string) (string, error) {
 	if !config.IsAddress(source) {
 		_, identity, err := f.OpenSource(ctx, source, nil)
@@ -74,8 +74,8 @@ func wholeSource(ctx context.Context, f *command.Factory, source string) (string
 	return source, err
 }
 
-// carriedFlags are the flags of this call that are no settings and that the sync takes as
-// well, and the files that they name.
+// carriedFlags returns the flags of this call that are no settings and that sync takes too, and the
+// files that they name.
 func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
 	for _, name := range []string{"checksum", "refresh-metadata"} {
 		if on, _ := cmd.Flags().GetBool(name); on {
@@ -97,9 +97,9 @@ func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
 	return flags, files, nil
 }
 
-// scheduleDestination is a destination for people, and what it is whatever its address.
+// scheduleDestination returns a destination for people, and its identity.
 func scheduleDestination(ctx context.Context, f *command.Factory, d config.Destination) (text, identity string, err error) {
-	if d.Kind == config.Sandbox { // which has no environment before its first start
+	if d.Kind == config.Sandbox { // without an environment before its first start
 		dir, err := config.SandboxDir(f.Lookup)
 		if d.Workspace == "" {
 			return "sandbox in " + dir, dir, err
@@ -113,7 +113,7 @@ func scheduleDestination(ctx context.Context, f *command.Factory, d config.Desti
 	return fmt.Sprintf("%s, environment %s, workspace %s", d.URL, recorded.Environment, recorded.Workspace), recorded.Identity(), nil
 }
 
-// isTemporary reports whether a program will not stay where it is.
+// isTemporary reports whether a program is in a temporary place.
 func isTemporary(program string) bool {
 	return strings.HasPrefix(program, os.TempDir()+string(filepath.Separator)) || cmdline.IsGoRun(program)
 }

@@ -24,32 +24,32 @@ import (
 	"assetferry/state"
 )
 
-// notScheduled are the flags of sync that a schedule must not have.
+// notScheduled lists the flags of sync that a schedule refuses.
 var notScheduled = append([]string{"yes"}, cmdline.SingleRunFlags...)
 
-// staying are the flags of sync that have it run again by itself.
+// staying lists the flags that keep sync running.
 var staying = []string{"watch", "rescan"}
 
-// refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
+// refuseSingleRunFlags refuses flags that are for a single run.
 func refuseSingleRunFlags(cmd *cobra.Command) error {
 	for _, name := range notScheduled {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
+			return exit.Usage(fmt.Errorf("--%s is for a single run", name), "omit it here, and run sync once with it")
 		}
 	}
 	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
+			return exit.Usage(fmt.Errorf("--%s keeps sync running, but a scheduled sync must end", name), "omit it here, or write your own service that starts assetferry sync --"+name)
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
-		return exit.Usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
+		return exit.Usage(errors.New("--files-from - reads stdin, and a scheduled run has none"), "name a file with --files-from")
 	}
 	return nil
 }
 
-// changedSettings names the settings that a run had otherwise, and gives flags that make them
-// what they were; ok is false if no flag can.
+// changedSettings lists the settings that differ from those of a run, and flags that restore them;
+// ok is false if no flag can.
 func changedSettings(f *command.Factory, cmd *cobra.Command, last state.Run) (changed, flags []string, ok bool, err error) {
 	var was outcome.StoredRules
 	if err := json.Unmarshal(last.Rules, &was); err != nil {
@@ -58,7 +58,7 @@ func changedSettings(f *command.Factory, cmd *cobra.Command, last state.Run) (ch
 	now, ok := outcome.SettingsOfRun(f, cmd), true
 	for _, key := range schedule.ComparedSettings() {
 		before, known := was.Settings[key]
-		if !known { // that command does not take it
+		if !known { // schedule has no such flag
 			before = now[key]
 		}
 		flag, said := flagname.Of(key), f.Settings.SourceOf(key) == config.FromFlag
@@ -67,7 +67,7 @@ func changedSettings(f *command.Factory, cmd *cobra.Command, last state.Run) (ch
 		} else if !said {
 			continue
 		}
-		ok = ok && (len(before) > 0 || said) // a flag takes no empty list
+		ok = ok && (len(before) > 0 || said) // a flag cannot empty a list
 		for _, value := range before {
 			switch {
 			case cmd.Flag(flag).NoOptDefVal != "" || value == "" && !said:
@@ -87,7 +87,7 @@ func settingText(values []string) string {
 	return "not set"
 }
 
-// flagNames are the flags that ask for compared settings.
+// flagNames lists the flags of compared settings.
 func flagNames(keys []string) (flags []string) {
 	for _, key := range keys {
 		flags = append(flags, "--"+flagname.Of(key))
@@ -95,10 +95,9 @@ func flagNames(keys []string) (flags []string) {
 	return flags
 }
 
-// checkLastRun refuses a schedule whose sync would stop at once, or do something else than
-// the last run of the source did: a run of another kind is unfinished, or the rules differ.
-// Rules that are meant are run once by hand, where somebody sees what they do. first is the
-// command for that where there was no run yet.
+// checkLastRun refuses a schedule whose sync would stop at once or use other rules than the last
+// run of the source. New rules first need a run by hand, where a person sees the result. first is
+// the command for that if there was no run yet.
 func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string) (first string, err error) {
 	store, pair, err := recordedPair(ctx, f, source)
 	if err != nil {
@@ -108,12 +107,12 @@ func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 	if store == nil {
 		return first, nil
 	}
-	open, decided, err := command.DecideRun(ctx, store, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
+	open, decided, err := command.DecideRun(ctx, store, pair, migrate.RunSituation{Command: "sync"}) // independent of the rules
 	if err != nil {
 		return "", err
 	}
 	if decided.Step == migrate.StepRefuse {
-		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    "+outcome.FinishIt(f, open))
+		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, and a sync would stop", open.ID, open.Command), "finish it:\n    "+outcome.FinishIt(f, open))
 	}
 	last, err := schedule.LastRun(ctx, store, pair)
 	if err != nil || last.Num == 0 {
@@ -122,8 +121,8 @@ func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 	return "", compareRules(f, cmd, source, last)
 }
 
-// recordedPair opens the state database, if it is there and has runs of a source to this
-// destination; else the store is nil.
+// recordedPair opens the state database, if it has runs of the source to this destination;
+// otherwise the store is nil.
 func recordedPair(ctx context.Context, f *command.Factory, source string) (*state.Store, state.Pair, error) {
 	d, err := f.RecordedDestination(ctx)
 	if isNoSuch(err) {
@@ -165,8 +164,8 @@ func isNoSuch(err error) bool {
 	return ok && s.Code == exit.CodeNoSuch
 }
 
-// compareRules refuses rules that are not those of a run, names each difference, and prints
-// the flags that make them equal.
+// compareRules refuses rules that differ from those of a run. It lists the differences, and the
+// flags that remove them.
 func compareRules(f *command.Factory, cmd *cobra.Command, source string, last state.Run) error {
 	was, err := migrate.ReadRules(last)
 	if err != nil {
@@ -181,7 +180,7 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 	}
 	now.Sync = migratecmd.SettingsOfSync(f, migratecmd.SyncOptions{})
 	was, now = schedule.Lasting(was), schedule.Lasting(now)
-	if was.Sync == nil { // of a migration, which has none
+	if was.Sync == nil { // of a migration
 		now.Sync = nil
 	}
 	others, settings, sayable, err := changedSettings(f, cmd, last)
@@ -205,8 +204,8 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 	return exit.Usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
 }
 
-// flagsCanSay reports whether flags alone make rules what they were: none says what a
-// mapping is, and none empties a list that the configuration file has.
+// flagsCanSay reports whether flags can restore the rules of a run: no flag sets a mapping, and
+// none empties a list of the configuration file.
 func flagsCanSay(f *command.Factory, was, now migrate.Rules) bool {
 	emptied := func(key string, was, now []string) bool {
 		return len(was) == 0 && len(now) > 0 && f.Settings.SourceOf(key) != config.FromFlag

@@ -22,22 +22,18 @@ func NewExplainCommand(f *command.Factory) *cobra.Command {
 	conflicts := false
 	c := &cobra.Command{
 		Use:   "explain [KEY]",
-		Short: "Tell everything known of one object",
-		Long: `Explain tells what the journal knows of an object: where its asset is, what was
-sent, what each run wanted with it and why, every attempt that failed, what the
-last verification found, what was there before a sync changed it, where it was
-moved from or to, since when it is gone from the source, and its old addresses.
-KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
-path into the source, the ID of an asset, a key that the object went by, and an
-old address that begins with https:// will do, too. Of a sidecar it tells which
-object it describes, and what it says of that.
+		Short: "Show the history of one object",
+		Long: `Explain shows everything that the state database knows about an object: its
+asset, its metadata, the decision of each run with the reason, failed attempts,
+the last verification, moves, changes and old URLs. The last line, "Next", shows
+the command that solves the problem of the last run.
 
-The last line, "Next", shows the command that helps with what the last run left.
+KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. A
+path of the file, an asset ID, a former key or an old https:// URL works too.
+For a sidecar, explain shows its object and its metadata.
 
-With --conflicts it lists all objects of which origins of metadata, such as a
-table and what is embedded, say different things.
-
-It reads the journal and nothing else.
+--conflicts lists all objects whose metadata sources disagree. Explain reads
+only the state database.
 `,
 		Example: `  assetferry explain 2024/spring/harbour.jpg`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -62,11 +58,11 @@ It reads the journal and nothing else.
 			return showHistories(ctx, f, e, args[0])
 		}),
 	}
-	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects of which origins say different things")
+	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects whose metadata sources disagree")
 	return c
 }
 
-// showHistories shows what every pair knows of an object.
+// showHistories shows the history of an object in every pair.
 func showHistories(ctx context.Context, f *command.Factory, e *explain.Explainer, asked string) error {
 	first := true
 	for h, err := range e.Find(ctx, asked) {
@@ -100,8 +96,7 @@ func sendEvents(f *command.Factory, events []explain.Event) {
 	}
 }
 
-// showDisagreements lists the objects of which origins say different things, with all that
-// they say.
+// showDisagreements lists the objects whose metadata sources disagree, with all values.
 func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Explainer) error {
 	var objects int64
 	for d, err := range e.Disagreements(ctx) {
@@ -117,11 +112,11 @@ func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Expla
 		showLines(f, lines)
 		sendEvents(f, d.Events())
 	}
-	f.Out.Printf("Origins say different things of %s.", ui.Counted(objects, "object"))
+	f.Out.Printf("Metadata sources disagree for %s.", ui.Counted(objects, "object"))
 	return nil
 }
 
-// advice gives the commands of this call.
+// An advice returns commands with the flags of this call.
 type advice struct{ *command.Factory }
 
 // AfterRun implements explain.Advice.

@@ -19,24 +19,22 @@ import (
 func newPruneCommand(f *command.Factory) *cobra.Command {
 	var olderThan string
 	var dryRun bool
-	c := stateSub(f, "prune", "Forget the items of runs that are long past",
-		`Prune deletes from the journal what is told of single objects of runs that ended
-longer ago than keep_runs says, or --older-than: their items, the attempts at
-them, and what an undo of them would need. Plans that gave way to others go
-altogether, and so do verifications but for the last one. The sums of runs stay,
-and report and runs show them.
+	c := stateSub(f, "prune", "Delete the items of old runs",
+		`Prune deletes the details of runs that ended longer ago than keep_runs or
+--older-than: items, failed attempts, and all data for their undo. It also
+deletes abandoned plans, and all verifications but the last one. Totals of runs
+stay in report and runs.
 
-What the journal needs for its work always stays: what has arrived and where,
-old and new addresses, what fails, what is gone from the source, the last
-finished run of each source and command, and runs that are not finished or that
-an undo refers to. A plan, urls and verify say the same before and after it.
+Prune never deletes receipts, URLs, current failures, deletions at the source,
+the last finished run of each source and command, unfinished runs, or runs that
+an undo needs. Results of plan, urls and verify stay the same.
 
-A run does the same by itself whenever it finishes. The space is used again;
-state compact gives it back to the disk.
+Every run also prunes when it finishes. The database reuses the free space;
+"assetferry state compact" returns it to the disk.
 `, func(ctx context.Context, path string) error { return statePrune(ctx, f, path, olderThan, dryRun) })
 	flags := c.Flags()
-	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: what keep_runs says)")
-	flags.BoolVarP(&dryRun, "dry-run", "n", false, "say what would be deleted, and stop")
+	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: keep_runs)")
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show what would be deleted and stop")
 	return c
 }
 
@@ -48,7 +46,7 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 			return exit.Usage(fmt.Errorf("--older-than: %w", err), "")
 		}
 	} else if age == 0 {
-		return exit.Usage(errors.New("keep_runs says that all runs are kept"), "--older-than 400d prunes those that ended longer ago than that")
+		return exit.Usage(errors.New("keep_runs keeps all runs"), "use --older-than 400d for runs that ended longer ago")
 	}
 	before := clock.Now().Add(-age)
 	if dryRun {
@@ -62,10 +60,10 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("Pruned what ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
+	f.Out.Printf("Pruned runs that ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
 	unused, err := store.Unused(ctx)
 	if err == nil && !pruned.IsEmpty() {
-		f.Out.Notef("%s of the journal are unused, and used again by later runs. To give them back to the disk: assetferry state compact", ui.Bytes(unused))
+		f.Out.Notef("%s of the state database are unused, and later runs use them again. To return them to the disk: assetferry state compact", ui.Bytes(unused))
 	}
 	return err
 }
@@ -80,7 +78,7 @@ func showPrunable(ctx context.Context, f *command.Factory, path string, before t
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("To be pruned, of what ended before %s: %s. Nothing was deleted.", before.Local().Format(time.DateTime), prunedText(p))
+	f.Out.Printf("Would be pruned, of runs that ended before %s: %s. Nothing was deleted.", before.Local().Format(time.DateTime), prunedText(p))
 	return nil
 }
 

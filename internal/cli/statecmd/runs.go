@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// listedRuns is how many runs of a source are listed unless somebody asks for more.
+// listedRuns is the default number of runs per source.
 const listedRuns = 30
 
 // NewRunsCommand makes assetferry runs.
@@ -23,20 +23,16 @@ func NewRunsCommand(f *command.Factory) *cobra.Command {
 	limit := listedRuns
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "List the runs that the journal knows",
-		Long: `Runs lists the runs of each source and destination, the newest last, with what
-became of their objects. Left are objects of a run that did not arrive: that
-failed, wait, changed, are in conflict or in doubt, or are still to be sent.
-Skipped and unchanged objects are counted in All only. A run of which undo took
-anything back is undone, one that a guard kept from being carried out is
-guarded, and one that is not finished and that nobody works on is stopped. Of
-syncs it shows the course from night to night, and how the last one differs from
-the one before: how long it took, and what it created, replaced, described,
-moved and trashed, and what failed. With --json, outcomes has these numbers for
-every run. Runs of enrich come last, with the calls of the AI content service
-that were billed.
+		Short: "List all runs in the state database",
+		Long: `Runs lists the runs of each source and destination, the newest last, with their
+results. "Left" counts objects that did not arrive: failed, changed, scheduled
+for a retry, in conflict, unconfirmed or not sent yet. "All" also counts skipped
+and unchanged objects.
 
-It reads the journal and nothing else.
+For syncs, a second table shows the trend, and how the last sync differs from
+the one before. Runs of enrich come last, with their billed requests.
+
+Runs reads only the state database. --json has all numbers of every run.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -60,7 +56,7 @@ It reads the journal and nothing else.
 			return listEnrichmentRuns(ctx, f, store, limit)
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")
+	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs per source")
 	return c
 }
 
@@ -99,8 +95,8 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return err
 }
 
-// account counts the objects of a run: all, those whose action was carried out, and
-// those that should have arrived and did not.
+// account counts the objects of a run: all, those whose action was carried out, and those that did
+// not arrive.
 func account(tallies []state.Tally) (all, done, left int64) {
 	for _, t := range tallies {
 		all += t.Objects

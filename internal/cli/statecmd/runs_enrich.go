@@ -38,12 +38,12 @@ func listEnrichmentRuns(ctx context.Context, f *command.Factory, store *state.St
 	}
 	f.Out.Printf("Descriptions\n%s", ui.Table([]ui.Column{
 		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Took", Right: true},
-		{Title: "Calls", Right: true}, {Title: "Credits", Right: true}, {Title: "Service"},
+		{Title: "Requests", Right: true}, {Title: "Credits", Right: true}, {Title: "Service"},
 	}, rows))
 	return nil
 }
 
-// enrichCommandName is what people typed for a run.
+// enrichCommandName returns the command of a run as people typed it.
 func enrichCommandName(r enrichment.Run) string {
 	if r.Command == "undo" {
 		return r.Command

@@ -15,50 +15,47 @@ import (
 	"assetferry/state/disk"
 )
 
-// NewStateCommand looks after the journal.
+// NewStateCommand makes assetferry state.
 func NewStateCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Look after the journal: check it, back it up, make it smaller",
-		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks
-after itself; these commands are for the day when a disk or a machine did not.
-assetferry help state tells the whole story, with a drill for restoring it.
+		Short: "Check, back up, compact or take over the state database",
+		Long: `The state database records all listed, planned and uploaded objects. Normally it
+needs no care. These commands help after a disk or machine failure: see
+assetferry help state.
 `,
 	}
 	c.AddCommand(
-		stateSub(f, "check", "Read all of the journal and say whether it is whole",
-			`Check reads every page of the journal, compares it with its checksum, and its
-parts with each other. It changes nothing. It works while another process is at
-work, which has compared the checksums when it began. Damage that is found is
-told line by line, and ends with exit code 4.
+		stateSub(f, "check", "Check the state database for damage",
+			`Check reads every page of the state database, and compares it with its checksum
+and with other parts. It changes nothing, and works while a run is in progress.
+It lists damage line by line and then exits with 4.
 `, func(ctx context.Context, path string) error { return stateCheck(ctx, f, path) }),
-		stateSub(f, "backup", "Write a copy of the journal beside it",
-			`Backup writes the journal to a file of the same name with .backup at its end. A
-run does that by itself whenever it finishes. The copy takes the place of the
-one before at once or not at all.
+		stateSub(f, "backup", "Back up the state database to a file beside it",
+			`Backup copies the state database to a file with the same name and .backup at the
+end. The new copy replaces the last one completely or not at all. Every run also
+does this when it finishes.
 `, func(ctx context.Context, path string) error { return stateBackup(ctx, f, path) }),
-		stateSub(f, "compact", "Give back the space that the journal does not use",
-			`Compact rewrites the journal so that it is as small as it can be. For a moment
-that takes as much space again.
+		stateSub(f, "compact", "Return unused space of the state database to the disk",
+			`Compact rewrites the state database as small as possible. Meanwhile it needs the
+same space again.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
 		newPruneCommand(f),
-		stateSub(f, "takeover", "Take over a journal from another machine, or one that was restored",
-			`Takeover makes this machine the owner of a journal that another machine did not
-close, or of one that is not what it was when it was last used here: a copy, a
-restored backup, or one that lost its last writes. See to it that no other
-process uses it, on any machine: two at once would send everything twice.
+		stateSub(f, "takeover", "Take over a state database from another machine or a backup",
+			`Takeover makes this machine the owner of a state database that another machine
+did not close, or that is not as this machine left it: a copy, a restored
+backup, or a file that lost its last writes. First make sure that no other
+process uses it on any machine: two would upload everything twice.
 
-Nothing is lost or sent by it. From then on the journal's memory of the
-destination is not relied on: the next run looks at everything it would send
-there, and takes over what is there already. A journal that is in use on this
-machine is not taken.
+Nothing is lost or sent. The next run checks the destination before it uploads
+anything, and adopts existing assets. Takeover refuses a database that is in use
+on this machine.
 `, func(ctx context.Context, path string) error { return stateTakeover(ctx, f, path) }),
 	)
 	return c
 }
 
-// stateSub makes one of the commands below state, which all work on the path of
-// the journal.
+// stateSub makes a command below state, which gets the path of the state database.
 func stateSub(f *command.Factory, name, short, long string, do func(context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs,
@@ -70,7 +67,7 @@ func stateSub(f *command.Factory, name, short, long string, do func(context.Cont
 			if err := command.MustExist(path); err != nil {
 				return err
 			}
-			f.Out.Notef("Journal      %s", ui.Sanitize(path))
+			f.Out.Notef("State        %s", ui.Sanitize(path))
 			return do(ctx, path)
 		}),
 	}
@@ -81,7 +78,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 	switch {
 	case err != nil && !errors.Is(err, disk.ErrDamaged):
 		return err
-	case err != nil && len(problems) == 0: // so much that SQLite does not say what
+	case err != nil && len(problems) == 0: // SQLite lists no details
 		problems = []string{err.Error()}
 	}
 	for n, p := range problems {
@@ -94,11 +91,11 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 		f.Out.Printf("… and %s more, see --verbose", ui.Counted(int64(more), "problem"))
 	}
 	if len(problems) > 0 {
-		f.Out.Notef("The journal is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
-		f.Out.Notef("Try: assetferry help state tells how to restore the backup, or take the journal over; the file was left as it is")
+		f.Out.Notef("The state database is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
+		f.Out.Notef("Try: restore the backup or take the database over: see assetferry help state. The file was not changed.")
 		return exit.Said(exit.CodeDifference)
 	}
-	f.Out.Printf("The journal is whole.")
+	f.Out.Printf("The state database is not damaged.")
 	return nil
 }
 
@@ -133,7 +130,7 @@ func stateCompact(ctx context.Context, f *command.Factory, path string) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Printf("The journal was %s and is %s.", ui.Bytes(before), ui.Bytes(after))
+	f.Out.Printf("The state database was %s and is now %s.", ui.Bytes(before), ui.Bytes(after))
 	return nil
 }
 
@@ -144,6 +141,6 @@ func stateTakeover(ctx context.Context, f *command.Factory, path string) error {
 	if err := state.Takeover(ctx, path); err != nil {
 		return err
 	}
-	f.Out.Printf("The journal is ours now. The next run looks at the destination before it sends anything.")
+	f.Out.Printf("This machine owns the state database now. The next run checks the destination before it uploads anything.")
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package statecmd holds the commands that read the state database and those that look after
-// it: status, runs, report, explain and state.
+// Package statecmd has the commands that read or maintain the state database: status, runs, report,
+// explain and state.
 package statecmd
 
 import (
@@ -20,7 +20,7 @@ import (
 	"assetferry/state"
 )
 
-// shownRuns is how many runs of a source status shows.
+// shownRuns is the number of runs per source.
 const shownRuns = 3
 
 // NewStatusCommand makes assetferry status.
@@ -28,16 +28,16 @@ func NewStatusCommand(f *command.Factory) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show where the last runs stand, from the journal alone",
-		Long: `Status reads the journal and nothing else: no request is sent, and it works
-while another process is at work. "assetferry runs" shows all runs, and
-"assetferry report" everything about one. Below the newest run is the command
-that resumes it, tries again what did not arrive, or accepts what a guard
-stopped.
+		Short: "Show the state of the last runs",
+		Long: `Status shows the newest run of each source and the command that resumes it,
+retries what failed, or overrides a safety check. It reads only the state
+database, and works while a run is in progress.
 
-With --watch it follows the newest run until that is over, and says when nothing
-has finished for five minutes. It then exits with 3 if the run left anything
-behind, or if nobody works on it any more. Interrupting it leaves the run alone.
+--watch follows the newest run until it ends, and reports when nothing has
+finished for five minutes. It exits with 3 if items are left, or if no process
+works on the run. Ctrl-C stops only the watching.
+
+"assetferry runs" lists all runs, "assetferry report" shows one in detail.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ behind, or if nobody works on it any more. Interrupting it leaves the run alone.
 			return status(ctx, f)
 		}),
 	}
-	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it is over")
+	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it ends")
 	return c
 }
 
@@ -76,8 +76,7 @@ func status(ctx context.Context, f *command.Factory) error {
 	})
 }
 
-// eachPair passes on the pairs for which anything was ever done, each with its newest
-// runs, newest first.
+// eachPair visits the pairs that have runs, each with its newest runs first.
 func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit
 			return err
 		}
 		if len(runs) == 0 {
-			continue // it was named once, perhaps by mistake
+			continue // without any run
 		}
 		if shown++; shown > 1 {
 			f.Out.Printf("\n")
@@ -100,22 +99,22 @@ func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit
 		}
 	}
 	if shown == 0 {
-		f.Out.Printf("Nothing was planned yet.")
+		f.Out.Printf("No runs yet.")
 	}
 	return nil
 }
 
-// showHolder tells who is at work, or was when it was killed, and reports whether
-// somebody is.
+// showHolder shows the process that uses the state database, or did when it crashed. It reports
+// whether one does.
 func showHolder(ctx context.Context, f *command.Factory, store *state.Store) (atWork bool, err error) {
 	h, err := store.Holder(ctx)
 	switch {
 	case err != nil || !h.Open:
 		return false, err
 	case h.Alive:
-		f.Out.Notef("At work      %s", ui.Sanitize(h.Owner.String()))
+		f.Out.Notef("Running      %s", ui.Sanitize(h.Owner.String()))
 	default:
-		f.Out.Notef("Not closed   %s ended without closing the journal, or runs on another machine", ui.Sanitize(h.Owner.String()))
+		f.Out.Notef("Not closed   %s crashed, or runs on another machine", ui.Sanitize(h.Owner.String()))
 	}
 	return h.Alive, nil
 }
@@ -134,7 +133,8 @@ func showPair(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return nil
 }
 
-// howVerified says when the assets of a pair were verified, and how many were not yet.
+// howVerified returns the time of the last verification of a pair, and the number of unverified
+// assets.
 func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string, error) {
 	v, err := store.LastVerification(ctx, p.ID)
 	if errors.Is(err, state.ErrNotFound) {
@@ -163,10 +163,10 @@ func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string,
 	return text, nil
 }
 
-// isStopped reports whether a run was to go on and nobody works on it.
+// isStopped reports whether a run is unfinished and no process works on it.
 func isStopped(r state.Run, atWork bool) bool { return r.Open() && r.Command != "plan" && !atWork }
 
-// standing says how a run stands: its state, or that it was stopped in it.
+// standing returns the state of a run, or that it was stopped in it.
 func standing(r state.Run, atWork bool) string {
 	switch {
 	case r.Stopped != "" && r.State != state.Finished:
@@ -177,8 +177,8 @@ func standing(r state.Run, atWork bool) string {
 	return string(r.State)
 }
 
-// showRun tells of one run in a few lines, or as an event. Of the newest one it shows the
-// command that helps.
+// showRun shows a run in a few lines, or as an event. For the newest run it adds the command that
+// helps.
 func showRun(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, atWork, newest bool) error {
 	tallies, err := store.Tallies(ctx, r.Num)
 	if err != nil {
@@ -205,7 +205,7 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 		return err
 	}
 	if back.Objects > 0 {
-		items += "\n    Taken back since by undo: " + ui.Counted(back.Objects, "asset")
+		items += "\n    Undone since: " + ui.Counted(back.Objects, "asset")
 	}
 	if r.Stopped != "" {
 		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
@@ -224,8 +224,8 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 	return nil
 }
 
-// accountable says who began a run and who approved it, where that had to be approved; of all
-// other runs, reports and --json have it.
+// accountable shows the account that began a run, and its approver. Only runs that needed an
+// approval show them here; report and --json always do.
 func accountable(r state.Run) (lines string) {
 	if r.Command != "apply" && r.Approver.Name == "" {
 		return ""
@@ -238,7 +238,7 @@ func accountable(r state.Run) (lines string) {
 	return lines
 }
 
-// afterNewest says what helps with the newest run of a pair.
+// afterNewest returns the next step for the newest run of a pair.
 func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
 	if r.Undoes == 0 || !isStopped(r, false) {
 		return outcome.AfterRun(f, r, tallies), nil
@@ -247,7 +247,7 @@ func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r 
 	return outcome.NextStep{Why: "Stopped. To resume:", Command: command}, err
 }
 
-// recorded is the summary of a run that another process carries out or did.
+// recorded returns the summary of a run of another process.
 func recorded(r state.Run, tallies []state.Tally) event.Summary {
 	s := outcome.SummaryOf(r, tallies, runstatus.Took(r), outcome.ExitOf(tallies))
 	s.Outcomes, s.Stopped = runstatus.Outcomes(tallies), r.Stopped
@@ -258,7 +258,7 @@ func recorded(r state.Run, tallies []state.Tally) event.Summary {
 	return s
 }
 
-// showSync tells in a few lines what syncs leave to be looked after.
+// showSync lists the results of syncs that need attention.
 func showSync(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, runs []state.Run) error {
 	lines, err := runstatus.SyncLines(ctx, store, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
 		return outcome.StepsAfter(ctx, store, last, tallies)

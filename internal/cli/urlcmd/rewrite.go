@@ -37,25 +37,21 @@ func NewRewriteCommand(f *command.Factory) *cobra.Command {
 	var job rewriteJob
 	c := &cobra.Command{
 		Use:   "rewrite PATH...",
-		Short: "Replace old addresses by new ones in content files",
-		Long: `Rewrite looks for old addresses in files, and in the files of folders, and shows
-what would become of them, line by line. With --write it replaces them: each
-file as a whole or not at all. The originals go to a backup directory, in the
-state folder or in --backup-dir, never beside the files: a web server would
-deliver them. --restore puts them back.
+		Short: "Replace old URLs with new ones in files",
+		Long: `Rewrite finds old URLs in files and folders, and shows each replacement. --write
+replaces the URLs. A file is replaced completely or not at all. The originals go
+to a backup directory in the state folder or in --backup-dir, never beside the
+files, where a web server would deliver them. --restore puts them back.
 
-The new addresses come from the journal: what has arrived from a source, by the
-old addresses that --old-prefix and the configuration describe. Or they come
-from a file with --map, as assetferry urls writes it.
+New URLs come from the state database: --old-prefix and the configuration
+describe the old ones. Or they come from a file of assetferry urls, with --map.
 
-With - as PATH, stdin is rewritten to stdout:
+PATH - rewrites stdin to stdout:
 
   mysqldump old | assetferry rewrite --old-prefix http://a.org/f/ - | mysql new
 
-At the end it lists old addresses that match nothing, and says how many assets
-nothing in these files refers to; --unused lists those.
-
-What it understands, and what becomes of queries and fragments, is in
+At the end, rewrite lists old URLs without a match, and counts assets that no
+file refers to; --unused lists those. For file types, queries and fragments, see
 assetferry help rewrite.
 `,
 		Example: `  assetferry rewrite --old-prefix https://old.example.com/files/ content
@@ -82,17 +78,17 @@ assetferry help rewrite.
 		}),
 	}
 	flags := c.Flags()
-	flags.BoolVar(&job.write, "write", false, "replace the files, and keep each original in a backup directory")
-	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals in a new folder below this `directory` (default under $XDG_STATE_HOME)")
-	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "let the backup directory be inside a PATH")
-	flags.StringVar(&job.restore, "restore", "", "put back the originals in this `directory`, which rewrite --write printed")
-	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`address` or path that old addresses begin with (repeatable)")
-	flags.StringVar(&job.addressMap, "map", "", "take old and new addresses from this `file`: .tsv, .csv or .jsonl, as urls writes them")
-	flags.BoolVar(&job.all, "all", false, "look into all files of a folder, not only those with the ending of a text")
-	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changed places of each file; 0 shows all")
-	flags.BoolVar(&job.unused, "unused", false, "list the assets that nothing in these files refers to")
-	flags.String("run", "", "only what the run of this `ID` brought or took over")
-	flags.String("source", "", "what came from the source of this `name`, as status shows it")
+	flags.BoolVar(&job.write, "write", false, "replace the URLs, and back up each original")
+	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `directory` (default: under $XDG_STATE_HOME)")
+	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup directory inside a PATH")
+	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `directory`")
+	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
+	flags.StringVar(&job.addressMap, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
+	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text file types")
+	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
+	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
+	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "only objects from the source with this `name`")
 	return c
 }
 

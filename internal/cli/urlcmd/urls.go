@@ -40,36 +40,31 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	var job urlsJob
 	c := &cobra.Command{
 		Use:   "urls",
-		Short: "Write which new address stands for which old one",
-		Long: `Urls writes the old and the new address of everything that the journal holds for
-a source and a destination, whichever run brought it there. The old address is
---old-prefix and the key of the object, encoded as browsers do it: harbour 1.jpg
-is harbour%201.jpg. Templates in the configuration build others, also of images
-in other sizes, and keys that an object went by before have theirs: assetferry
-help redirects.
+		Short: "Write the redirect map from old to new URLs",
+		Long: `Urls writes the old and the new URL of every object that arrived from a source.
+The old URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
+harbour%201.jpg. Templates in the configuration add URLs for image sizes and for
+former keys: see assetferry help redirects.
 
-  tsv     old address, tab, new address; no head
-  csv     with key, asset, size, widths of images, whether it was verified, and
-          what the old address was. A cell that begins with = + - @, a tab or a
-          line break has an apostrophe in front, so that no spreadsheet takes it
-          for a formula; rewrite --map takes it off
-  json    the same, one object a line, with the address of each image size
-  nginx   a map to include, with the lines that redirect in its first comment
+  tsv     old URL, tab, new URL, without a header
+  csv     also key, asset, size, image widths, verification, kind of old URL.
+          A cell that begins with = + - @, a tab or a line break gets an
+          apostrophe in front, so that no spreadsheet runs it as a formula;
+          rewrite --map removes it
+  json    the same, an object per line, with the URL of each image size
+  nginx   a map to include; its first comment shows the lines that redirect
   apache  a text map for RewriteMap, with the lines that redirect
   sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
 
-The maps redirect with 301, which browsers keep for good, what was verified
-since it arrived, and with 302 the rest: run assetferry verify, and write the
-map again. Of the old prefix they need the path only, and it is the decoded path
-that is compared.
+Maps redirect with 301 (permanent) for assets verified since their upload, else
+with 302. Run assetferry verify, then write the map again. Maps compare decoded
+paths and ignore the host of the old prefix.
 
-What is in a private category is left out, and what is in one of which nobody
-knows: assetferry verify finds out. The journal is read and nothing else.
+Assets in private categories are omitted, and so are assets whose privacy is
+unknown until assetferry verify. Urls reads only the state database.
 
-With --check no map is written. The new addresses are asked for what they have,
-without credentials, as readers will ask: 200 of them, chosen at random. One
-that does not lead to an asset of the right size is a difference, and so is a
-private asset that everybody can read.
+--check writes no map. It requests 200 random new URLs without credentials, as
+readers do. A wrong size, or a private asset that is public, is a difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
@@ -86,15 +81,15 @@ private asset that everybody can read.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(redirect.Formats(), ", "))
-	flags.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
-	flags.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
-	flags.String("run", "", "only what the run of this `ID` brought or took over")
-	flags.String("source", "", "what came from the source of this `name`, as status shows it")
-	flags.BoolVar(&job.check, "check", false, "ask the new addresses whether they lead to their assets")
-	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: ask this `number` of addresses")
-	flags.BoolVar(&job.all, "all", false, "with --check: ask every address")
-	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: ask at most this `number` at once (default %d)", migrate.DefaultConcurrency))
+	flags.StringVar(&job.format, "format", "tsv", "`"+strings.Join(redirect.Formats(), "|")+"`: format of the map")
+	flags.StringVar(&job.prefix, "old-prefix", "", "`URL` or path that old URLs begin with (default: the configured templates, or /)")
+	flags.StringVar(&job.output, "output", "", "write the map to this `file`; - is stdout")
+	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "only objects from the source with this `name`")
+	flags.BoolVar(&job.check, "check", false, "check that new URLs lead to their assets")
+	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: `number` of URLs to check")
+	flags.BoolVar(&job.all, "all", false, "with --check: check every URL")
+	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	// It fails only for a switch that is not there or has been done already.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(redirect.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -115,7 +110,7 @@ func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 	case !slices.Contains(redirect.Formats(), j.format):
 		return exit.Usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
-		return exit.Usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
+		return exit.Usage(fmt.Errorf("--json and --format %s both write to stdout", j.format), "name a file with --output")
 	case j.sample < 1:
 		return exit.Usage(errors.New("--sample must be at least 1"), "")
 	}

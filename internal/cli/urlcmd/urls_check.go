@@ -38,7 +38,7 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	}
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	f.Summary.Checks = &event.Checks{Checked: c.Public + c.Private, Differences: c.Different + c.Readable}
-	watch.SayHidden()
+	watch.ShowFound()
 	tellCheck(f, c, t, time.Since(began))
 	if c.Different+c.Readable > 0 {
 		return exit.Said(exit.CodeDifference)

@@ -82,7 +82,7 @@ func TestSmallDisk(t *testing.T) {
 		t.Errorf("on a disk of 2 MB it ends with %v: %s", err, said)
 	}
 	before, _, _ := strings.Cut(said, "no space left")
-	if !strings.Contains(before, "free. While a run is at work, its write-ahead log takes up to 20.0 MB there") {
+	if !strings.Contains(before, "free. During a run, its write-ahead log takes up to 20.0 MB") {
 		t.Errorf("it is not said before it begins: %s", said)
 	}
 }
@@ -207,7 +207,7 @@ func (w *world) suffer(cuts, requests int, args ...string) (id string) {
 // accepted expects that a command took the state database for what it was.
 func (w *world) accepted(c *exec.Cmd) {
 	w.Helper()
-	if said := fmt.Sprint(c.Stderr); strings.Contains(said, "changed by something else") || strings.Contains(said, "takeover") {
+	if said := fmt.Sprint(c.Stderr); strings.Contains(said, "Another program changed") || strings.Contains(said, "takeover") {
 		w.Fatalf("the state database was not accepted: %s", said)
 	}
 }

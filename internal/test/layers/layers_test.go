@@ -19,7 +19,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/ui", "internal/wizard"},
+	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/strictyaml", "internal/ui", "internal/wizard"},
 	"internal/cli/aicmd":           {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/ai", "internal/anchor", "internal/clock", "internal/event", "internal/ui"},
 	"internal/cli/assetcmd":        {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/assets", "internal/event", "internal/export", "internal/ui"},
 	"internal/cli/cmdline":         {"internal/cli/exit", "internal/config", "internal/shell", "internal/ui"},
