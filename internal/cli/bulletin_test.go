@@ -136,8 +136,8 @@ func TestBulletin(t *testing.T) {
 	}
 
 	start, end, first := migrate(exit.CodeDone, map[string]string{
-		"last_run_exit_code": "0", "last_run_success": "1", "last_run_guarded": "0", `last_run_action_objects action="create"`: "6", `last_run_action_objects action="trash"`: "0",
-		`last_run_state_objects state="done"`: "6", `last_run_state_objects state="failed"`: "0", "known_objects": "6", "orphan_objects": "0", "failing_objects": "0",
+		"last_run_exit_code": "0", "last_run_success": "1", "last_run_safety_check": "0", `last_run_action_objects action="create"`: "6", `last_run_action_objects action="trash"`: "0",
+		`last_run_state_objects state="done"`: "6", `last_run_state_objects state="failed"`: "0", "known_objects": "6", "deleted_at_source_objects": "0", "failing_objects": "0",
 	})
 	if start.Event != "start" || start.Source != source || start.Destination != (s.env.ID+"/"+s.env.ID) || start.Exit != nil {
 		t.Errorf("the start is %s", start.body)
@@ -148,8 +148,8 @@ func TestBulletin(t *testing.T) {
 	}
 
 	tree{"odd.xyz": "no category takes it"}.write(t, source)
-	_, end, kept := migrate(exit.CodeSafetyCheck, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
-	if end.Event != "failure" || end.Class != "safety check" || end.Hint == "" || kept != first {
+	_, end, kept := migrate(exit.CodeSafetyCheck, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_safety_check": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
+	if end.Event != "failure" || end.Class != "safety_check" || end.Hint == "" || kept != first {
 		t.Errorf("the end is %s, the last success %s, want %s", end.body, kept, first)
 	}
 

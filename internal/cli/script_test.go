@@ -218,7 +218,7 @@ func fieldsOf(kind string) []string {
 		"check":       {"key", "result"},
 		"progress":    {"phase", "items", "bytes", "done"},
 		"error":       {"class", "message", "hint"},
-		"conflict":    {"key", "field", "said"},
+		"conflict":    {"key", "field", "values"},
 		"asset":       {"id", "name", "size", "category_id", "url"},
 		"address":     {"old", "new", "key", "asset_id", "size", "verified"},
 		"change":      {"file", "line", "old", "new"},

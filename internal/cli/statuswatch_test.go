@@ -39,7 +39,7 @@ func TestStatusWatch(t *testing.T) {
 	if code, err := exitCode(watch.Wait()); err != nil || code != exit.CodeItems {
 		t.Errorf("exit code %d (%v)\n%s", code, err, watch.stderr.String())
 	}
-	if !strings.Contains(watch.stdout.String(), "is not finished, and no process works on it") {
+	if !strings.Contains(watch.stdout.String(), "stopped before it was finished") {
 		t.Errorf("the end is not told:\n%s", watch.stdout.String())
 	}
 	assetferry(t, dir, s.variables(), "migrate", "photos", "--confirm-timeout", "1ms").must(t, exit.CodeDone)

@@ -1,6 +1,6 @@
-// Package explain collects all that is known of one object: where its asset is, what each run
-// wanted with it and why, what was found of it, its old URLs, and what helps with what the last
-// run left.
+// Package explain collects everything that the state database knows about one object: its asset,
+// the action and the reason of each run, its metadata and its sources, its old URLs, and the next
+// command.
 package explain
 
 import (
@@ -21,59 +21,59 @@ import (
 	"assetferry/state"
 )
 
-// suggestedKeys is how many keys are offered in the place of one that is not known.
+// suggestedKeys is the number of similar keys that are suggested for an unknown one.
 const suggestedKeys = 5
 
-// An Explainer knows objects by a state database.
+// An Explainer finds objects in a state database.
 type Explainer struct {
 	Store    *state.Store
 	Mapping  func() *mapping.Mapping
-	Rules    []*oldurl.Template // that old URLs are found by
-	HasRules bool               // the configuration has some, so old URLs are listed
+	Rules    []*oldurl.Template // rules for old URLs
+	HasRules bool               // the configuration has rules, so old URLs are listed
 	Advice   Advice
 }
 
-// Advice knows commands that can be pasted as they are.
+// Advice returns commands that can be pasted.
 type Advice interface {
-	// AfterRun helps with the newest run of a source, ForItem with an item of a run.
+	// AfterRun returns the next step after the newest run of a source, ForItem that for one item.
 	AfterRun(state.Run, []state.Tally) Next
 	ForItem(state.Run, []state.Tally, state.Item, time.Time) Next
-	// Command begins a run by its rules, which may be changed, or goes on with it.
+	// Command starts a run with the same rules, which may be changed, or resumes it.
 	Command(run state.Run, change func(command *string, r *migrate.Rules)) string
-	// Repair creates again what was deleted at the destination.
+	// Repair creates assets again that were deleted at the destination.
 	Repair(state.Run) string
-	// Undo undoes a run, or finishes that.
+	// Undo undoes a run, or resumes its undo.
 	Undo(state.Run) string
 }
 
-// A Next is what helps: what to know before, and a command. Both may be empty.
+// A Next is the next step: an explanation and a command. Both may be empty.
 type Next struct{ Why, Command string }
 
-// An UnknownKeyError is that nothing is known of an object.
+// An UnknownKeyError says that nothing is known about an object.
 type UnknownKeyError struct {
 	Asked   string
 	Similar []sources.Key
 }
 
 func (e *UnknownKeyError) Error() string {
-	return fmt.Sprintf("the journal knows nothing of %q", e.Asked)
+	return fmt.Sprintf("the state database has no record of %q", e.Asked)
 }
 
-// Hint names keys that are known.
+// Hint suggests similar keys.
 func (e *UnknownKeyError) Hint() string {
 	if len(e.Similar) == 0 {
-		return "a key is relative to SOURCE, as plan --verbose shows it; an object that never was anything but unchanged or left out has no record"
+		return "use a key relative to SOURCE, as listed by plan --verbose. Objects that were always skipped have no record"
 	}
 	similar := texts(slices.Compact(slices.Sorted(slices.Values(e.Similar))))
 	for n, s := range similar {
 		similar[n] = fmt.Sprintf("%q", s)
 	}
-	return "there are " + strings.Join(similar[:min(len(similar), suggestedKeys)], ", ")
+	return "similar keys: " + strings.Join(similar[:min(len(similar), suggestedKeys)], ", ")
 }
 
-// Find yields what every pair that knows an object knows of it; an *UnknownKeyError if none
-// does. The object is asked for by its key, a path into the source, the ID of its asset, a key
-// that it went by, or an old URL.
+// Find yields the history of an object for each source and destination that have one, and an
+// *UnknownKeyError if there is none. The object is named by its key, a path into the source, the
+// ID of its asset, a previous key, or an old URL.
 func (e *Explainer) Find(ctx context.Context, asked string) iter.Seq2[History, error] {
 	return func(yield func(History, error) bool) {
 		pairs, err := e.Store.Pairs(ctx)
@@ -100,8 +100,8 @@ func (e *Explainer) Find(ctx context.Context, asked string) iter.Seq2[History, e
 	}
 }
 
-// find finds what a pair knows; an empty history with the key that was looked for if it is
-// nothing.
+// find returns the history for one source and destination. If there is none, the history is empty
+// except for the key.
 func (e *Explainer) find(ctx context.Context, p state.Pair, asked string) (History, error) {
 	key := sources.Key(keyWithin(p.Source, asked))
 	if byAsset, err := e.Store.KeyOfAsset(ctx, p.ID, asked); err == nil {
@@ -122,7 +122,7 @@ func (e *Explainer) find(ctx context.Context, p state.Pair, asked string) (Histo
 	return h, err
 }
 
-// keyWithin makes a key of a path into a source, and leaves all else as it is.
+// keyWithin turns a path into a source into a key, and returns anything else as it is.
 func keyWithin(source, asked string) string {
 	if !filepath.IsAbs(source) { // a bucket
 		return strings.TrimPrefix(asked, strings.TrimSuffix(source, "/")+"/")

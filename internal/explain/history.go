@@ -11,12 +11,12 @@ import (
 	"assetferry/state"
 )
 
-// A History is what the journal knows of an object.
+// A History is everything that the state database knows about an object.
 type History struct {
 	pair        state.Pair
 	key         sources.Key
 	receipt     *state.Receipt
-	sharesWith  *sources.Key // the key of the object whose asset it has; nil if it has one of its own, or none
+	sharesWith  *sources.Key // the key of the object whose asset it shares; nil if it has its own, or none
 	arrival     state.Arrival
 	category    state.Category
 	folder      string // path
@@ -27,25 +27,25 @@ type History struct {
 	stages      []state.Stage
 	attempts    map[int64][]state.Attempt
 
-	orphan      *state.Orphan // nil unless it is gone from the source
-	trashedFrom time.Time     // of an orphan in quarantine
-	earlier     []state.Earlier
-	movedTo     sources.Key // the key that it goes by now
-	movedIn     string      // the run that moved it
+	orphan    *state.Orphan // nil unless it was deleted at the source
+	graceEnds time.Time     // of an orphan within its grace period
+	earlier   []state.Earlier
+	movedTo   sources.Key // its present key
+	movedIn   string      // the run that moved it
 
 	names   names
-	sidecar *sidecar // nil if it is none
+	sidecar *sidecar // nil if it is not a sidecar
 	next    Next
 
-	by  string   // the key or address that was asked for, if the object goes by another one
-	was *History // of that
+	by  string   // the key or URL that was asked for, if the object has another key now
+	was *History // the history of that key
 }
 
 func (h History) isEmpty() bool {
 	return h.by == "" && h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == "" && h.sidecar == nil
 }
 
-// orNil gives what was found, or nil where nothing is.
+// orNil returns the value, or nil if nothing was found.
 func orNil[T any](v T, err error) (*T, error) {
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, nil
@@ -82,16 +82,16 @@ func (e *Explainer) load(ctx context.Context, p state.Pair, key sources.Key) (h 
 		h.sharesWith, err = orNil(e.Store.AliasOwner(ctx, p.ID, key))
 		return h, err
 	}
-	return h, errors.Join(e.loadPlace(ctx, &h), e.loadProof(ctx, &h), e.loadNames(ctx, &h))
+	return h, errors.Join(e.loadPlace(ctx, &h), e.loadVerification(ctx, &h), e.loadNames(ctx, &h))
 }
 
-// loadSyncs finds out what syncs did to an object, and whether it is gone.
+// loadSyncs reads the changes that syncs made, and whether the object was deleted at the source.
 func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
 	if h.orphan, err = orNil(e.Store.Orphan(ctx, h.pair.ID, h.key)); err != nil {
 		return err
 	}
 	if h.orphan != nil {
-		if h.trashedFrom, err = runstatus.GraceEnds(ctx, e.Store, h.pair, h.orphan.Since); err != nil {
+		if h.graceEnds, err = runstatus.GraceEnds(ctx, e.Store, h.pair, h.orphan.Since); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (e *Explainer) loadSyncs(ctx context.Context, h *History) (err error) {
 	return err
 }
 
-// loadPlace finds out where the asset is, in words.
+// loadPlace reads the location of the asset, by names.
 func (e *Explainer) loadPlace(ctx context.Context, h *History) error {
 	categories, err := e.Store.Categories(ctx, h.pair.Destination)
 	if err != nil {
@@ -131,7 +131,7 @@ func (e *Explainer) loadPlace(ctx context.Context, h *History) error {
 	return err
 }
 
-func (e *Explainer) loadProof(ctx context.Context, h *History) (err error) {
+func (e *Explainer) loadVerification(ctx context.Context, h *History) (err error) {
 	if h.arrival, err = e.Store.ArrivalOf(ctx, h.pair.ID, h.key); err != nil || h.arrival.Listed.ID == 0 {
 		return err
 	}
@@ -142,11 +142,11 @@ func (e *Explainer) loadProof(ctx context.Context, h *History) (err error) {
 	if last == nil || h.next != (Next{}) || !slices.ContainsFunc(h.differences, func(d state.Difference) bool { return d.Field == "presence" }) {
 		return nil
 	}
-	h.next = Next{"Deleted or moved at the destination. To create it again if it was deleted:", e.Advice.Repair(last.Run)}
+	h.next = Next{"The asset was deleted or moved at the destination. To create a deleted asset again:", e.Advice.Repair(last.Run)}
 	return nil
 }
 
-// lastStage is the newest one that is of no mere plan, or the newest of all.
+// lastStage returns the newest stage that is not of a plan, or else the newest one.
 func lastStage(all []state.Stage) *state.Stage {
 	for n := range slices.Backward(all) {
 		if all[n].Run.Command != "plan" {

@@ -14,32 +14,32 @@ import (
 	"assetferry/state"
 )
 
-// shownValue is how many characters of a value are shown where many are.
+// shownValue is the number of characters of a value that are shown.
 const shownValue = 200
 
-// addMetadata says what was found of an object when its asset was described last, what
-// counts of it, and what was made of that.
+// addMetadata lists the metadata that was found at the last update, by its sources, and the
+// metadata that the asset got from it.
 func (p *Page) addMetadata(d state.Described) {
 	found, err := metadata.DecodeFound(d.Found)
 	if err != nil {
-		p.line("Found", err.Error())
+		p.line("Metadata", err.Error())
 		return
 	}
 	o := rules.Object{Key: string(d.Key), Found: found}
-	title := "Found"
+	title := "Metadata"
 	for _, s := range p.mapping().Explain(o, rules.Place{}).Seen {
-		overruled := ""
+		unused := ""
 		if !s.Counts {
-			overruled = ", overruled"
+			unused = ", not used"
 		}
-		p.line(title, fmt.Sprintf("%s: %s (%s%s)", s.Field, shortened(s.Value), s.From, overruled))
+		p.line(title, fmt.Sprintf("%s: %s (%s%s)", s.Field, shortened(s.Value), s.From, unused))
 		title = ""
 	}
 	p.addConflicts(o)
-	p.addSaid(d)
+	p.addUpdated(d)
 }
 
-// addConflicts says of which fields origins say different things.
+// addConflicts lists the fields for which metadata sources have different values.
 func (p *Page) addConflicts(o rules.Object) {
 	var fields []string
 	for _, c := range p.mapping().Conflicts(o) {
@@ -47,7 +47,7 @@ func (p *Page) addConflicts(o rules.Object) {
 		p.event("conflict", conflictLine(o.Key, c))
 	}
 	if len(fields) > 0 {
-		p.line("Disagree", "origins on "+strings.Join(fields, ", "))
+		p.line("Differences", "metadata sources disagree about "+strings.Join(fields, ", "))
 	}
 }
 
@@ -59,28 +59,28 @@ func conflictLine(key string, c rules.Conflict) event.Conflict {
 	return line
 }
 
-// addSaid says what was made of what was found.
-func (p *Page) addSaid(d state.Described) {
-	said, err := metadata.Decode(d.Metadata)
+// addUpdated lists the metadata of the asset.
+func (p *Page) addUpdated(d state.Described) {
+	stored, err := metadata.Decode(d.Metadata)
 	if err != nil {
-		p.line("Described", err.Error())
+		p.line("Asset data", err.Error())
 		return
 	}
-	title := "Described"
-	tell := func(name, value string) {
+	title := "Asset data"
+	add := func(name, value string) {
 		if value != "" {
 			p.line(title, name+": "+shortened(value))
 			title = ""
 		}
 	}
-	tell("description", said.Description)
-	tell("tags", strings.Join(said.Tags, ", "))
-	for _, name := range slices.Sorted(maps.Keys(said.Attributes)) {
-		tell("attribute "+name, said.Attributes[name])
+	add("description", stored.Description)
+	add("tags", strings.Join(stored.Tags, ", "))
+	for _, name := range slices.Sorted(maps.Keys(stored.Attributes)) {
+		add("attribute "+name, stored.Attributes[name])
 	}
 }
 
-// shortened is a value in one line that is not too long.
+// shortened returns a value in one line of limited length.
 func shortened(value string) string {
 	value = strings.Join(strings.Fields(value), " ")
 	if all := []rune(value); len(all) > shownValue {
@@ -89,7 +89,7 @@ func shortened(value string) string {
 	return value
 }
 
-// A Disagreement is an object of which metadata sources say different things.
+// A Disagreement is an object whose metadata sources have different values.
 type Disagreement struct {
 	Key    string
 	Fields []rules.Conflict
@@ -136,7 +136,7 @@ func disagreementOf(m *rules.Mapping, d state.Described) (Disagreement, error) {
 	return Disagreement{string(d.Key), m.Conflicts(rules.Object{Key: string(d.Key), Found: found})}, nil
 }
 
-// Lines are what sources say of each field; the first one counts.
+// Lines list the values of each field by metadata source; the first one is used.
 func (d Disagreement) Lines() (lines []Line) {
 	for _, c := range d.Fields {
 		title := c.Field
@@ -148,7 +148,7 @@ func (d Disagreement) Lines() (lines []Line) {
 	return lines
 }
 
-// Events are the same for programs.
+// Events return the same as JSON events.
 func (d Disagreement) Events() (events []Event) {
 	for _, c := range d.Fields {
 		events = append(events, Event{"conflict", conflictLine(d.Key, c)})

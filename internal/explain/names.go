@@ -13,16 +13,16 @@ import (
 	"assetferry/state"
 )
 
-// names are what an object is known by besides its key.
+// names are the other names of an object besides its key.
 type names struct {
 	former, aliases []sources.Key
-	addresses       []oldurl.Old
+	urls            []oldurl.Old
 }
 
-// shownAddresses is how many old addresses of an object are shown.
-const shownAddresses = 20
+// shownURLs is the number of old URLs that are shown.
+const shownURLs = 20
 
-// namesOf gives a mapping of a pair with the rules of the configuration.
+// namesOf returns the redirect map of a source and destination with the configured rules.
 func (e *Explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, error) {
 	m, err := redirect.Open(ctx, e.Store, p, 0)
 	if err != nil {
@@ -31,8 +31,8 @@ func (e *Explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, e
 	return m, m.Build(ctx, e.Rules)
 }
 
-// followed looks for the object that goes by another key than the one of a history without
-// a receipt, or that had it as an address. Without one it gives the History as it is.
+// followed returns the history of the object whose previous key or old URL was asked for. If there
+// is none, it returns the history as it is.
 func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 	m, err := e.namesOf(ctx, h.pair)
 	if err != nil {
@@ -63,7 +63,7 @@ func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 	return now, err
 }
 
-// loadNames finds out what an object was known by.
+// loadNames reads the other names of an object.
 func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	n := &h.names
 	if n.former, err = e.Store.FormerKeys(ctx, h.pair.ID, h.key); err != nil {
@@ -80,7 +80,7 @@ func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	if err != nil {
 		return err
 	}
-	if !e.HasRules { // all addresses would be a slash and a key
+	if !e.HasRules { // otherwise all old URLs would be a slash and a key
 		if err := m.Build(ctx, nil); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	return nil
 }
 
-// texts are keys as they are shown, and looked for among old addresses.
+// texts returns keys as strings.
 func texts(keys []sources.Key) []string {
 	all := make([]string, len(keys))
 	for n, key := range keys {
@@ -107,12 +107,12 @@ func texts(keys []sources.Key) []string {
 	return all
 }
 
-// add adds the old addresses that an object has because of something it is known by.
+// add adds the old URLs of an object for one of its names.
 func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, kind oldurl.Kind) error {
 	o := oldurl.Object{Key: string(h.key), Kind: kind, URL: h.receipt.URL}
 	if kind != oldurl.Given {
 		found, err := m.ByKey(ctx, as)
-		if err != nil || found.Key != o.Key { // another one has it
+		if err != nil || found.Key != o.Key { // another object has it
 			return err
 		}
 		o.Images = found.Images
@@ -122,27 +122,27 @@ func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, 
 			return err
 		}
 		if old.TakenBy == "" {
-			n.addresses = append(n.addresses, old)
+			n.urls = append(n.urls, old)
 		}
 	}
 	return nil
 }
 
-// addNames says what an object was known by.
+// addNames lists the other names of an object.
 func (p *Page) addNames(h History) {
 	if h.by != "" {
-		p.line("Was", fmt.Sprintf("%s, which leads here", h.by))
+		p.line("Asked for", h.by)
 	}
 	if len(h.names.former) > 0 {
-		p.line("Went by", strings.Join(texts(h.names.former), ", "))
+		p.line("Former key", strings.Join(texts(h.names.former), ", "))
 	}
 	if len(h.names.aliases) > 0 {
-		p.line("Also as", strings.Join(texts(h.names.aliases), ", "))
+		p.line("Other keys", strings.Join(texts(h.names.aliases), ", "))
 	}
-	title := "Old address"
-	for n, old := range h.names.addresses {
-		if n == shownAddresses {
-			p.line("", fmt.Sprintf("and %d more, see assetferry urls", len(h.names.addresses)-n))
+	title := "Old URL"
+	for n, old := range h.names.urls {
+		if n == shownURLs {
+			p.line("", fmt.Sprintf("and %d more: assetferry urls", len(h.names.urls)-n))
 			return
 		}
 		p.line(title, fmt.Sprintf("%s (%s)", old.Address, old.Kind))

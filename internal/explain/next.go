@@ -9,8 +9,8 @@ import (
 	"assetferry/state"
 )
 
-// afterStop says what helps with the newest run of a pair, if a safety check stopped it: what
-// it found gone may be a source in trouble.
+// afterStop returns the next step after the newest run, if a safety check stopped it: objects that
+// look deleted may be missing because the source is unhealthy.
 func (e *Explainer) afterStop(ctx context.Context, pair int64) (next Next, stopped bool, err error) {
 	runs, err := e.Store.RunsOf(ctx, pair, 1)
 	if err != nil || len(runs) == 0 || runs[0].Stopped == "" {
@@ -20,7 +20,7 @@ func (e *Explainer) afterStop(ctx context.Context, pair int64) (next Next, stopp
 	return e.Advice.AfterRun(runs[0], tallies), true, err
 }
 
-// nextOf says what helps with an object, by what the last run wanted with it.
+// nextOf returns the next step for an object, by the action of the last run.
 func (e *Explainer) nextOf(ctx context.Context, h History) (Next, error) {
 	last := lastStage(h.stages)
 	if last == nil {
@@ -35,7 +35,7 @@ func (e *Explainer) nextOf(ctx context.Context, h History) (Next, error) {
 		return e.afterUndone(undone, last.Item), err
 	}
 	if last.Item.Action == state.Trash && last.Item.State == state.ItemDone && h.receipt == nil {
-		return Next{"To restore its asset from the trash, with all that the run did:", e.Advice.Undo(last.Run)}, nil
+		return Next{"To restore the asset from the trash, undo the whole run:", e.Advice.Undo(last.Run)}, nil
 	}
 	if isDeletion(migrate.Reason(last.Item.Reason)) {
 		if next, stopped, err := e.afterStop(ctx, last.Run.Pair.ID); err != nil || stopped {
@@ -46,19 +46,19 @@ func (e *Explainer) nextOf(ctx context.Context, h History) (Next, error) {
 	return e.Advice.ForItem(last.Run, tallies, last.Item, clock.Now()), err
 }
 
-// afterUndone says what helps with an object of a run that was undone.
+// afterUndone returns the next step for an object of a run that was undone.
 func (e *Explainer) afterUndone(undone state.Run, i state.Item) Next {
 	switch {
 	case i.State != state.ItemDone && i.State != state.ItemSkipped:
 		return Next{flagname.InText(migrate.Reason(i.Reason).Remedy()), e.Advice.Undo(undone)}
 	case i.Action == state.Create:
-		return Next{"Restored by the undo; a sync with --delete trash trashes it again. To keep it, put the file back at the source, or sync without --delete:",
+		return Next{"Restored by the undo. A sync with --delete trash trashes it again. To keep it, restore the file at the source, or sync without --delete:",
 			e.Advice.Command(undone, func(_ *string, r *migrate.Rules) { r.Sync.Delete = "never" })}
 	}
-	return Next{"Undone. To do it again:", e.Advice.Command(undone, nil)}
+	return Next{"Undone. To repeat it:", e.Advice.Command(undone, nil)}
 }
 
-// isDeletion reports whether a reason is that an object is not at the source any more.
+// isDeletion reports whether a reason says that an object was deleted at the source.
 func isDeletion(reason migrate.Reason) bool {
 	return reason == migrate.ReasonDeletedAtSource || reason == migrate.ReasonGracePeriod || reason == migrate.ReasonPossiblyMoved || reason == migrate.ReasonTooManyDeletes
 }

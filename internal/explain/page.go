@@ -17,7 +17,7 @@ import (
 	"assetferry/state"
 )
 
-// A Page is what is known of an object, for people and for programs.
+// A Page is the history of an object as lines of text and as JSON events.
 type Page struct {
 	Key    string
 	Lines  []Line
@@ -26,10 +26,10 @@ type Page struct {
 	mapping func() *mapping.Mapping
 }
 
-// A Line is one thing that is known. Without a title it goes on with the one before.
+// A Line is one fact. Without a title it continues the previous line.
 type Line struct{ Title, Text string }
 
-// An Event is a line for programs.
+// An Event is one line of JSON.
 type Event struct {
 	Type  string
 	Value any
@@ -39,8 +39,8 @@ func (p *Page) line(title, text string) { p.Lines = append(p.Lines, Line{title, 
 
 func (p *Page) event(kind string, value any) { p.Events = append(p.Events, Event{kind, value}) }
 
-// Pages write a history down: first that of the key or URL which was asked for, if the object
-// goes by another one now.
+// Pages returns the pages of a history. The first one is about the key that was asked for, if the
+// object has another key now.
 func (e *Explainer) Pages(h History) (pages []*Page) {
 	if h.was != nil {
 		pages = e.Pages(*h.was)
@@ -55,8 +55,8 @@ func (p *Page) add(h History) {
 	p.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.Address))
 	p.addSidecar(h)
 	p.addAsset(h)
-	p.addProof(h)
-	p.addDescription(h)
+	p.addVerification(h)
+	p.addStorageMetadata(h)
 	p.addMetadata(h.described)
 	p.addNames(h)
 	if f := h.failure; f != nil {
@@ -64,12 +64,12 @@ func (p *Page) add(h History) {
 		if !f.Since.IsZero() {
 			since = ", since " + f.Since.Local().Format(time.DateTime)
 		}
-		p.line("Fails", fmt.Sprintf("in %s by now%s: %s", ui.Counted(int64(f.Runs), "run"), since, f.Error))
+		p.line("Failing", fmt.Sprintf("in %s%s: %s", ui.Counted(int64(f.Runs), "run"), since, f.Error))
 		if f.Unclear {
-			p.line("", "it was sent, and may have arrived all the same")
+			p.line("", "the upload is unconfirmed: it may have succeeded")
 		}
 	}
-	p.addGone(h)
+	p.addDeleted(h)
 	for _, s := range h.stages {
 		p.addStage(h, s)
 	}
@@ -85,32 +85,32 @@ func (p *Page) add(h History) {
 	}
 }
 
-// addGone says where an object is that is not at the source any more.
-func (p *Page) addGone(h History) {
+// addDeleted says whether the object was moved or deleted at the source.
+func (p *Page) addDeleted(h History) {
 	if h.movedTo != "" {
 		p.line("Moved", fmt.Sprintf("to %s by run %s", h.movedTo, h.movedIn))
 	}
 	if h.orphan == nil {
 		return
 	}
-	p.line("Gone", fmt.Sprintf("from the source since %s, as %s found", h.orphan.Since.Local().Format(time.DateTime), ui.Counted(int64(h.orphan.Runs), "run")))
-	if h.trashedFrom.IsZero() {
-		p.line("", "its asset stays, see sync --delete")
+	p.line("Deleted", fmt.Sprintf("at the source since %s, missing in %s", h.orphan.Since.Local().Format(time.DateTime), ui.Counted(int64(h.orphan.Runs), "run")))
+	if h.graceEnds.IsZero() {
+		p.line("", "the asset is kept; sync --delete trash trashes it")
 	} else {
-		p.line("", fmt.Sprintf("in grace_period: a sync from %s on may trash its asset, unless it comes back", h.trashedFrom.Local().Format(time.DateTime)))
+		p.line("", fmt.Sprintf("grace period until %s; then a sync may trash the asset", h.graceEnds.Local().Format(time.DateTime)))
 	}
 }
 
-// addEarlier says what was there before a run changed it.
+// addEarlier lists the key and the asset before a run changed them.
 func (p *Page) addEarlier(h History, run state.Run) {
 	for _, was := range h.earlier {
 		if was.Run.Num != run.Num || !was.Done {
 			continue
 		}
 		if was.Key != h.key {
-			p.line("", "before, its key was "+string(was.Key))
+			p.line("", "previous key: "+string(was.Key))
 		}
-		p.line("", fmt.Sprintf("before, its asset was %s with %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Checksum)))
+		p.line("", fmt.Sprintf("previous asset: %s, %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Checksum)))
 	}
 }
 
@@ -118,26 +118,26 @@ func (p *Page) addAsset(h History) {
 	r := h.receipt
 	switch {
 	case r == nil && h.sharesWith != nil:
-		p.line("Asset", "that of "+string(*h.sharesWith)+", whose content it has")
+		p.line("Asset", "shared with "+string(*h.sharesWith)+", which has identical content")
 		return
 	case h.sidecar != nil:
-		p.line("Asset", "none of its own: it describes another object")
+		p.line("Asset", "none: this is a sidecar")
 		return
 	case r == nil:
-		p.line("Asset", "none that the journal knows of")
+		p.line("Asset", "none known")
 		return
 	}
-	how := "sent"
+	how := "uploaded"
 	if r.Adopted {
-		how = "was there before, and taken over"
+		how = "matched to an existing asset"
 	}
 	p.line("Asset", r.Asset)
-	p.line("Place", path.Join(cmp.Or(h.category.Name, h.category.ID), h.folder, r.Filename()))
-	p.line("Address", r.URL)
-	p.line("Seen by", audience(h.category))
-	p.line("Arrived", fmt.Sprintf("%s: %s%s", h.arrival.At.Local().Format(time.DateTime), how, ofRun(h.arrival.Run)))
+	p.line("Location", path.Join(cmp.Or(h.category.Name, h.category.ID), h.folder, r.Filename()))
+	p.line("URL", r.URL)
+	p.line("Visible to", audience(h.category))
+	p.line("Created", fmt.Sprintf("%s: %s%s", h.arrival.At.Local().Format(time.DateTime), how, ofRun(h.arrival.Run)))
 	p.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Checksum)))
-	p.line("As it was", fingerprintOf(r.Time, r.VersionTag))
+	p.line("Version", fingerprintOf(r.Time, r.VersionTag))
 }
 
 func ofRun(id string) string {
@@ -147,55 +147,55 @@ func ofRun(id string) string {
 	return " by run " + id
 }
 
-// audience tells who can see the assets of a category.
+// audience says who can see the assets of a category.
 func audience(c state.Category) string {
 	switch {
 	case c.Name == "":
-		return "not known; assetferry verify asks the service"
+		return "unknown; assetferry verify reads it from the service"
 	case c.Private:
-		return "who has access: the category is private"
+		return "authorized users (private category)"
 	}
-	return "everybody who has the address: the category is public"
+	return "everyone with the URL (public category)"
 }
 
 func fingerprintOf(modified time.Time, tag string) string {
 	var parts []string
 	if !modified.IsZero() {
-		parts = append(parts, "changed "+modified.Local().Format(time.DateTime))
+		parts = append(parts, "modified "+modified.Local().Format(time.DateTime))
 	}
 	if tag != "" {
 		parts = append(parts, "version tag "+tag)
 	}
-	return cmp.Or(strings.Join(parts, ", "), "the source gives no sign of its version")
+	return cmp.Or(strings.Join(parts, ", "), "the source provides none")
 }
 
-func (p *Page) addProof(h History) {
+func (p *Page) addVerification(h History) {
 	at := func(when time.Time) string { return when.Local().Format(time.DateTime) }
 	listed, content := h.arrival.Listed, h.arrival.Content
 	switch {
 	case h.receipt == nil || len(h.differences) > 0:
 	case listed.ID == 0:
-		p.line("Proof", "not verified since it arrived")
+		p.line("Verified", "not since the last upload")
 	case content.Equal(listed.At):
-		p.line("Proof", fmt.Sprintf("verified by content %s: no difference", at(content)))
+		p.line("Verified", fmt.Sprintf("%s by content", at(content)))
 	case !content.IsZero():
-		p.line("Proof", fmt.Sprintf("listed %s with its name and size; verified by content %s", at(listed.At), at(content)))
+		p.line("Verified", fmt.Sprintf("%s by name and size, %s by content", at(listed.At), at(content)))
 	default:
-		p.line("Proof", fmt.Sprintf("listed %s with its name and size", at(listed.At)))
+		p.line("Verified", fmt.Sprintf("%s by name and size", at(listed.At)))
 	}
 	for _, d := range h.differences {
-		p.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, at(listed.At), d.What))
+		p.line("Difference", fmt.Sprintf("%s, found %s: %s", d.Field, at(listed.At), d.What))
 		p.event("check", event.Check{Key: string(h.key), AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
 	}
 }
 
-func (p *Page) addDescription(h History) {
+func (p *Page) addStorageMetadata(h History) {
 	d := h.description
 	if d == nil {
 		return
 	}
 	if d.ContentType != "" {
-		p.line("Kept with it", "content type "+d.ContentType)
+		p.line("Storage", "content type "+d.ContentType)
 	}
 	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
 		p.line("", fmt.Sprintf("metadata %s: %s", k, d.Metadata[k]))
@@ -205,15 +205,15 @@ func (p *Page) addDescription(h History) {
 	}
 }
 
-// addStage says what a run wanted with the object and how that came out.
+// addStage lists the action of a run, its reason and its result.
 func (p *Page) addStage(h History, s state.Stage) {
 	i := s.Item
-	text := fmt.Sprintf("%s: %s", cmp.Or(string(i.Action), "not decided yet"), migrate.Reason(i.Reason).Text())
+	text := fmt.Sprintf("%s: %s", cmp.Or(string(i.Action), "no action yet"), migrate.Reason(i.Reason).Text())
 	p.line("Run", fmt.Sprintf("%s (%s, %s)", s.Run.ID, s.Run.Command, s.Run.StartedAt.Local().Format(time.DateTime)))
 	p.line("", text)
 	p.line("", strings.ReplaceAll(string(i.State), "_", " ")+afterAttempts(i.Attempts)+colon(i.Error))
 	if !i.RetryAt.IsZero() {
-		p.line("", "to be tried again at "+i.RetryAt.Local().Format(time.DateTime))
+		p.line("", "retry scheduled for "+i.RetryAt.Local().Format(time.DateTime))
 	}
 	p.addEarlier(h, s.Run)
 	for _, t := range h.attempts[s.Run.Num] {

@@ -15,14 +15,13 @@ import (
 	"assetferry/state"
 )
 
-// A sidecar is a file beside objects that describes them. It has no asset of its own.
+// A sidecar is a file with metadata of other objects. It has no asset.
 type sidecar struct {
 	state.Sidecar
 	owners []History
 }
 
-// loadSidecar finds out whether a key is that of a sidecar, and what it describes; nil if
-// it is none.
+// loadSidecar returns the sidecar with a key and the objects that it belongs to; nil if there is none.
 func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key sources.Key) (*sidecar, error) {
 	folded, ok := metadata.FoldSidecar(string(key))
 	if !ok {
@@ -63,19 +62,18 @@ func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key sources.K
 	return s, nil
 }
 
-// addSidecar says what a sidecar describes, and what it says of that as far as the
-// journal keeps it.
+// addSidecar lists the objects that a sidecar belongs to, and its values as far as they are stored.
 func (p *Page) addSidecar(of History) {
 	s := of.sidecar
 	if s == nil {
 		return
 	}
-	if len(of.stages) == 0 { // else these are told
-		p.event("item", event.Item{Key: string(s.Key), Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
+	if len(of.stages) == 0 { // otherwise the runs have events
+		p.event("item", event.Item{Key: string(s.Key), Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar), Message: migrate.ReasonSidecar.Text()})
 	}
 	p.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
 	for _, h := range s.owners {
-		p.line("Describes", string(h.key))
+		p.line("Belongs to", string(h.key))
 		if why := notTaken(h, string(s.Key)); why != "" {
 			p.line("", why)
 			continue
@@ -85,15 +83,14 @@ func (p *Page) addSidecar(of History) {
 			p.line("", err.Error())
 			continue
 		}
-		says := found[metadata.FromSidecar]
-		for _, name := range slices.Sorted(maps.Keys(says)) {
-			p.line("", fmt.Sprintf("%s: %s", name, shortened(strings.Join(says[name], ", "))))
+		values := found[metadata.FromSidecar]
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			p.line("", fmt.Sprintf("%s: %s", name, shortened(strings.Join(values[name], ", "))))
 		}
 	}
 }
 
-// notTaken is why the last run that looked at an object took nothing from its sidecar;
-// empty if it did.
+// notTaken returns why the last run of an object did not use its sidecar; empty if it did.
 func notTaken(h History, sidecar string) string {
 	if len(h.stages) == 0 {
 		return ""

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// ErrForeign says that a file is there and holds something else.
-var ErrForeign = errors.New("it is there already and holds no metrics of assetferry")
+// ErrForeign says that a file has other content.
+var ErrForeign = errors.New("the file exists and contains no metrics of assetferry")
 
-// Check reports whether a file can be written: it is one of ours or not there yet, in a
-// folder that is.
+// Check returns an error if the file cannot be written: it has other content, or its folder does not
+// exist.
 func Check(path string) error {
 	data, err := os.ReadFile(path)
 	switch {
@@ -38,9 +38,9 @@ func Check(path string) error {
 	return nil
 }
 
-// Write replaces a file at once, so that the exporter never reads half of it.
+// Write replaces the file atomically, so that the exporter never reads a part of it.
 func Write(path string, r Run) (err error) {
-	// The exporter reads whatever ends in ".prom".
+	// The exporter reads all files that end in ".prom".
 	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
 	draft, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,7 +53,7 @@ func Write(path string, r Run) (err error) {
 	}()
 	_, err = draft.Write(r.encode())
 	if err == nil {
-		err = draft.Chmod(0o644) // whatever the umask is: the exporter is another user
+		err = draft.Chmod(0o644) // despite the umask: the exporter runs as another user
 	}
 	if err == nil {
 		err = draft.Sync()
@@ -64,15 +64,15 @@ func Write(path string, r Run) (err error) {
 	return os.Rename(name, path)
 }
 
-// Former reads from the file of the former run what the next one needs: whose it was, and
-// when one was a success last. Both are zero where the file does not say.
+// Former reads the labels and the time of the last success from the file of the previous run. Both
+// are zero if they are not in the file.
 func Former(path string) (l Labels, success time.Time) {
 	f, err := os.Open(path)
 	if err != nil {
 		return l, success
 	}
 	defer f.Close()
-	const most = 1 << 20 // ours have a few KiB
+	const most = 1 << 20 // files of assetferry have a few KiB
 	for lines := bufio.NewScanner(io.LimitReader(f, most)); lines.Scan(); {
 		name, sample, _ := strings.Cut(lines.Text(), "{")
 		labels, value, ok := parse(sample)
@@ -87,7 +87,7 @@ func Former(path string) (l Labels, success time.Time) {
 	return l, success
 }
 
-// parse reads the labels and the value of a sample that String and number wrote.
+// parse parses a sample that String and number wrote.
 func parse(sample string) (l Labels, value float64, ok bool) {
 	for _, label := range []struct {
 		name  string

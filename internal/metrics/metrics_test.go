@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func runs() map[string]Run {
 	began := time.Date(2026, 11, 21, 2, 0, 0, 250e6, time.UTC)
-	labels := Labels{Job: "nightly", Source: "/srv/photos", Destination: "5f0c8a1be27d934610fe/main"}
+	labels := Labels{Job: "daily", Source: "/srv/photos", Destination: "5f0c8a1be27d934610fe/main"}
 	return map[string]Run{
 		"finished": {
 			Labels: labels, Version: "v1.4.0", Began: began, Ended: began.Add(93*time.Second + 125*time.Millisecond),
@@ -30,7 +30,7 @@ func runs() map[string]Run {
 			},
 			Known: &Known{Objects: 1_000_015, Orphans: 7, Failing: 0},
 		},
-		"guard": {
+		"safetycheck": {
 			Labels: labels, Version: "v1.4.0", Began: began, Ended: began.Add(time.Second), Exit: 6, Guarded: true, LastSuccess: began.AddDate(0, 0, -1),
 			Plan:  &Plan{Actions: map[string]int64{"replace": 900}, States: map[string]int64{"planned": 900}},
 			Known: &Known{Objects: 1000},
@@ -109,7 +109,7 @@ func TestFormer(t *testing.T) {
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "assetferry.prom")
-	for _, name := range []string{"guard", "finished"} {
+	for _, name := range []string{"safetycheck", "finished"} {
 		run := runs()[name]
 		if err := Write(path, run); err != nil {
 			t.Fatal(err)

@@ -1,10 +1,8 @@
-// Package notify tells web addresses how a run goes: one POST with a JSON object when it
-// begins, and one when it ends.
+// Package notify sends a JSON object to webhooks when a run starts, and another when it ends.
 //
-// It is there for people, so it never stands in the way of a run: the start is told while
-// the run goes on, the end within a time of its own, and what could not be told is an error
-// for the log and nothing else. Addresses of such hooks are credentials more often than
-// not, so no more of them than scheme and host is ever shown.
+// Notifications never block a run: the first is sent while the run continues, the last has a time
+// limit, and failed notifications only lead to a line in the log. URLs of webhooks often contain
+// credentials, so only their scheme and host are shown.
 package notify
 
 import (
@@ -22,27 +20,27 @@ import (
 	"assetferry/internal/retry"
 )
 
-// An Event is what is told of.
+// An Event is the event of a notification.
 type Event string
 
-// The events of a run: each has its start, and one of the others.
+// The events of a run: it has a start, and one of the others.
 const (
 	Start   Event = "start"
 	Success Event = "success"
 	Failure Event = "failure"
 )
 
-// schema is the version of a message. Fields may be added under the same version; a
-// changed meaning needs the next one.
+// schema is the version of messages. Fields may be added under the same version; a changed meaning
+// needs the next one.
 const schema = 1
 
-// A Message is the body of a notification. What is not known, or comes with the end only,
-// is left out.
+// A Message is the body of a notification. Unknown fields are omitted, and those about the result
+// are only sent at the end.
 type Message struct {
 	Event       Event            `json:"event"`
 	Version     int              `json:"version"`
 	Time        string           `json:"time"` // RFC 3339, UTC
-	Text        string           `json:"text"` // what matters in a line, for chats
+	Text        string           `json:"text"` // the result in one line, for chats
 	Tool        string           `json:"tool"` // assetferry and its version
 	Command     string           `json:"command"`
 	Job         string           `json:"job,omitempty"`
@@ -50,17 +48,17 @@ type Message struct {
 	Destination string           `json:"destination,omitempty"`
 	Run         string           `json:"run,omitempty"`
 	Exit        *int             `json:"exit,omitempty"`
-	Class       string           `json:"class,omitempty"` // of what ended it, unless it is done
+	Class       string           `json:"class,omitempty"` // of the exit code, unless it is 0
 	Message     string           `json:"message,omitempty"`
 	Hint        string           `json:"hint,omitempty"`
 	Actions     map[string]int64 `json:"actions,omitempty"`
 	States      map[string]int64 `json:"states,omitempty"`
 	Bytes       *int64           `json:"bytes,omitempty"`
 	Seconds     *float64         `json:"seconds,omitempty"`
-	Report      string           `json:"report,omitempty"` // the command that shows all of it
+	Report      string           `json:"report,omitempty"` // the command that shows the report
 }
 
-// line is what a person reads first.
+// line returns the text of a message.
 func (m Message) line() string {
 	text := "assetferry"
 	for _, part := range []string{m.Command, m.Job} {
@@ -79,28 +77,28 @@ func (m Message) line() string {
 }
 
 const (
-	// attempts is how often a message is sent at most.
+	// attempts is the maximum number of attempts for a message.
 	attempts = 3
-	// answer is how long one attempt may take.
+	// answer is the time limit of one attempt.
 	answer = 10 * time.Second
-	// pause is what the first wait between attempts takes; the next one takes twice that.
+	// pause is the first pause between attempts; the next one is twice as long.
 	pause = time.Second
-	// patience is what the end of a run waits for everything that is to be told.
+	// patience is the time limit for all notifications at the end of a run.
 	patience = 15 * time.Second
-	// lateStart is how much of that is left to a start that is not told yet.
+	// lateStart is the part of it for a start that is not sent yet.
 	lateStart = 4 * time.Second
 )
 
 // Options are the choices of New.
 type Options struct {
 	Targets   []Target
-	TLS       *tls.Config // nil: as the system trusts
-	AllowHTTP bool        // plain HTTP to other hosts than this one
+	TLS       *tls.Config // nil: the defaults of the system
+	AllowHTTP bool        // allow plain HTTP to other hosts
 	UserAgent string
-	Redact    func(string) string // strikes secrets out of what is sent; nil leaves it as it is
+	Redact    func(string) string // removes secrets from what is sent; nil changes nothing
 }
 
-// A Notifier tells its targets of one run.
+// A Notifier sends the notifications of one run.
 type Notifier struct {
 	hooks     []*hook
 	client    *http.Client
@@ -108,22 +106,22 @@ type Notifier struct {
 	redact    func(string) string
 }
 
-// A hook is a target and how far the start has come there.
+// A hook is a target and the progress of the notification about the start.
 type hook struct {
 	Target
 	giveUp context.CancelFunc // of the start
-	told   chan struct{}      // closed when the start is told, or cannot be
-	err    error              // why it could not; read once told is closed
+	sent   chan struct{}      // closed when the start is sent or has failed
+	err    error              // of the start; read once sent is closed
 }
 
-// New makes a notifier. It sends nothing yet.
+// New returns a notifier. It sends nothing yet.
 func New(o Options) (*Notifier, error) {
 	n := &Notifier{userAgent: o.UserAgent, redact: o.Redact, client: &http.Client{
 		CheckRedirect: outbound.FollowRedirects(maxRedirects, stayAtHost),
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: outbound.MaxHeader},
 	}}
 	for _, t := range o.Targets {
-		if err := t.mayBeReached(o.AllowHTTP); err != nil {
+		if err := t.checkScheme(o.AllowHTTP); err != nil {
 			return nil, err
 		}
 		n.hooks = append(n.hooks, &hook{Target: t})
@@ -131,23 +129,23 @@ func New(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Start tells of the start of the run, while that goes on.
+// Start sends the notification about the start in the background.
 func (n *Notifier) Start(ctx context.Context, m Message) {
 	for _, h := range n.hooks {
 		if !h.wants(m.Event) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		h.giveUp, h.told = cancel, make(chan struct{})
+		h.giveUp, h.sent = cancel, make(chan struct{})
 		go func() {
-			defer close(h.told)
-			h.err = n.tell(ctx, h.Target, m)
+			defer close(h.sent)
+			h.err = n.send(ctx, h.Target, m)
 		}()
 	}
 }
 
-// Finish tells of the end, after the start, whatever becomes of the context. It gives an
-// error for each message that reached nobody.
+// Finish sends the notification about the end, after the one about the start, even if the context is
+// cancelled. It returns an error for each failed message.
 func (n *Notifier) Finish(ctx context.Context, m Message) []error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
@@ -163,9 +161,9 @@ func (n *Notifier) Finish(ctx context.Context, m Message) []error {
 }
 
 func (h *hook) finish(ctx context.Context, n *Notifier, m Message) (errs []error) {
-	if h.told != nil {
+	if h.sent != nil {
 		late := time.AfterFunc(lateStart, h.giveUp)
-		<-h.told
+		<-h.sent
 		late.Stop()
 		h.giveUp()
 		if h.err != nil {
@@ -173,15 +171,15 @@ func (h *hook) finish(ctx context.Context, n *Notifier, m Message) (errs []error
 		}
 	}
 	if h.wants(m.Event) {
-		if err := n.tell(ctx, h.Target, m); err != nil {
+		if err := n.send(ctx, h.Target, m); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errs
 }
 
-// tell sends a message until it is taken, or that is of no use.
-func (n *Notifier) tell(ctx context.Context, t Target, m Message) error {
+// send sends a message, and retries it after temporary errors.
+func (n *Notifier) send(ctx context.Context, t Target, m Message) error {
 	m.Version, m.Text = schema, m.line()
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -196,7 +194,7 @@ func (n *Notifier) tell(ctx context.Context, t Target, m Message) error {
 			return nil
 		}
 		if try == attempts || !isTransient(err) || retry.Sleep(ctx, wait) != nil {
-			return fmt.Errorf("%s of the run was not told to %s: %w", m.Event, t, t.hide(err))
+			return fmt.Errorf("cannot send notification %q to %s: %w", m.Event, t, t.hide(err))
 		}
 	}
 }
@@ -205,7 +203,7 @@ func (n *Notifier) tell(ctx context.Context, t Target, m Message) error {
 func (n *Notifier) post(ctx context.Context, t Target, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -222,17 +220,17 @@ func (n *Notifier) post(ctx context.Context, t Target, body []byte) error {
 	return nil
 }
 
-// A statusError is an answer that says no. Its text is ours: theirs may repeat the
-// address.
+// A statusError is an error status. Its text does not contain the response, which may contain the
+// URL.
 type statusError struct{ code int }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("it answered %d %s", e.code, http.StatusText(e.code))
+	return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
 }
 
-// isTransient reports whether another try may help.
+// isTransient reports whether another attempt may succeed.
 func isTransient(err error) bool {
-	if errors.Is(err, errLeads) || errors.Is(err, outbound.ErrRedirects) || errors.Is(err, outbound.ErrDowngrade) {
+	if errors.Is(err, errRedirect) || errors.Is(err, outbound.ErrRedirects) || errors.Is(err, outbound.ErrDowngrade) {
 		return false
 	}
 	e, ok := errors.AsType[*statusError](err)

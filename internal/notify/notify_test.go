@@ -31,12 +31,12 @@ func target(t *testing.T, text string) Target {
 	return got
 }
 
-// A receiver is a hook that keeps what it was told.
+// A receiver is a webhook that records messages.
 type receiver struct {
 	mu     sync.Mutex
 	events []Event
 	bodies []string
-	answer func(n int, w http.ResponseWriter, r *http.Request) // n counts requests, from 1; nil: all is well
+	answer func(n int, w http.ResponseWriter, r *http.Request) // n counts requests, from 1; nil: success
 }
 
 func (h *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func newNotifier(t *testing.T, o Options) *Notifier {
 	return n
 }
 
-// run has a notifier tell of a run without a network.
+// run sends the notifications of a run without a network.
 func run(t *testing.T, h *receiver, took time.Duration, targets ...string) (errs []error, waited time.Duration) {
 	t.Helper()
 	var o Options
@@ -100,10 +100,10 @@ func status(code int) func(int, http.ResponseWriter, *http.Request) {
 	}
 }
 
-// hang answers nothing until nobody waits any more.
+// hang does not respond until the request is cancelled.
 func hang(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func TestTells(t *testing.T) {
+func TestNotifications(t *testing.T) {
 	const all = "https://hooks.example.com/" + secret
 	tests := []struct {
 		name    string
@@ -112,25 +112,25 @@ func TestTells(t *testing.T) {
 		targets []string
 		want    []Event
 		errs    int
-		most    time.Duration // that the end takes
+		most    time.Duration // time limit of the end
 	}{
-		{"all is well", nil, time.Minute, []string{all}, []Event{Start, Failure}, 0, 0},
-		{"a run of no time", nil, 0, []string{all}, []Event{Start, Failure}, 0, 0},
+		{"success", nil, time.Minute, []string{all}, []Event{Start, Failure}, 0, 0},
+		{"short run", nil, 0, []string{all}, []Event{Start, Failure}, 0, 0},
 		{"only failures", nil, time.Minute, []string{"failure=" + all}, []Event{Failure}, 0, 0},
 		{"only successes", nil, time.Minute, []string{"success=" + all}, nil, 0, 0},
-		{"each event to its address", nil, time.Minute, []string{"start=" + all, "success,failure=" + all}, []Event{Start, Failure}, 0, 0},
-		{"nobody to tell", nil, time.Minute, nil, nil, 0, 0},
-		{"500 for ever", status(500), time.Minute, []string{all}, slices.Repeat([]Event{Start, Failure}, 3), 2, 3 * time.Second},
-		{"500 and the run is short", status(500), 0, []string{"failure=" + all}, []Event{Failure, Failure, Failure}, 1, 3 * time.Second},
+		{"each event to its own URL", nil, time.Minute, []string{"start=" + all, "success,failure=" + all}, []Event{Start, Failure}, 0, 0},
+		{"no targets", nil, time.Minute, nil, nil, 0, 0},
+		{"always 500", status(500), time.Minute, []string{all}, slices.Repeat([]Event{Start, Failure}, 3), 2, 3 * time.Second},
+		{"always 500, short run", status(500), 0, []string{"failure=" + all}, []Event{Failure, Failure, Failure}, 1, 3 * time.Second},
 		{"429 once", func(n int, w http.ResponseWriter, r *http.Request) {
 			if n == 1 {
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
 		}, time.Minute, []string{all}, []Event{Start, Start, Failure}, 0, 0},
-		{"404 is not tried again", status(404), time.Minute, []string{all}, []Event{Start, Failure}, 2, 0},
-		{"hangs for ever", hang, time.Hour, []string{all}, []Event{Start, Start, Failure, Failure}, 2, patience},
-		{"hangs for ever and the run is short", hang, 0, []string{all}, []Event{Start, Failure, Failure}, 2, patience},
-		{"two that hang", hang, time.Hour, []string{"failure=" + all, "failure=" + all}, []Event{Failure, Failure, Failure, Failure}, 2, patience},
+		{"404 is not retried", status(404), time.Minute, []string{all}, []Event{Start, Failure}, 2, 0},
+		{"no response", hang, time.Hour, []string{all}, []Event{Start, Start, Failure, Failure}, 2, patience},
+		{"no response, short run", hang, 0, []string{all}, []Event{Start, Failure, Failure}, 2, patience},
+		{"two without response", hang, time.Hour, []string{"failure=" + all, "failure=" + all}, []Event{Failure, Failure, Failure, Failure}, 2, patience},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestTells(t *testing.T) {
 				errs, waited := run(t, h, tt.took, tt.targets...)
 				got := slices.Clone(h.events)
 				if tt.took > 0 {
-					slices.Sort(got) // of several at once
+					slices.Sort(got) // several at once
 				}
 				want := slices.Clone(tt.want)
 				if tt.took > 0 {
@@ -161,7 +161,7 @@ func TestTells(t *testing.T) {
 	}
 }
 
-// TestOutlivesInterrupt tells of a run that was interrupted.
+// Notifications of an interrupted run are sent.
 func TestOutlivesInterrupt(t *testing.T) {
 	h := &receiver{}
 	n := newNotifier(t, Options{Targets: []Target{target(t, "https://hooks.example.com/"+secret)}})
@@ -169,29 +169,29 @@ func TestOutlivesInterrupt(t *testing.T) {
 	ctx := interrupted(t)
 	n.Start(ctx, Message{Event: Start})
 	if errs := n.Finish(ctx, Message{Event: Failure}); errs != nil || !slices.Equal(h.events, []Event{Start, Failure}) {
-		t.Errorf("told %v, %v", h.events, errs)
+		t.Errorf("sent %v, %v", h.events, errs)
 	}
 }
 
-// TestMessage holds the form of what is sent.
+// TestMessage checks the messages that are sent.
 func TestMessage(t *testing.T) {
 	h := &receiver{}
 	n := newNotifier(t, Options{Targets: []Target{target(t, "https://hooks.example.com/"+secret)}})
 	n.client.Transport = h
 	n.Start(t.Context(), Message{
-		Event: Start, Time: "2026-11-21T02:00:00Z", Tool: "assetferry v1.4.0", Command: "sync", Job: "nightly", Source: "/srv/photos", Destination: "env/ws",
+		Event: Start, Time: "2026-11-21T02:00:00Z", Tool: "assetferry v1.4.0", Command: "sync", Job: "daily", Source: "/srv/photos", Destination: "env/ws",
 	})
 	six, bytes, seconds := 6, int64(1<<20), 12.5
 	errs := n.Finish(t.Context(), Message{
-		Event: Failure, Time: "2026-11-21T02:00:12Z", Tool: "assetferry v1.4.0", Command: "sync", Job: "nightly", Source: "/srv/photos", Destination: "env/ws",
-		Run: "20261121-0200-abcde", Exit: &six, Class: "guard", Message: "900 objects would change", Hint: "look at them",
+		Event: Failure, Time: "2026-11-21T02:00:12Z", Tool: "assetferry v1.4.0", Command: "sync", Job: "daily", Source: "/srv/photos", Destination: "env/ws",
+		Run: "20261121-0200-abcde", Exit: &six, Class: "safety_check", Message: "900 objects would change", Hint: "look at them",
 		Actions: map[string]int64{"replace": 900}, States: map[string]int64{"planned": 900}, Bytes: &bytes, Seconds: &seconds, Report: "assetferry report",
 	})
 	want := []string{
-		`{"event":"start","version":1,"time":"2026-11-21T02:00:00Z","text":"assetferry sync nightly: start","tool":"assetferry v1.4.0","command":"sync",` +
-			`"job":"nightly","source":"/srv/photos","destination":"env/ws"}`,
-		`{"event":"failure","version":1,"time":"2026-11-21T02:00:12Z","text":"assetferry sync nightly: failure (exit code 6, guard): 900 objects would change",` +
-			`"tool":"assetferry v1.4.0","command":"sync","job":"nightly","source":"/srv/photos","destination":"env/ws","run":"20261121-0200-abcde","exit":6,"class":"safety_check",` +
+		`{"event":"start","version":1,"time":"2026-11-21T02:00:00Z","text":"assetferry sync daily: start","tool":"assetferry v1.4.0","command":"sync",` +
+			`"job":"daily","source":"/srv/photos","destination":"env/ws"}`,
+		`{"event":"failure","version":1,"time":"2026-11-21T02:00:12Z","text":"assetferry sync daily: failure (exit code 6, safety_check): 900 objects would change",` +
+			`"tool":"assetferry v1.4.0","command":"sync","job":"daily","source":"/srv/photos","destination":"env/ws","run":"20261121-0200-abcde","exit":6,"class":"safety_check",` +
 			`"message":"900 objects would change","hint":"look at them","actions":{"replace":900},"states":{"planned":900},"bytes":1048576,"seconds":12.5,"report":"assetferry report"}`,
 	}
 	if diff := cmp.Diff(want, h.bodies); diff != "" || errs != nil {
@@ -199,7 +199,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// finish tells of the end of a run at the address of a server.
+// finish sends the notification about the end of a run to a server.
 func finish(t *testing.T, o Options, address string) []error {
 	t.Helper()
 	o.Targets = []Target{target(t, address)}
@@ -219,10 +219,10 @@ func TestRedirects(t *testing.T) {
 		taken bool
 	}{
 		{"within the host", http.StatusTemporaryRedirect, "/taken", true},
-		{"for good", http.StatusPermanentRedirect, "/taken", true},
+		{"permanent", http.StatusPermanentRedirect, "/taken", true},
 		{"without the message", http.StatusFound, "/taken", false},
 		{"to another host", http.StatusTemporaryRedirect, elsewhere.URL + "/" + secret, false},
-		{"round in a circle", http.StatusTemporaryRedirect, "/" + secret, false},
+		{"in a loop", http.StatusTemporaryRedirect, "/" + secret, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestRedirects(t *testing.T) {
 				if r.URL.Path == "/taken" {
 					body, err := io.ReadAll(r.Body)
 					if from := r.Header.Get("Referer"); from != "" {
-						t.Errorf("the address is told: %s", from)
+						t.Errorf("the URL is sent as Referer: %s", from)
 					}
 					taken = err == nil && strings.Contains(string(body), `"event":"success"`)
 					return
@@ -249,7 +249,7 @@ func TestRedirects(t *testing.T) {
 		})
 	}
 	if other.events != nil {
-		t.Error("another host was told")
+		t.Error("another host got a message")
 	}
 }
 

@@ -11,31 +11,30 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A Target is an address and which events it is told of. It shows nobody more of the
-// address than scheme and host.
+// A Target is the URL of a webhook and its events. It shows only the scheme and the host of the URL.
 type Target struct {
-	address *url.URL
-	events  []Event // empty: all
+	url    *url.URL
+	events []Event // empty: all
 }
 
-// ParseTarget reads an address, or an address for a few events: "failure=https://host/path",
-// "start,failure=https://host/path". Its errors do not repeat the text.
+// ParseTarget parses a URL, or a URL for some events: "failure=https://host/path",
+// "start,failure=https://host/path". Its errors do not contain the text.
 func ParseTarget(text string) (t Target, err error) {
 	address := text
-	if names, rest, ok := strings.Cut(text, "="); ok && !strings.Contains(names, ":") { // else it stands in the address
+	if names, rest, ok := strings.Cut(text, "="); ok && !strings.Contains(names, ":") { // otherwise the = is in the URL
 		address = rest
 		if t.events, err = parseEvents(names); err != nil {
 			return t, err
 		}
 	}
-	t.address, err = url.Parse(address)
+	t.url, err = url.Parse(address)
 	switch {
 	case err != nil:
-		return Target{}, errors.New("the address is not valid")
-	case t.address.Scheme != "https" && t.address.Scheme != "http":
-		return Target{}, errors.New("the address does not begin with https:// or http://")
-	case t.address.Hostname() == "":
-		return Target{}, errors.New("the address has no host")
+		return Target{}, errors.New("the URL is not valid")
+	case t.url.Scheme != "https" && t.url.Scheme != "http":
+		return Target{}, errors.New("the URL does not begin with https:// or http://")
+	case t.url.Hostname() == "":
+		return Target{}, errors.New("the URL has no host")
 	}
 	return t, nil
 }
@@ -44,43 +43,43 @@ func parseEvents(names string) (events []Event, err error) {
 	for name := range strings.SplitSeq(names, ",") {
 		event := Event(name)
 		if !slices.Contains([]Event{Start, Success, Failure}, event) {
-			return nil, fmt.Errorf("what stands before the \"=\" is not a list of %s, %s and %s", Start, Success, Failure)
+			return nil, fmt.Errorf("the part before \"=\" is not a list of %s, %s and %s", Start, Success, Failure)
 		}
 		events = append(events, event)
 	}
 	return events, nil
 }
 
-// String is all that may be shown of the address.
+// String returns the part of the URL that may be shown.
 func (t Target) String() string {
-	if t.address == nil {
+	if t.url == nil {
 		return ""
 	}
-	return t.address.Scheme + "://" + t.address.Host
+	return t.url.Scheme + "://" + t.url.Host
 }
 
-// GoString keeps the address from being shown by %#v.
+// GoString hides the rest of the URL from %#v.
 func (t Target) GoString() string { return t.String() }
 
 func (t Target) wants(e Event) bool { return len(t.events) == 0 || slices.Contains(t.events, e) }
 
-// mayBeReached refuses to show the address, and what is told, to everyone on the way.
-func (t Target) mayBeReached(allowHTTP bool) error {
-	host := t.address.Hostname()
-	if t.address.Scheme == "https" || allowHTTP || outbound.IsLoopback(host) {
+// checkScheme rejects plain HTTP, which shows the URL and the message on the network.
+func (t Target) checkScheme(allowHTTP bool) error {
+	host := t.url.Hostname()
+	if t.url.Scheme == "https" || allowHTTP || outbound.IsLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("plain HTTP to %s would show the notification and its address to everyone on the way; use https:// or --allow-http", host)
+	return fmt.Errorf("plain HTTP to %s would send the notification and its URL unencrypted; use https:// or --allow-http", host)
 }
 
-// hide takes the address out of an error.
+// hide removes the URL from an error.
 func (t Target) hide(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok { // which begins with it
+	if e, ok := errors.AsType[*url.Error](err); ok { // its text begins with the URL
 		err = e.Err
 	}
 	text := err.Error()
-	password, _ := t.address.User.Password()
-	for _, part := range []string{t.address.RequestURI(), t.address.Path, t.address.RawQuery, t.address.User.Username(), password} {
+	password, _ := t.url.User.Password()
+	for _, part := range []string{t.url.RequestURI(), t.url.Path, t.url.RawQuery, t.url.User.Username(), password} {
 		if len(part) > 1 {
 			text = strings.ReplaceAll(text, part, "[redacted]")
 		}
@@ -91,22 +90,21 @@ func (t Target) hide(err error) error {
 	return errors.New(text)
 }
 
-// maxRedirects is how often a message is sent on.
+// maxRedirects is the maximum number of redirects.
 const maxRedirects = 3
 
-// errLeads says that an address leads elsewhere, which another try does not change.
-var errLeads = errors.New("it leads to another place")
+// errRedirect says that a URL redirects elsewhere. Another attempt does not change that.
+var errRedirect = errors.New("the URL redirects")
 
-// stayAtHost follows a redirect only within a host, and only with the message: to another
-// host the address, or a part of it, would be shown to somebody else, and what comes
-// without a message only looks as if it had arrived.
+// stayAtHost follows redirects only within a host, and only with the message. Another host would
+// see parts of the URL, and a request without the message would look like a success.
 func stayAtHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme:
-		return fmt.Errorf("%w, of another host", errLeads)
+		return fmt.Errorf("%w to another host", errRedirect)
 	case req.Method != first.Method:
-		return fmt.Errorf("%w, without the message", errLeads)
+		return fmt.Errorf("%w without the message", errRedirect)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// interrupted is the context of a run that a person ended.
+// interrupted returns the context of a run that was interrupted.
 func interrupted(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -26,15 +26,15 @@ func TestParseTarget(t *testing.T) {
 		"https://user:" + secret + "@hooks.example.com:8443/?a=b":    "all https://hooks.example.com:8443",
 		"failure=https://hooks.example.com/" + secret + "?key=value": "[failure] https://hooks.example.com",
 		"start,success=http://localhost/a=b":                         "[start success] http://localhost",
-		"":                                                           "the address does not begin with https:// or http://",
-		secret:                                                       "the address does not begin with https:// or http://",
-		"hooks.example.com/" + secret:                                "the address does not begin with https:// or http://",
-		"ftp://hooks.example.com/" + secret:                          "the address does not begin with https:// or http://",
-		"https:///" + secret:                                         "the address has no host",
-		"https://hooks.example.com/%" + secret:                       "the address is not valid",
-		"=https://hooks.example.com/" + secret:                       `what stands before the "=" is not a list of start, success and failure`,
-		secret + "=https://hooks.example.com":                        `what stands before the "=" is not a list of start, success and failure`,
-		"failure,=https://hooks.example.com":                         `what stands before the "=" is not a list of start, success and failure`,
+		"":                                                           "the URL does not begin with https:// or http://",
+		secret:                                                       "the URL does not begin with https:// or http://",
+		"hooks.example.com/" + secret:                                "the URL does not begin with https:// or http://",
+		"ftp://hooks.example.com/" + secret:                          "the URL does not begin with https:// or http://",
+		"https:///" + secret:                                         "the URL has no host",
+		"https://hooks.example.com/%" + secret:                       "the URL is not valid",
+		"=https://hooks.example.com/" + secret:                       `the part before "=" is not a list of start, success and failure`,
+		secret + "=https://hooks.example.com":                        `the part before "=" is not a list of start, success and failure`,
+		"failure,=https://hooks.example.com":                         `the part before "=" is not a list of start, success and failure`,
 	} {
 		target, err := ParseTarget(text)
 		got := "all " + target.String()
@@ -50,7 +50,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestShowsNothing prints a target in every way there is, also within something else.
+// TestShowsNothing formats a target with every verb, also within other values.
 func TestShowsNothing(t *testing.T) {
 	target := target(t, "https://user:"+secret+"@hooks.example.com/"+secret+"?"+secret)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
@@ -61,8 +61,8 @@ func TestShowsNothing(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		&url.Error{Op: "Post", URL: target.address.String(), Err: errors.New("no")},
-		fmt.Errorf("post %s: no", target.address),
+		&url.Error{Op: "Post", URL: target.url.String(), Err: errors.New("no")},
+		fmt.Errorf("post %s: no", target.url),
 		fmt.Errorf("with %s: no", secret),
 	} {
 		if text := target.hide(err).Error(); strings.Contains(text, secret) || !strings.HasSuffix(text, "no") {

@@ -15,15 +15,15 @@ import (
 	"assetferry/state"
 )
 
-// benchObjects is the size of the library that reports are measured on.
+// benchObjects is the number of objects in benchmarks of reports.
 const benchObjects = 50_000
 
-// bigRun makes a journal with a finished run of so many objects, one in ten of them
-// skipped, in a thousand folders.
+// bigRun creates a state database with a finished run of many objects in a thousand folders. One in
+// ten of them is skipped.
 func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	b.Helper()
 	ctx := b.Context()
-	store, err := state.Open(ctx, filepath.Join(b.TempDir(), "journal.db"))
+	store, err := state.Open(ctx, filepath.Join(b.TempDir(), "state.db"))
 	must(b, err)
 	b.Cleanup(func() { must(b, store.Close()) })
 	pair, err := store.Pair(ctx, "/photos", "e/e", "https://example.com")
@@ -33,9 +33,9 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	items := make([]state.Item, objects)
 	for n := range items {
 		i := state.Item{Object: sources.Object{Key: sources.Key(fmt.Sprintf("folder-%04d/picture-%07d.jpg", n*1000/objects, n)), Size: int64(n % 5_000_000), Time: time.Unix(1e9, 0)}}
-		i.Action, i.Reason, i.State = state.Create, "not at the destination yet", state.ItemPlanned
+		i.Action, i.Reason, i.State = state.Create, "new", state.ItemPlanned
 		if n%10 == 0 {
-			i.Action, i.Reason, i.State = state.Skip, "no category allows its extension", state.ItemSkipped
+			i.Action, i.Reason, i.State = state.Skip, "unsupported_type", state.ItemSkipped
 		}
 		i.Category, i.Folder, i.Name, i.Slot = "category", "folder", fmt.Sprintf("picture-%07d.jpg", n), int64(n)
 		items[n] = i
@@ -67,7 +67,7 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	return store, run
 }
 
-// A report and its lists take no more memory for a large library than for a small one.
+// A report and its lists need the same memory for any number of objects.
 func TestMemoryStaysFlat(t *testing.T) {
 	const objects, room = 30_000, 8 << 20 // of its items alone
 	store, run := bigRun(t, objects)
@@ -80,8 +80,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 	before := heap()
 	r, err := report.Read(t.Context(), store, run)
 	must(t, err)
-	if r.Sum.Listed.Objects != objects || !r.Sum.Closes {
-		t.Fatalf("the sum is %+v", r.Sum)
+	if r.Results.Listed.Objects != objects || !r.Results.Accounted {
+		t.Fatalf("the results are %+v", r.Results)
 	}
 	lines, most := 0, before
 	for _, err := range r.Lines(t.Context()) {
@@ -95,7 +95,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// BenchmarkReport measures how many objects a second are reported.
+// BenchmarkReport measures the objects reported per second.
 func BenchmarkReport(b *testing.B) {
 	store, run := bigRun(b, benchObjects)
 	all, err := report.ParseChoice("")

@@ -12,12 +12,12 @@ import (
 type bar struct {
 	Label string
 	Value int64
-	Text  string // the value, for people
+	Text  string // the formatted value
 }
 
-// A barChart is horizontal bars, one below the other: labels of any length and number
-// then never overlap, and it is as readable on a telephone as on paper. Positions
-// across are in percent, so that only the bars grow with the page and not the text.
+// A barChart has horizontal bars, one below the other: labels of any length never overlap, on a
+// phone or on paper. Horizontal positions are percentages, so that the bars grow with the page and
+// the text does not.
 type barChart struct {
 	ID, Title, Desc string // the ID is unique on a page
 	Rows            []barRow
@@ -25,7 +25,7 @@ type barChart struct {
 
 type barRow struct {
 	Full   string // the label and the value
-	Label  string // as much of it as there is room for
+	Label  string // shortened
 	Text   string
 	Y      int
 	Length string // percent of the width
@@ -34,8 +34,8 @@ type barRow struct {
 const (
 	barPitch     = 26 // pixels from one bar to the next
 	barThickness = 16
-	labelColumns = 16 // that fit beside the bars
-	fullColumns  = 80 // of what a pointer sees
+	labelColumns = 16 // fit beside the bars
+	fullColumns  = 80 // of the tooltip
 )
 
 // drawBars lays out a bar chart of values that are not negative.
@@ -55,7 +55,7 @@ func drawBars(id, title, desc string, bars []bar) barChart {
 	return c
 }
 
-// length is the part of the largest bar that a value gets. What is not zero is seen.
+// length returns the length of a bar, as a part of the largest one. Values above zero stay visible.
 func length(value, largest int64) float64 {
 	const least = 0.004
 	if value <= 0 {
@@ -64,22 +64,22 @@ func length(value, largest int64) float64 {
 	return max(least, float64(value)/float64(largest))
 }
 
-// Height is the height of the whole chart in pixels.
+// Height returns the height of the whole chart in pixels.
 func (c barChart) Height() int { return len(c.Rows) * barPitch }
 
-// Thickness is the height of a bar in pixels.
+// Thickness returns the height of a bar in pixels.
 func (barChart) Thickness() int { return barThickness }
 
-// Baseline is where the text of a row stands.
+// Baseline returns the vertical position of the text of a row.
 func (r barRow) Baseline() int { return r.Y + barThickness - 3 }
 
-// percent formats a part of a whole for an attribute of SVG.
+// percent formats a part of a whole as an attribute of SVG.
 func percent(part float64) string {
 	return strconv.FormatFloat(math.Round(part*1e5)/1e3, 'f', -1, 64) + "%"
 }
 
-// scale gives the round values from 0 on at which an axis for values up to largest has
-// its marks, five or so; the last of them is at least largest.
+// scale returns about five round values from 0 for the marks of an axis. The last one is at least
+// largest.
 func scale(largest float64) []float64 {
 	if largest <= 0 {
 		return []float64{0, 1}
@@ -92,7 +92,7 @@ func scale(largest float64) []float64 {
 	return marks
 }
 
-// roundStep is the smallest of ..., 0.5, 1, 2, 5, 10, 20, ... that is at least x.
+// roundStep returns the smallest of ..., 0.5, 1, 2, 5, 10, 20, ... that is at least x.
 func roundStep(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, digit := range []float64{1, 2, 5} {
@@ -103,7 +103,7 @@ func roundStep(x float64) float64 {
 	return 10 * power
 }
 
-// short formats a number for the mark of an axis, of which no two are alike.
+// short formats a number for the mark of an axis. Different marks have different texts.
 func short(f float64) string {
 	if f < 10 {
 		return strconv.FormatFloat(f, 'g', 3, 64)

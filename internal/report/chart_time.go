@@ -9,28 +9,28 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A timeChart is a rate over time. The shape is stretched to the width of the page;
-// text is not, so what is beside the shape is placed in percent.
+// A timeChart shows a rate over time. Its shape is stretched to the width of the page. Text is not
+// stretched, so the labels are placed by percentages.
 type timeChart struct {
 	ID, Title, Desc string // the ID is unique on a page
-	Line            string // a path in a box of 1,000 by 100, from its ground to its ground
+	Line            string // a path in a box of 1,000 by 100, from the bottom left to the bottom right
 	Marks           []mark // of the rate
 	Times           []tick
 }
 
-// A mark is a tick of the upright axis, in pixels from the top.
+// A mark is a tick of the vertical axis, in pixels from the top.
 type mark struct {
 	Y     int
 	Label string
 }
 
-// A tick marks a time on the axis that lies.
+// A tick marks a time on the horizontal axis.
 type tick struct {
 	at    float64 // part of the axis
 	Label string
 }
 
-// Left is where a tick stands.
+// Left returns the horizontal position of a tick.
 func (t tick) Left() string { return percent(t.at) }
 
 const (
@@ -40,7 +40,7 @@ const (
 	boxHeight  = 100
 )
 
-// A span is a length of time and the rate in it.
+// A span is a period of time and the rate in it.
 type span struct {
 	From, To time.Time
 	Rate     float64
@@ -48,14 +48,14 @@ type span struct {
 
 const day = 24 * time.Hour
 
-// timeSteps are the lengths of time below two days that people think in.
+// timeSteps are the usual intervals of a time axis below two days.
 var timeSteps = [...]time.Duration{
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,
 }
 
-// drawRates lays out a chart of rates, one for each span, in order. Between them the
-// rate is none. Times are shown in the time zone of the first.
+// drawRates lays out a chart of rates, one for each span, in order. Between spans the rate is 0.
+// Times are in the time zone of the first span.
 func drawRates(id, title, desc string, all []span, text func(float64) string) timeChart {
 	c := timeChart{ID: id, Title: ui.Sanitize(title), Desc: ui.Sanitize(desc)}
 	if len(all) == 0 {
@@ -76,8 +76,7 @@ func drawRates(id, title, desc string, all []span, text func(float64) string) ti
 	return c
 }
 
-// steps draws a line that keeps its height for the length of a span: between two
-// measurements nothing is known, and one alone is seen, too.
+// steps draws a line with a constant height in each span, so that a single span is visible too.
 func steps(all []span, top float64) string {
 	begin, end := all[0].From, all[len(all)-1].To
 	across := func(t time.Time) float64 { return boxWidth * float64(t.Sub(begin)) / float64(end.Sub(begin)) }
@@ -101,8 +100,7 @@ const (
 	betweenLabels = 14
 )
 
-// timeTicks marks times on the clock or in the calendar so that their labels do not
-// touch on the narrowest page.
+// timeTicks marks round times so that their labels do not touch on the narrowest page.
 func timeTicks(begin, end time.Time) []tick {
 	for _, step := range timeSteps {
 		if all := ticksEvery(begin, end, step); roomFor(all) {
@@ -116,7 +114,7 @@ func timeTicks(begin, end time.Time) []tick {
 	}
 }
 
-// roomFor reports whether labels, each in the middle of its tick, keep apart.
+// roomFor reports whether labels, each centred on its tick, do not touch.
 func roomFor(all []tick) bool {
 	for n := 1; n < len(all); n++ {
 		apart := (all[n].at - all[n-1].at) * narrowest
@@ -127,7 +125,7 @@ func roomFor(all []tick) bool {
 	return len(all) > 0
 }
 
-// timeLayout is the shortest form in which times can be told apart.
+// timeLayout returns the shortest layout in which the times differ.
 func timeLayout(begin, end time.Time, step time.Duration) string {
 	last := end.Add(-time.Second) // the end of a day belongs to it
 	switch {
@@ -141,8 +139,8 @@ func timeLayout(begin, end time.Time, step time.Duration) string {
 	return "2 Jan 2006"
 }
 
-// ticksEvery marks the beginning of each step, counted from midnight; of days, from
-// the first one.
+// ticksEvery marks the beginning of each step, counted from midnight, or from the first day for
+// steps of whole days.
 func ticksEvery(begin, end time.Time, step time.Duration) (all []tick) {
 	layout := timeLayout(begin, end, step)
 	whole := end.Sub(begin)

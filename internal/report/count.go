@@ -14,14 +14,14 @@ import (
 	"assetferry/state"
 )
 
-// maxTypes bounds the extensions that are told apart: a source may have as many as
-// objects. What comes later is counted as other.
+// maxTypes bounds the extensions that are counted separately: a source may have as many as
+// objects. Later ones are counted as other.
 const maxTypes = 5000
 
-// other is the name of what is not told apart in a chart.
+// other is the name of everything in a chart that has no bar of its own.
 const other = "other"
 
-// counts are what a walk through a run finds.
+// counts are the results of a walk through a run.
 type counts struct {
 	l *lists
 
@@ -30,9 +30,9 @@ type counts struct {
 	items     chart
 	unchanged chart
 
-	leftOut  map[string]*LeftOut    // by reason
-	troubles map[string]*Trouble    // by what it is
-	altered  map[string]*Alteration // by action
+	skipped  map[string]*Skipped // by reason
+	problems map[problemKey]*Problem
+	altered  map[string]*Alteration // by state
 	hidden   int64
 	remarks  remarks
 
@@ -40,7 +40,7 @@ type counts struct {
 	categories  map[string]*state.CategorySum
 }
 
-// A chart is what there is of objects by their type and by their size.
+// A chart counts objects by type and by size.
 type chart struct {
 	types map[string]*Amount
 	sizes [len(sizes)]Amount
@@ -49,12 +49,12 @@ type chart struct {
 func newCounts(l *lists) *counts {
 	return &counts{
 		l: l, items: chart{types: map[string]*Amount{}}, unchanged: chart{types: map[string]*Amount{}},
-		leftOut: map[string]*LeftOut{}, troubles: map[string]*Trouble{}, altered: map[string]*Alteration{},
+		skipped: map[string]*Skipped{}, problems: map[problemKey]*Problem{}, altered: map[string]*Alteration{},
 		remarks: remarks{},
 	}
 }
 
-// walk reads everything that was listed, each thing of it that is counted once.
+// walk reads everything that was listed, once.
 func (c *counts) walk(ctx context.Context) error {
 	for f, err := range c.l.store.Fates(ctx, c.l.run.Num) {
 		if err != nil {
@@ -90,19 +90,19 @@ func (c *counts) sumReceipts(ctx context.Context) error {
 }
 
 func (c *counts) countRemarkable(i state.Item) {
-	told := Told(i.Action, i.State)
+	code := StateOf(i.Action, i.State)
 	switch {
-	case told == skipped:
-		c.countLeftOut(i)
-	case isAlteration(told):
-		a := c.alteration(told)
+	case code == skipped:
+		c.countSkipped(i)
+	case isAlteration(code):
+		a := c.alteration(code)
 		a.add(i.Size)
 		a.Examples = appendUpTo(shownExamples, a.Examples, string(i.Key))
-		if told == moved {
+		if code == moved {
 			a.Moves = appendUpTo(shownExamples, a.Moves, Move{string(i.PreviousKey), string(i.Key)})
 		}
-	case isTrouble(told):
-		c.countTrouble(i, told)
+	case isProblem(code):
+		c.countProblem(i, code)
 	}
 	if hidesObjects(i) {
 		c.hidden++
@@ -110,30 +110,30 @@ func (c *counts) countRemarkable(i state.Item) {
 	c.remarks.add(i)
 }
 
-func (c *counts) countLeftOut(i state.Item) {
-	o := c.leftOutFor(i.Reason)
-	o.add(i.Size)
-	o.Examples = appendUpTo(shownExamples, o.Examples, string(i.Key))
+func (c *counts) countSkipped(i state.Item) {
+	s := c.skippedFor(i.Reason)
+	s.add(i.Size)
+	s.Examples = appendUpTo(shownExamples, s.Examples, string(i.Key))
 }
 
-func (c *counts) leftOutFor(reason string) *LeftOut {
-	return find(c.leftOut, reason, func() *LeftOut {
+func (c *counts) skippedFor(reason string) *Skipped {
+	return find(c.skipped, reason, func() *Skipped {
 		r := migrate.Reason(reason)
-		return &LeftOut{Reason: reason, Missed: r.IsMissed(), ByRule: r.IsOwnRule(), Decides: flagname.InText(r.Remedy())}
+		return &Skipped{Reason: reason, Message: reasonText(reason), Missed: r.IsMissed(), ByRule: r.IsOwnRule(), Decides: flagname.InText(r.Remedy())}
 	})
 }
 
-// countNewSkips finds out which objects no earlier run skipped for the same reason. Those
-// are the examples, where there are any: the others were shown before.
+// countNewSkips counts the objects that no earlier run skipped for the same reason. They are the
+// examples, if there are any: earlier reports showed the others.
 func (c *counts) countNewSkips(ctx context.Context) error {
-	if len(c.leftOut) == 0 {
+	if len(c.skipped) == 0 {
 		return nil
 	}
 	for s, err := range migrate.NewSkips(ctx, c.l.store, c.l.run) {
 		if err != nil {
 			return err
 		}
-		o := c.leftOutFor(s.Reason)
+		o := c.skippedFor(s.Reason)
 		if o.New++; o.New == 1 {
 			o.Examples = nil
 		}
@@ -142,48 +142,46 @@ func (c *counts) countNewSkips(ctx context.Context) error {
 	return nil
 }
 
-func (c *counts) alteration(told string) *Alteration {
-	return find(c.altered, told, func() *Alteration { return &Alteration{Action: told} })
+func (c *counts) alteration(code string) *Alteration {
+	return find(c.altered, code, func() *Alteration { return &Alteration{State: code} })
 }
 
-func (c *counts) listLeftOut() []LeftOut {
-	return largestFirst(c.leftOut, func(o *LeftOut) Amount { return o.Amount })
+func (c *counts) listSkipped() []Skipped {
+	return largestFirst(c.skipped, cmp.Compare[string], func(s *Skipped) Amount { return s.Amount })
 }
 
 func (c *counts) listAlterations() []Alteration {
-	return largestFirst(c.altered, func(a *Alteration) Amount { return a.Amount })
+	return largestFirst(c.altered, cmp.Compare[string], func(a *Alteration) Amount { return a.Amount })
 }
 
-func (c *counts) countTrouble(i state.Item, told string) {
-	what, remedy := RemedyFor(i)
-	t := find(c.troubles, what, func() *Trouble { return &Trouble{What: what, Remedy: remedy, byPart: newParts()} })
-	t.add(i.Size)
-	t.byPart.add(told, Amount{1, i.Size})
-	t.Examples = appendUpTo(shownExamples, t.Examples, Example{string(i.Key), i.Error})
+func (c *counts) countProblem(i state.Item, code string) {
+	why := causeOf(i)
+	p := find(c.problems, problemKey{code, why.message}, func() *Problem {
+		return &Problem{State: code, Reason: why.code, Message: why.message, Remedy: why.remedy}
+	})
+	p.add(i.Size)
+	p.Examples = appendUpTo(shownExamples, p.Examples, Example{string(i.Key), i.Error})
 }
 
-// into writes down what was found.
+// into stores the results in a report.
 func (c *counts) into(r *Report) {
 	known := Amount{c.l.run.Unchanged, c.l.run.UnchangedBytes}
-	c.l.tell(c.maybe)
-	r.Sum.Listed = c.listed.plus(known)
-	r.Sum.Closes = r.Sum.Listed == r.Sum.Total
+	c.l.checkUnchanged(c.maybe)
+	r.Results.Listed = c.listed.plus(known)
+	r.Results.Accounted = r.Results.Listed == r.Results.Total
 	r.Destination, r.Unlistable = c.destination, c.hidden
 	r.Charted = c.listed
-	if c.l.told {
-		r.Charted = r.Sum.Listed
+	if c.l.knowsUnchanged {
+		r.Charted = r.Results.Listed
 		c.items.join(c.unchanged)
 	}
 	r.Types, r.Sizes = c.items.list()
-	r.LeftOut, r.Alterations = c.listLeftOut(), c.listAlterations()
-	r.Troubles = largestFirst(c.troubles, func(t *Trouble) Amount { return t.Amount })
-	for n := range r.Troubles {
-		r.Troubles[n].Parts = r.Troubles[n].byPart.list()
-	}
+	r.Skipped, r.Alterations = c.listSkipped(), c.listAlterations()
+	r.Problems = largestFirst(c.problems, problemKey.compare, func(p *Problem) Amount { return p.Amount })
 	c.privacy(r)
 }
 
-// privacy sorts what the run has at the destination by who can see it.
+// privacy counts the assets of the run by who can see them.
 func (c *counts) privacy(r *Report) {
 	r.Privacy.Categories = []Category{}
 	for id, s := range c.categories {
@@ -195,19 +193,19 @@ func (c *counts) privacy(r *Report) {
 			one.Privacy, sum = "private", &r.Privacy.Private
 		case ok:
 			one.Privacy, sum = "public", &r.Privacy.Public
-			r.Addresses.Public += s.Addressed
+			r.URLs.Public += s.Addressed
 		}
 		*sum = sum.plus(one.Amount)
-		r.Addresses.Mapped += s.Addressed
-		r.Metadata.MetadataPending += s.MetadataPending
+		r.URLs.Mapped += s.Addressed
+		r.Metadata.Pending += s.MetadataPending
 		c.l.created = c.l.created.plus(Amount(s.Created))
 		r.Privacy.Categories = append(r.Privacy.Categories, one)
 	}
 	slices.SortFunc(r.Privacy.Categories, func(a, b Category) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
-	if r.Addresses.Mapped > 0 {
-		r.Addresses.Command = "assetferry urls --run " + c.l.run.ID
+	if r.URLs.Mapped > 0 {
+		r.URLs.Command = "assetferry urls --run " + c.l.run.ID
 	}
 }
 
@@ -236,7 +234,7 @@ func (c *chart) join(d chart) {
 	}
 }
 
-// typeOf is the extension of a key in lower case, as people know it.
+// typeOf returns the extension of a key in lower case.
 func typeOf(key string) string {
 	name := path.Base(key)
 	dot := strings.LastIndexByte(name, '.')
@@ -246,7 +244,7 @@ func typeOf(key string) string {
 	return strings.ToLower(name[dot:])
 }
 
-// sizes are the steps of the chart of sizes: each is of objects smaller than it.
+// sizes are the bars of the chart of sizes: each counts the objects below a size.
 var sizes = [...]struct {
 	below int64
 	name  string
@@ -264,7 +262,7 @@ func sizeOf(size int64) int {
 	return len(sizes) - 1
 }
 
-// list gives the largest types, all others as one, and all sizes.
+// list returns the largest types, all others as one, and all sizes.
 func (c *chart) list() (types, bySize []Slice) {
 	rest := Slice{Name: other, Amount: *find(c.types, other, newAmount)}
 	delete(c.types, other)
@@ -302,11 +300,11 @@ func appendUpTo[T any](limit int, list []T, v T) []T {
 	return list
 }
 
-// largestFirst gives what was found, most objects first.
-func largestFirst[V any](m map[string]*V, amount func(*V) Amount) []V {
+// largestFirst returns the values of a map, most objects first, then by key.
+func largestFirst[K comparable, V any](m map[K]*V, compare func(K, K) int, amount func(*V) Amount) []V {
 	all := []V{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, *m[name])
+	for _, key := range slices.SortedFunc(maps.Keys(m), compare) {
+		all = append(all, *m[key])
 	}
 	slices.SortStableFunc(all, func(a, b V) int { return cmp.Compare(amount(&b).Objects, amount(&a).Objects) })
 	return all

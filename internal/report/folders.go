@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// FolderOf is the top-level folder of the source that a key is in, empty if in none.
+// FolderOf returns the top-level folder of a key, empty if it is in none.
 func FolderOf(key string) string {
 	folder, _, inside := strings.Cut(key, "/")
 	if !inside {
@@ -22,31 +22,31 @@ func FolderOf(key string) string {
 	return folder
 }
 
-// uncounted stands for the unchanged objects that are in no folder's sum, so that the
-// sums of all folders add up to that of the run.
+// uncounted returns a row for the unchanged objects whose folders are unknown, so that all rows
+// add up to the results of the run.
 func (r Report) uncounted() (Folder, bool) {
 	a := Amount{r.lists.run.Unchanged, r.lists.run.UnchangedBytes}
 	p := newParts()
 	p.add(unchanged, a)
-	return Folder{Counted: true, Listed: a, Parts: p.list()}, !r.lists.told && !r.lists.isPruned() && a.Objects > 0
+	return Folder{Counted: true, Listed: a, States: p.list()}, !r.lists.knowsUnchanged && !r.lists.isPruned() && a.Objects > 0
 }
 
-// sum is what was listed in a folder, and what became of it.
-func (f Folder) sum() []Part { return append([]Part{{Name: "listed", Amount: f.Listed}}, f.Parts...) }
+// sum returns the listed objects of a folder, followed by their states.
+func (f Folder) sum() []Part { return append([]Part{{State: "listed", Amount: f.Listed}}, f.States...) }
 
-// title is the name of a folder for people. The name itself is not escaped.
+// title returns the name of a folder, or what its row stands for. The name is not escaped.
 func (f Folder) title() string {
 	switch {
 	case f.Counted:
-		return "(unchanged, only counted)"
+		return "(unchanged objects of all folders)"
 	case f.Name == "":
-		return "(in no folder)"
+		return "(outside of folders)"
 	}
 	return f.Name
 }
 
-// Folders sums up every top-level folder of the source, those that are in none last. The
-// sums add up to that of the run.
+// Folders counts the objects in each top-level folder of the source, those outside of folders
+// last. The rows add up to the results of the run.
 func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 	return func(yield func(Folder, error) bool) {
 		inside, loose := newFolderSum(""), newFolderSum("")
@@ -62,7 +62,7 @@ func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 				}
 				sum = inside
 			}
-			sum.parts.add(Told(f.Action, f.State), Amount{1, f.Size})
+			sum.parts.add(StateOf(f.Action, f.State), Amount{1, f.Size})
 		}
 		if !inside.pass(yield) || !loose.pass(yield) {
 			return
@@ -73,7 +73,7 @@ func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 	}
 }
 
-// A folderSum is what was counted of a folder so far.
+// A folderSum counts a folder while it is read.
 type folderSum struct {
 	name  string
 	parts parts
@@ -82,10 +82,10 @@ type folderSum struct {
 func newFolderSum(name string) folderSum { return folderSum{name, newParts()} }
 
 func (s folderSum) folder() Folder {
-	return Folder{Name: s.name, Listed: s.parts.total(), Parts: s.parts.list()}
+	return Folder{Name: s.name, Listed: s.parts.total(), States: s.parts.list()}
 }
 
-// enter becomes the sum of a folder, after passing on that of another one before.
+// enter begins a folder, after passing on the one before.
 func (s *folderSum) enter(name string, yield func(Folder, error) bool) bool {
 	if name == s.name {
 		return true
@@ -97,12 +97,12 @@ func (s *folderSum) enter(name string, yield func(Folder, error) bool) bool {
 	return true
 }
 
-// pass passes a folder on, unless there is nothing in it.
+// pass passes a folder on, unless it is empty.
 func (s folderSum) pass(yield func(Folder, error) bool) bool {
 	return len(s.parts) == 0 || yield(s.folder(), nil)
 }
 
-// WriteFolders writes the sums of all top-level folders.
+// WriteFolders writes the counts of all top-level folders.
 func (r Report) WriteFolders(ctx context.Context, w io.Writer, format string, clean func(string) string) error {
 	f, err := formOf(format, clean)
 	if err != nil {
@@ -122,8 +122,8 @@ func (r Report) WriteFolders(ctx context.Context, w io.Writer, format string, cl
 	return f.endIndex(w, r)
 }
 
-// SplitByFolder writes a list for each top-level folder of the source into a directory,
-// which is there and empty, and an index with their sums. It has the errors of WriteList.
+// SplitByFolder writes a list for each top-level folder of the source into a directory, which must
+// exist and be empty, and an index with their counts. It returns the errors of WriteList.
 func (r Report) SplitByFolder(ctx context.Context, dir, format string, c Choice) error {
 	s := &splitter{report: r, dir: dir}
 	for _, f := range []*form{&s.index.form, &s.folder.form, &s.loose.form} {
@@ -135,7 +135,7 @@ func (r Report) SplitByFolder(ctx context.Context, dir, format string, c Choice)
 	err := s.write(ctx, c)
 	for _, l := range []*list{&s.index, &s.folder, &s.loose} {
 		if l.file != nil {
-			err = cmp.Or(err, l.file.close()) // the first error says more
+			err = cmp.Or(err, l.file.close()) // the first error is the cause
 		}
 	}
 	if err != nil {
@@ -144,8 +144,8 @@ func (r Report) SplitByFolder(ctx context.Context, dir, format string, c Choice)
 	return r.incomplete(c, s.folder.form, s.loose.form)
 }
 
-// A splitter writes a list for each folder, and one of what is in none beside it: the
-// objects of that stand between the others.
+// A splitter writes a list for each folder. At the same time it writes one of the objects outside
+// of folders, whose keys come between those of the folders.
 type splitter struct {
 	report               Report
 	dir                  string
@@ -153,16 +153,16 @@ type splitter struct {
 	index, folder, loose list
 }
 
-// A list is one that is being written; file is nil if none is.
+// A list is being written; file is nil if none is.
 type list struct {
 	form form
 	file *file
 	sum  folderSum
 }
 
-// looseDraft is the name of the list of what is in no folder, until it is known how many
-// come before it.
-const looseDraft = "in_no_folder"
+// looseDraft is the name of the list of objects outside of folders, until the number of lists
+// before it is known.
+const looseDraft = "outside_of_folders"
 
 func (s *splitter) write(ctx context.Context, c Choice) error {
 	if err := s.open(&s.index, "index"); err != nil {
@@ -190,7 +190,7 @@ func (s *splitter) write(ctx context.Context, c Choice) error {
 	return s.finish()
 }
 
-// listOf finds the list of a folder, and begins it.
+// listOf returns the list of a folder, and begins it if it is new.
 func (s *splitter) listOf(folder string) (*list, error) {
 	l, name := &s.loose, looseDraft
 	if folder != "" {
@@ -214,7 +214,7 @@ func (s *splitter) listOf(folder string) (*list, error) {
 	return l, l.form.begin(l.file, s.report)
 }
 
-// end ends a list, if it was begun, and enters it into the index.
+// end ends a list, if there is one, and adds it to the index.
 func (s *splitter) end(l *list) error {
 	if l.file == nil {
 		return nil
@@ -252,13 +252,13 @@ func (s *splitter) finish() error {
 	return s.index.form.endIndex(s.index.file, s.report)
 }
 
-// A file is one that is written through a buffer.
+// A file is written through a buffer.
 type file struct {
 	f *os.File
 	*bufio.Writer
 }
 
-// open makes a list's file, which is not there yet.
+// open creates the file of a list, which must not exist.
 func (s *splitter) open(l *list, name string) error {
 	f, err := os.OpenFile(filepath.Join(s.dir, name+l.form.extension()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -279,12 +279,11 @@ func (f *file) close() error {
 	return err
 }
 
-// maxFileName bounds the part of a file's name that comes from a folder's.
+// maxFileName bounds the part of a file name that comes from the folder.
 const maxFileName = 60
 
-// fileName names the file of a folder. The number keeps names apart and away from those
-// that an operating system has a meaning for; of the folder's name only letters and
-// digits stay, for people.
+// fileName returns the file name for a folder. The number makes names unique and avoids names that
+// an operating system reserves. Characters other than letters, digits, - and . become _.
 func fileName(n int, folder string) string {
 	var b strings.Builder
 	for _, r := range folder {
@@ -297,7 +296,7 @@ func fileName(n int, folder string) string {
 		b.WriteRune(r)
 	}
 	if b.Len() == 0 {
-		b.WriteString("in_no_folder")
+		b.WriteString(looseDraft)
 	}
 	return fmt.Sprintf("%04d-%s", n, b.String())
 }

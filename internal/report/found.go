@@ -7,76 +7,78 @@ import (
 	"slices"
 	"strings"
 
+	service "assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/state"
 )
 
 const (
-	listedFields = 1000 // of those that went nowhere, in a report
-	shownFields  = 20   // of these, to people
+	listedFields = 1000 // unmapped fields in a report
+	shownFields  = 20   // of these, in the text form
 )
 
-// Found says of objects that came through what was found of them and is not in their
-// assets, or not as it was.
+// Found is what a run found in objects and did not copy to their assets as it is: warnings,
+// unmapped fields, GPS coordinates and capture dates.
 type Found struct {
-	// Unmapped are the fields that went nowhere, those of the most objects first, and
-	// UnmappedFields is how many there are.
-	Unmapped       []Field `json:"unmapped"`
-	UnmappedFields int64   `json:"unmapped_fields"`
-	Positions      int64   `json:"positions"` // objects that say where on earth they were made
-	Times          int64   `json:"times"`     // objects that say when they were made
-	// Remarks are about what they say, most objects first.
-	Remarks []Remark `json:"remarks"`
-	// GPS is what --gps did with positions, which is only known at the end of a run.
+	// Unmapped are the metadata fields without a rule, those of the most objects first.
+	// UnmappedFields counts all of them.
+	Unmapped       []Field `json:"unmapped_fields"`
+	UnmappedFields int64   `json:"unmapped_field_count"`
+	Positions      int64   `json:"gps_objects"`          // with GPS coordinates
+	Times          int64   `json:"capture_date_objects"` // with a capture date
+	// Remarks are the warnings, those of the most objects first.
+	Remarks []Remark `json:"warnings"`
+	// GPS is the setting --gps, which only the end of a run knows.
 	GPS string `json:"-"`
 }
 
-// A Field is one that was found of objects.
+// A Field is a metadata field.
 type Field struct {
 	Name    string `json:"field"`
-	From    string `json:"from"` // the origin
+	From    string `json:"metadata_source"`
 	Objects int64  `json:"objects"`
 }
 
-// A Remark is what there is to say of objects although they came through.
+// A Remark is a warning about objects that are done.
 type Remark struct {
 	Kind     RemarkKind `json:"kind"`
-	What     string     `json:"what"` // for people
+	What     string     `json:"message"`
 	Objects  int64      `json:"objects"`
 	Examples []Example  `json:"examples"`
 }
 
-// A RemarkKind is what remarks are about.
+// A RemarkKind is the code of a warning.
 type RemarkKind string
 
-// The kinds of remarks.
+// The kinds of warnings.
 const (
-	BrokenSidecar RemarkKind = "broken-sidecar"
-	TooLong       RemarkKind = "too-long"
-	Embedded      RemarkKind = "embedded"
-	NotKept       RemarkKind = "not-kept"
-	EditsKept     RemarkKind = "edits-kept"
-	OfCopy        RemarkKind = "of-copy"
-	NewAsset      RemarkKind = "new-asset"
+	BrokenSidecar RemarkKind = "unreadable_sidecar"
+	TooLong       RemarkKind = "text_too_long"
+	Embedded      RemarkKind = "unreadable_embedded_metadata"
+	NotKept       RemarkKind = "not_stored"
+	EditsKept     RemarkKind = "edits_kept"
+	OfCopy        RemarkKind = "duplicate_metadata"
+	NewAsset      RemarkKind = "created_instead"
+	Confirmed     RemarkKind = "confirmed_later"
 	OtherRemark   RemarkKind = "other"
 )
 
-// remarkKinds tells remarks apart by what they say, since the journal keeps them as one text.
+// remarkKinds distinguishes warnings by their text, since the state database stores them as one.
 var remarkKinds = []struct {
 	kind       RemarkKind
 	what, says string
 }{
-	{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", migrate.RemarkBadSidecar},
-	{TooLong, "Texts that were cut or left out, as the service takes no longer ones", "the service takes "},
-	{Embedded, "What is embedded in them could not be read, or not all of it", migrate.RemarkEmbedded},
-	{NotKept, "What the source has with them is not even in the journal", migrate.RemarkNotKept},
-	{EditsKept, "What people wrote at the destination stays", migrate.RemarkEditsKept},
-	{OfCopy, "Copies whose own description went nowhere: they share the asset of another object", migrate.RemarkCopyMetadata},
-	{NewAsset, "Sent as new assets, since the service does not replace contents", migrate.RemarkSentAsNew},
+	{BrokenSidecar, "Sidecars could not be read", migrate.RemarkBadSidecar},
+	{TooLong, "Texts longer than the service allows were shortened or omitted", "the service takes "},
+	{Embedded, "Embedded metadata could not be read, or only in part", migrate.RemarkEmbedded},
+	{NotKept, "Storage metadata could not be stored in the state database", migrate.RemarkNotKept},
+	{EditsKept, "Metadata edited at the destination was kept", migrate.RemarkEditsKept},
+	{OfCopy, "Metadata of duplicates was not used: they share the asset of another object", migrate.RemarkCopyMetadata},
+	{NewAsset, "Created as new assets, because the service cannot replace content", migrate.RemarkSentAsNew},
+	{Confirmed, "Uploaded, but confirmed only by a later check", service.ErrUnconfirmed.Error()},
 }
 
-// ReadFound reads what a report of a run says of what was found of its objects, and nothing
-// else of it.
+// ReadFound reads only this part of the report of a run.
 func ReadFound(ctx context.Context, store *state.Store, run int64) (Found, error) {
 	r := remarks{}
 	for i, err := range store.Remarkable(ctx, run) {
@@ -98,7 +100,7 @@ func readFound(ctx context.Context, store *state.Store, run int64, r remarks) (F
 	return f, nil
 }
 
-// unmapped gives the fields that went nowhere as far as they are listed, and counts all.
+// unmapped returns the unmapped fields up to a limit, and counts all of them.
 func unmapped(fields []state.FieldCount) (listed []Field, all int64) {
 	listed = []Field{}
 	for _, f := range fields {
@@ -110,8 +112,8 @@ func unmapped(fields []state.FieldCount) (listed []Field, all int64) {
 	return listed[:min(len(listed), listedFields)], int64(len(listed))
 }
 
-// objectsWith is of how many objects a field was found at least: several origins may have
-// it of the same one.
+// objectsWith returns the number of objects with a field, at least: several metadata sources may
+// have it for the same object.
 func objectsWith(fields []state.FieldCount, name string) (most int64) {
 	for _, f := range fields {
 		if f.Name == name {
@@ -121,31 +123,38 @@ func objectsWith(fields []state.FieldCount, name string) (most int64) {
 	return most
 }
 
-// IsZero reports whether there is nothing to say.
+// IsZero reports whether nothing was found.
 func (f Found) IsZero() bool {
 	return f.UnmappedFields == 0 && f.Positions == 0 && f.Times == 0 && len(f.Remarks) == 0
 }
 
-// Said tells of positions, which people may not want to be seen, and of times; nothing of
-// what was not found.
+// Said returns a sentence about GPS coordinates, which are personal data, and one about capture
+// dates; none if there are none.
 func (f Found) Said() (sentences []string) {
 	if f.Positions > 0 {
-		attributes := "Attributes have them unless --gps drop left them out there"
+		attributes := "copied to the attributes latitude and longitude unless --gps drop is set; the files keep them"
 		switch f.GPS {
 		case "keep":
-			attributes = "Attributes have them now; --gps drop leaves them out there"
+			attributes = "copied to the attributes latitude and longitude (--gps drop omits them; the files keep them)"
 		case "drop":
-			attributes = "They were left out of the attributes"
+			attributes = "not copied to attributes; the files keep them"
 		}
-		sentences = append(sentences, fmt.Sprintf("Positions on earth were found of %s. %s; the files themselves keep them.", objects(f.Positions), attributes))
+		sentences = append(sentences, fmt.Sprintf("%s GPS coordinates, %s.", contain(f.Positions), attributes))
 	}
 	if f.Times > 0 {
-		sentences = append(sentences, fmt.Sprintf("Times of their making were found of %s, in the attribute created unless a rule says otherwise. The service dates every asset by its upload.", objects(f.Times)))
+		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute created unless a rule changes that. The service dates assets by their upload.", have(f.Times)))
 	}
 	return sentences
 }
 
-// Of counts the objects with remarks of a kind.
+func contain(n int64) string {
+	if n == 1 {
+		return "1 object contains"
+	}
+	return objects(n) + " contain"
+}
+
+// Of counts the objects with warnings of a kind.
 func (f Found) Of(k RemarkKind) int64 {
 	for _, r := range f.Remarks {
 		if r.Kind == k {
@@ -155,10 +164,10 @@ func (f Found) Of(k RemarkKind) int64 {
 	return 0
 }
 
-// remarks are those on objects that came through.
+// remarks are the warnings about objects that are done.
 type remarks map[RemarkKind]*Remark
 
-// add counts an item once for each kind of remarks on it.
+// add counts an item once for each kind of warning.
 func (all remarks) add(i state.Item) {
 	if i.State != state.ItemDone || i.Error == "" {
 		return
@@ -166,22 +175,36 @@ func (all remarks) add(i state.Item) {
 	known := false
 	for _, k := range remarkKinds {
 		if strings.Contains(i.Error, k.says) {
-			all.count(k.kind, k.what, i)
+			all.count(k.kind, k.what, i, warningText(i.Error, k.says, k.kind))
 			known = true
 		}
 	}
 	if !known {
-		all.count(OtherRemark, "Other remarks", i)
+		all.count(OtherRemark, "Other warnings", i, i.Error)
 	}
 }
 
-func (all remarks) count(kind RemarkKind, what string, i state.Item) {
-	r := find(all, kind, func() *Remark { return &Remark{Kind: kind, What: what} })
-	r.Objects++
-	r.Examples = appendUpTo(shownExamples, r.Examples, Example{string(i.Key), i.Error})
+// warningText returns the part of an error that belongs to one warning: several are joined by
+// semicolons. The text of an unconfirmed upload begins with the error of the service.
+func warningText(text, says string, kind RemarkKind) string {
+	at := strings.Index(text, says)
+	begin := 0
+	if n := strings.LastIndex(text[:at], "; "); n >= 0 && kind != Confirmed {
+		begin = n + len("; ")
+	}
+	if n := strings.Index(text[at:], "; "); n >= 0 {
+		return text[begin : at+n]
+	}
+	return text[begin:]
 }
 
-// list gives them by kind, most objects first.
+func (all remarks) count(kind RemarkKind, what string, i state.Item, text string) {
+	r := find(all, kind, func() *Remark { return &Remark{Kind: kind, What: what} })
+	r.Objects++
+	r.Examples = appendUpTo(shownExamples, r.Examples, Example{string(i.Key), text})
+}
+
+// list returns them, most objects first.
 func (all remarks) list() []Remark {
 	listed := []Remark{}
 	for _, r := range all {

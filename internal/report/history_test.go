@@ -31,9 +31,9 @@ import (
 	"assetferry/state"
 )
 
-// Whatever happened to a library, the report of each run closes its sum, says the same in
-// every format, and says what is at the destination as the destination itself lists it.
-func TestSumsOverRandomHistories(t *testing.T) {
+// After any history, the report of each run accounts for all objects, contains the same in every
+// format, and agrees with the destination about its assets.
+func TestReportsOfRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{T: rt, world: newWorld(t, drawFaults(rt)...), foreign: map[string]bool{}, listed: map[string]report.Amount{}}
 		defer h.close()
@@ -50,7 +50,7 @@ func TestSumsOverRandomHistories(t *testing.T) {
 type history struct {
 	*rapid.T
 	*world
-	foreign map[string]bool          // assets of somebody else
+	foreign map[string]bool          // assets of other users
 	listed  map[string]report.Amount // what the source had when a run listed it all at once
 }
 
@@ -138,7 +138,7 @@ func (h *history) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Unsupported = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(h.T, "on collision")
-	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "duplicate"}).Draw(h.T, "on existing")
+	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "create"}).Draw(h.T, "on existing")
 	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "/a/**", "=*"}), 0, 1).Draw(h.T, "exclude")
 	r.Limit = rapid.SampledFrom([]int{0, 0, 2}).Draw(h.T, "limit")
 	return r
@@ -171,7 +171,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 	if err != nil && !h.mayPass(err) {
 		h.Fatalf("%s: %v", command, err)
 	}
-	if command == "sync" { // which counts what was known before, too, but for what it knows by another key
+	if command == "sync" { // which also counts known objects, except those under another key
 		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			delete(missed, string(i.PreviousKey))
@@ -236,7 +236,7 @@ func (h *history) undo() {
 		return
 	}
 	run, err := h.store.BeginUndo(h.Context(), undone)
-	if errors.Is(err, state.ErrConflict) { // something is in doubt
+	if errors.Is(err, state.ErrConflict) { // something is unconfirmed
 		return
 	}
 	must(h.world, err)
@@ -297,7 +297,7 @@ func (h *history) takeBack(run, undone state.Run) {
 	h.check(h.again(undone))
 }
 
-// touch has somebody else change assets of ours, which are not taken back then.
+// touch changes assets as another user. An undo does not trash these.
 func (h *history) touch() {
 	tags := []string{"by hand"}
 	for receipt, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
@@ -317,16 +317,16 @@ func (h *history) giveUp() {
 		return
 	}
 	if err := h.store.Supersede(h.Context(), run.Num); err != nil {
-		if !errors.Is(err, state.ErrConflict) { // something is in doubt
+		if !errors.Is(err, state.ErrConflict) { // something is unconfirmed
 			h.Fatal(err)
 		}
 		return
 	}
-	delete(h.listed, run.ID) // what was not sent is not accounted for any more
+	delete(h.listed, run.ID) // what was not sent is no longer accounted for
 	h.check(h.again(run))
 }
 
-// upload has somebody else put an asset where ours would go, sometimes an equal one.
+// upload creates an asset as another user at the place of one of ours, sometimes an identical one.
 func (h *history) upload() {
 	content := rapid.SampledFrom([]string{"there", "other"}).Draw(h.T, "content")
 	for c, err := range h.client.Categories(h.Context()) {
@@ -393,7 +393,7 @@ func plus(a, b report.Amount) report.Amount {
 	return report.Amount{Objects: a.Objects + b.Objects, Bytes: a.Bytes + b.Bytes}
 }
 
-// sums are amounts by what became of objects.
+// sums are amounts by state.
 type sums map[string]report.Amount
 
 func (s sums) add(name string, objects, bytes int64) {
@@ -411,8 +411,8 @@ func (s sums) total() (all report.Amount) {
 func (h *history) check(run state.Run) {
 	r := h.read(run)
 	listed, parts := h.fromJSON(r)
-	if parts.total() != listed || !r.Sum.Closes {
-		h.Errorf("the sum does not close: %+v are listed, and the parts are %+v", listed, parts)
+	if parts.total() != listed || !r.Results.Accounted {
+		h.Errorf("objects are unaccounted for: %+v are listed, and the states are %+v", listed, parts)
 	}
 	if want, known := h.listed[run.ID]; known && want != listed {
 		h.Errorf("%+v are listed, and the source had %+v", listed, want)
@@ -444,20 +444,20 @@ func (h *history) fromJSON(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteJSON(&b))
 	var doc struct {
-		Sum struct {
+		Results struct {
 			Listed map[string]int64
-			Parts  []struct {
-				Name           string
+			States []struct {
+				State          string
 				Objects, Bytes int64
 			}
 		}
 	}
 	must(h.world, json.Unmarshal(b.Bytes(), &doc))
 	parts = sums{}
-	for _, p := range doc.Sum.Parts {
-		parts.add(p.Name, p.Objects, p.Bytes)
+	for _, p := range doc.Results.States {
+		parts.add(p.State, p.Objects, p.Bytes)
 	}
-	return report.Amount{Objects: doc.Sum.Listed["objects"], Bytes: doc.Sum.Listed["bytes"]}, parts
+	return report.Amount{Objects: doc.Results.Listed["objects"], Bytes: doc.Results.Listed["bytes"]}, parts
 }
 
 var textRow = regexp.MustCompile(`(?m)^  ( *)([a-z ]+?) +([0-9,]+) +([0-9,]+)  [ 0-9.]+ k?B$`)
@@ -465,16 +465,14 @@ var textRow = regexp.MustCompile(`(?m)^  ( *)([a-z ]+?) +([0-9,]+) +([0-9,]+)  [
 func (h *history) fromText(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteText(&b, time.UTC))
-	_, text, _ := strings.Cut(b.String(), "\nThe sum\n")
+	_, text, _ := strings.Cut(b.String(), "\nResults\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	parts = sums{}
-	for n, row := range textRow.FindAllStringSubmatch(text, -1) {
-		if n == 0 {
-			listed = report.Amount{Objects: h.number(row[3]), Bytes: h.number(row[4])}
-			continue
-		}
-		parts.add(row[2], h.number(row[3]), h.number(row[4]))
+	for _, row := range textRow.FindAllStringSubmatch(text, -1) {
+		parts.add(strings.ReplaceAll(row[2], " ", "_"), h.number(row[3]), h.number(row[4]))
 	}
+	listed = parts["total"]
+	delete(parts, "total")
 	at := fmt.Sprintf("by all runs: %d asset", r.Destination.Objects)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), at) {
 		h.Errorf("the text does not say %q:\n%s", at, text)
@@ -488,25 +486,24 @@ func (h *history) number(text string) int64 {
 	return n
 }
 
-var htmlNumber = regexp.MustCompile(`<data id="sum-([a-z-]+)-(objects|bytes)" value="([0-9]+)">`)
+var htmlNumber = regexp.MustCompile(`<data id="results-([a-z-]+)-(objects|bytes)" value="([0-9]+)">`)
 
 func (h *history) fromHTML(r report.Report) (listed report.Amount, parts sums) {
 	var b bytes.Buffer
 	must(h.world, r.WriteHTML(h.Context(), &b, time.UTC))
 	parts = sums{}
 	for _, m := range htmlNumber.FindAllStringSubmatch(b.String(), -1) {
-		name, n := strings.ReplaceAll(m[1], "-", " "), h.number(m[3])
+		name, n := strings.ReplaceAll(m[1], "-", "_"), h.number(m[3])
 		if m[2] == "objects" {
 			parts.add(name, n, 0)
 		} else {
 			parts.add(name, 0, n)
 		}
 	}
-	listed = parts["listed"]
-	if total := parts["total"]; total != listed {
-		h.Errorf("the page has a total of %+v, and %+v listed", total, listed)
+	listed = parts["total"]
+	if other, differs := parts["listed"]; differs {
+		h.Errorf("the page has a total of %+v, and %+v listed", listed, other)
 	}
-	delete(parts, "listed")
 	delete(parts, "total")
 	return listed, parts
 }
@@ -548,12 +545,12 @@ func (h *history) fromCSV(r report.Report) sums {
 	return parts
 }
 
-// onlyCounted is what the journal does not tell apart.
+// onlyCounted counts the unchanged objects that are not listed.
 func onlyCounted(r report.Report) report.Amount {
-	return report.Amount{Objects: r.Sum.Listed.Objects - r.Charted.Objects, Bytes: r.Sum.Listed.Bytes - r.Charted.Bytes}
+	return report.Amount{Objects: r.Results.Listed.Objects - r.Charted.Objects, Bytes: r.Results.Listed.Bytes - r.Charted.Bytes}
 }
 
-// checkKeys wants a list of keys for each end to have as many as there are rows.
+// checkKeys expects as many keys in a list of each state as there are rows.
 func (h *history) checkKeys(r report.Report, parts sums) {
 	broken := map[string]int64{}
 	for _, row := range h.rows(h.list(r, "csv", "")) {
@@ -566,8 +563,8 @@ func (h *history) checkKeys(r report.Report, parts sums) {
 		if name == "unchanged" {
 			want -= onlyCounted(r).Objects
 		}
-		if got := int64(strings.Count(h.list(r, "keys", strings.ReplaceAll(name, " ", "-")), "\n")); got != want {
-			h.Errorf("%d keys of what is %s, want %d", got, name, want)
+		if got := int64(strings.Count(h.list(r, "keys", name), "\n")); got != want {
+			h.Errorf("%d keys in state %s, want %d", got, name, want)
 		}
 	}
 }
@@ -648,7 +645,7 @@ func folderOf(key string) string {
 	return before
 }
 
-// checkDestination wants the report to say what is there, as far as anybody can know.
+// checkDestination compares the report with the destination, as far as its state is known.
 func (h *history) checkDestination(r report.Report) {
 	there, unclear := h.atDestination(), h.unclear()
 	var ours report.Amount
@@ -667,32 +664,32 @@ func (h *history) checkDestination(r report.Report) {
 	if r.Destination != ours {
 		h.Errorf("the report says %+v are at the destination, and there are %+v", r.Destination, ours)
 	}
-	equal := h.toldEqual()
+	equal := h.identicalAssets()
 	maps.DeleteFunc(there, func(id string, _ assets.Asset) bool { return h.foreign[id] || strings.Contains(equal, id) })
 	unknown := 0
 	for _, attempts := range unclear {
 		unknown += attempts
 	}
 	if len(there) > unknown {
-		h.Errorf("%d assets are there that nobody owns, and at most %d may be: %v", len(there), unknown, there)
+		h.Errorf("%d assets have no owner, and at most %d may have none: %v", len(there), unknown, there)
 	}
 }
 
-// toldEqual is what was told of assets that look like those that runs have found: of two
-// equal ones nobody knows which is somebody else's.
-func (h *history) toldEqual() (told string) {
+// identicalAssets are the warnings about identical assets: of two, it is unknown which one belongs to
+// another user.
+func (h *history) identicalAssets() (texts string) {
 	for _, run := range h.runs() {
 		for i, err := range h.store.Items(h.Context(), run.Num) {
 			must(h.world, err)
 			if _, also, more := strings.Cut(i.Error, "found more than once at the destination; also as "); more {
-				told += also + "\n"
+				texts += also + "\n"
 			}
 		}
 	}
-	return told
+	return texts
 }
 
-// unclear counts the attempts whose outcome nobody knows, or did not at the end, by key.
+// unclear counts the unconfirmed attempts by key.
 func (h *history) unclear() map[string]int {
 	attempts := map[string]int{}
 	for _, run := range h.runs() {
@@ -741,8 +738,8 @@ func (h *history) grown() (bytes int64) {
 	return bytes
 }
 
-// checkAll wants the reports of all runs to add up to what is at the destination, also
-// by who can see it.
+// checkAll expects the reports of all runs to add up to the assets at the destination, also by
+// privacy.
 func (h *history) checkAll() {
 	var arrived, seen, private report.Amount
 	var last report.Report
@@ -760,15 +757,15 @@ func (h *history) checkAll() {
 	}
 	arrived.Bytes += h.grown()
 	if arrived != last.Destination || seen != last.Destination {
-		h.Errorf("%+v are at the destination; the runs brought %+v, and of %+v it is told who can see it", last.Destination, arrived, seen)
+		h.Errorf("%+v are at the destination; the runs created %+v, and the privacy of %+v is reported", last.Destination, arrived, seen)
 	}
 	if want := h.inContracts(); private != want {
 		h.Errorf("%+v are private, want %+v", private, want)
 	}
 }
 
-// undescribed counts what a run that was cut short has made and not described yet: it is
-// there, and told as sent.
+// metadataPending counts the assets of an interrupted run whose metadata is pending: they are in
+// state sent.
 func (h *history) metadataPending(run state.Run) (a report.Amount) {
 	for i, err := range h.store.Items(h.Context(), run.Num, state.ItemSent) {
 		must(h.world, err)

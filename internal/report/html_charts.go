@@ -8,14 +8,14 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A sliceCharts shows parts of a whole, by objects and by bytes.
+// sliceCharts show parts of a whole, by objects and by bytes.
 type sliceCharts struct {
 	ID, Title, Head string
 	Objects, Bytes  barChart
 	Rows            []Slice
 }
 
-// chartSlices draws slices; nil where there are no objects.
+// chartSlices draws slices; it returns nil if there are no objects.
 func chartSlices(id, title, head string, slices []Slice) *sliceCharts {
 	var whole Amount
 	var byObjects, byBytes []bar
@@ -27,7 +27,7 @@ func chartSlices(id, title, head string, slices []Slice) *sliceCharts {
 	if whole.Objects == 0 {
 		return nil
 	}
-	desc := fmt.Sprintf("%s of %s in all. The table below has the same numbers.", ui.Bytes(whole.Bytes), objects(whole.Objects))
+	desc := fmt.Sprintf("%s in %s. The table below has the same numbers.", ui.Bytes(whole.Bytes), objects(whole.Objects))
 	return &sliceCharts{
 		ID: id, Title: title, Head: head, Rows: slices,
 		Objects: drawBars(id+"-objects", title+" by objects", desc, byObjects),
@@ -35,13 +35,13 @@ func chartSlices(id, title, head string, slices []Slice) *sliceCharts {
 	}
 }
 
-// A rateCharts shows how fast a run was.
+// rateCharts show the throughput of a run.
 type rateCharts struct {
 	Items, Bytes timeChart
 	Points       []Point
 }
 
-// chartRates draws throughput; nil where nothing was done.
+// chartRates draws the throughput; it returns nil if there is none.
 func chartRates(points []Point, zone *time.Location) *rateCharts {
 	if len(points) == 0 {
 		return nil
@@ -60,14 +60,14 @@ func chartRates(points []Point, zone *time.Location) *rateCharts {
 	}
 	return &rateCharts{
 		Points: points,
-		Items: drawRates("rates-items", "Objects a minute over time",
-			fmt.Sprintf("At most %s objects a minute. The table below has the same numbers.", short(mostItems)), items, short),
-		Bytes: drawRates("rates-bytes", "Bytes a second over time",
+		Items: drawRates("rates-items", "Objects per minute over time",
+			fmt.Sprintf("At most %s objects per minute. The table below has the same numbers.", short(mostItems)), items, short),
+		Bytes: drawRates("rates-bytes", "Bytes per second over time",
 			fmt.Sprintf("At most %s. The table below has the same numbers.", bytesPerSecond(mostBytes)), bytes, bytesPerSecond),
 	}
 }
 
-// bytesPerSecond formats a rate as short as the mark of an axis has to be.
+// bytesPerSecond formats a rate, short enough for the mark of an axis.
 func bytesPerSecond(f float64) string {
 	const most = 9e18 // that an int64 holds
 	text := short(f) + " B"
@@ -77,7 +77,7 @@ func bytesPerSecond(f float64) string {
 	return text + "/s"
 }
 
-// A stack is one bar that is divided.
+// A stack is a divided bar.
 type stack struct {
 	ID, Title, Desc string
 	Pieces          []piece

@@ -9,11 +9,11 @@ import (
 	"assetferry/internal/ui"
 )
 
-// An excerpt is as much of a list as a page has room for.
+// An excerpt is the beginning of a list, as far as a page has room for it.
 type excerpt[T any] struct {
 	Rows    []T
-	Left    int64  // that are not shown
-	Command string // that shows all
+	Left    int64  // rows that are not shown
+	Command string // that lists all
 	room    int
 }
 
@@ -24,14 +24,14 @@ const (
 	mostRows = 500
 	// roomForList bounds one list, in bytes of HTML. A page has seven.
 	roomForList = 600_000
-	// roomForFew bounds one of the lists of a night, of which a page has a dozen or two.
+	// roomForFew bounds one of the lists of a sync, of which a page has about twenty.
 	roomForFew = 36_000
 	// roomForText bounds one text before it is escaped; keys may be of any length.
 	roomForText = 4_000
 )
 
-// add takes a row if there is room for it, and counts it if not. Once there is no room
-// for a row, none that follows is taken: what is shown is the beginning.
+// add adds a row if there is room for it, and only counts it otherwise. After the first row without
+// room, no other is added: an excerpt is the beginning of a list.
 func (e *excerpt[T]) add(v T, texts ...string) {
 	if e.Left > 0 || len(e.Rows) == mostRows || e.room < weight(texts) {
 		e.Left++
@@ -41,7 +41,7 @@ func (e *excerpt[T]) add(v T, texts ...string) {
 	e.Rows = append(e.Rows, v)
 }
 
-// weight is the most that a row with these texts can take on a page.
+// weight returns the bytes that a row with these texts takes on a page at most.
 func weight(texts []string) int {
 	const tags, escaped = 600, 5 // each character may become five
 	n := tags
@@ -51,8 +51,8 @@ func weight(texts []string) int {
 	return n
 }
 
-// clean makes a text from outside fit to be shown: what would reorder or end the text
-// around it is made visible, and of what is immensely long the middle is left out.
+// clean makes a text from outside safe: characters that would reorder or end the text around it
+// become visible, and the middle of a very long text is omitted.
 func clean(text string) string {
 	s := ui.Sanitize(text)
 	if len(s) <= roomForText {
@@ -68,7 +68,7 @@ func clean(text string) string {
 	return fmt.Sprintf("%s [… %s bytes …] %s", s[:head], ui.Count(int64(tail-head)), s[tail:])
 }
 
-// cut takes the beginning of a list.
+// cut returns the beginning of a list.
 func cut[T any](all []T, command string, texts func(T) []string) excerpt[T] {
 	e := excerpt[T]{Command: command, room: roomForList}
 	for _, v := range all {
@@ -77,7 +77,7 @@ func cut[T any](all []T, command string, texts func(T) []string) excerpt[T] {
 	return e
 }
 
-// firstLines takes the first of so many lines, and reads no more than that.
+// firstLines returns the first of so many lines, and reads no more than that.
 func firstLines(lines iter.Seq2[Line, error], count int64, command string) (excerpt[Line], error) {
 	e := excerpt[Line]{Command: command, room: roomForList}
 	if count == 0 {
@@ -95,14 +95,14 @@ func firstLines(lines iter.Seq2[Line, error], count int64, command string) (exce
 	return e, nil
 }
 
-// Why says why an object is where it is.
-func (l Line) Why() string { return cmp.Or(l.Error, l.Reason) }
+// Why returns the error of an object, or the reason of its action.
+func (l Line) Why() string { return cmp.Or(l.Error, l.Message) }
 
-func leftOutTexts(o LeftOut) []string { return append([]string{o.Reason, o.Decides}, o.Examples...) }
+func skippedTexts(s Skipped) []string { return append([]string{s.Message, s.Decides}, s.Examples...) }
 
-func troubleTexts(t Trouble) []string {
-	texts := []string{t.What, t.Remedy}
-	for _, e := range t.Examples {
+func problemTexts(p Problem) []string {
+	texts := []string{p.Message, p.Remedy}
+	for _, e := range p.Examples {
 		texts = append(texts, e.Key, e.Error)
 	}
 	return texts
@@ -118,10 +118,10 @@ func remarkTexts(r Remark) []string {
 	return texts
 }
 
-func differenceTexts(d Difference) []string { return []string{d.Key, d.AssetID, d.Field, d.What} }
+func differenceTexts(d Difference) []string { return []string{d.Key, d.AssetID, d.Field, d.Message} }
 
 func alterationTexts(a Alteration) []string {
-	return append(append([]string{a.Action}, a.Examples...), froms(a.Moves)...)
+	return append(append([]string{a.State}, a.Examples...), froms(a.Moves)...)
 }
 
 func nameTexts(n Name) []string { return []string{n.Key, n.AssetName} }
@@ -135,20 +135,20 @@ func froms(all []Move) (keys []string) {
 
 func categoryTexts(c Category) []string { return []string{c.Name, c.ID} }
 
-// A folderRow is what became of a folder, in few numbers.
+// A folderRow counts the objects in a folder by group.
 type folderRow struct {
 	Folder
 	Groups []group
 }
 
-// firstFolders takes the first folders and counts all others.
-func firstFolders(folders iter.Seq2[Folder, error], w words, command string) (excerpt[folderRow], error) {
+// firstFolders returns the first folders and counts the others.
+func firstFolders(folders iter.Seq2[Folder, error], u Undo, command string) (excerpt[folderRow], error) {
 	e := excerpt[folderRow]{Command: command, room: roomForList}
 	for f, err := range folders {
 		if err != nil {
 			return e, err
 		}
-		e.add(folderRow{f, groupsOf(Sum{Listed: f.Listed, Parts: f.Parts}, w)}, f.Name)
+		e.add(folderRow{f, groupsOf(f.Listed, f.States, u)}, f.Name)
 	}
 	return e, nil
 }

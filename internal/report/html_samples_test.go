@@ -8,18 +8,16 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"assetferry/state"
 )
 
-// A sample is what a page is made of.
+// A sample is the input of a page.
 type sample struct {
 	Report
 	lines   []Line
 	folders []Folder
 }
 
-// html is the page of a sample.
+// html returns the page of a sample.
 func (s sample) html(t testing.TB) string {
 	t.Helper()
 	p, err := layOut(s.Report, yielding(s.lines), yielding(s.folders), time.UTC)
@@ -43,54 +41,54 @@ func yielding[T any](all []T) iter.Seq2[T, error] {
 	}
 }
 
-// none is a list that is empty.
+// none is an empty list.
 func none[T any](func(T, error) bool) {}
 
 func part(name string, objects, bytes int64) Part {
-	return Part{Name: name, Good: isGood(name), Amount: Amount{objects, bytes}}
+	return Part{State: name, Good: isGood(name), Amount: Amount{objects, bytes}}
 }
 
-// report makes a report whose sum closes over some parts.
-func reportOf(purpose state.Purpose, v Verdict, all ...Part) Report {
+// reportOf returns a report whose objects are all accounted for.
+func reportOf(purpose string, v Verdict, all ...Part) Report {
 	finished := noon.Add(47*time.Minute + 12*time.Second)
 	r := Report{
 		Version: 1, MadeAt: noon.Add(3 * time.Hour), Tool: "1.0.0", Verdict: v,
 		Run: Run{
 			ID: "20251121-120000-7f3a", Command: "migrate", State: "finished", Source: "/srv/cms/uploads",
-			Destination: "env-4c1d/ws-main", Address: "https://api.ckbox.io", PlanHash: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			Destination: "env-4c1d/ws-main", URL: "https://api.ckbox.io", PlanHash: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 			BeganAt: noon, ListedAt: noon.Add(2 * time.Second), FinishedAt: &finished, Seconds: 2832, ListedAll: true,
 			Approval: &Approval{By: "Ada Lovelace <ada@example.com>", StatedBy: "op@build01", At: noon.Add(-20 * time.Hour)}, StartedBy: "op@build01",
 		},
-		Sum: Sum{Of: "everything that the source listed", Closes: true, Parts: all},
+		Results: Results{Accounted: true, States: all},
 	}
 	r.Run.Purpose = purpose
 	for _, p := range all {
-		r.Sum.Total = r.Sum.Total.plus(p.Amount)
+		r.Results.Total = r.Results.Total.plus(p.Amount)
 	}
-	r.Sum.Listed = r.Sum.Total
-	r.Sum.Said = fmt.Sprintf("%d objects were listed, and each of them is accounted for.", r.Sum.Listed.Objects)
-	r.Charted = r.Sum.Listed
+	r.Results.Listed = r.Results.Total
+	r.Results.Message = accountText(r.Results)
+	r.Charted = r.Results.Listed
 	return r
 }
 
-func proved() sample {
-	r := reportOf(state.Production, Verdict{Proved, "Everything arrived and was proved by content: 99,412 assets.", ""},
+func verifiedSample() sample {
+	r := reportOf(production, Verdict{Verified, "Complete and verified", "99,412 assets verified by content. 588 objects skipped by your rules.", ""},
 		part(created, 98_112, 411_523_998_211), part(adopted, 1_300, 2_345_678_901), part(unchanged, 0, 0), part(skipped, 588, 12_345_678))
-	r.Sum.Shared = Amount{300, 45_678_901}
+	r.Results.Shared = Amount{300, 45_678_901}
 	at := noon.Add(2 * time.Hour)
 	last := noon.Add(47 * time.Minute)
 	r.Destination = Amount{99_412, 413_869_677_112}
-	r.Proof = Proof{Level: "content", At: &at, Receipts: 99_412, ReadBack: 99_412, Verified: 99_412, ByContent: 99_412, Covers: true, LastArrival: &last}
-	r.LeftOut = []LeftOut{
-		{Reason: "left behind by an operating system or a tool", Amount: Amount{412, 3_345_678}, Decides: "always left out; rename it if it is meant to be taken", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
-		{Reason: "left out by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
+	r.Verification = Verification{Level: "content", At: &at, Compared: 99_412, ReadBack: 99_412, Verified: 99_412, ByContent: 99_412, Covers: true, LastArrival: &last}
+	r.Skipped = []Skipped{
+		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "system files are always skipped; rename the file to upload it", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
+		{Reason: "excluded", Message: "excluded by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
 	}
 	r.Undo = Undo{Created: Amount{98_112, 411_523_998_211}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Public: Amount{90_000, 400_000_000_000}, Private: Amount{9_412, 13_869_677_112}, Categories: []Category{
 		{ID: "c1", Name: "Images", Privacy: "public", Amount: Amount{90_000, 400_000_000_000}},
 		{ID: "c2", Name: "Contracts", Privacy: "private", Amount: Amount{9_412, 13_869_677_112}}}}
 	r.Metadata = Metadata{Objects: 12_000, ContentTypes: 12_000, Fields: 310, Tags: 0}
-	r.Addresses = Addresses{Mapped: 99_412, Public: 90_000, Command: "assetferry urls --run " + r.Run.ID}
+	r.URLs = URLs{Mapped: 99_412, Public: 90_000, Command: "assetferry urls --run " + r.Run.ID}
 	r.Types = slicesOf([]string{".jpg", ".png", ".pdf", ".mp4", ".svg", "no extension", ".docx", ".heic", ".gif", ".webp", ".tif", ".zip", "other"}, 71_000, 3)
 	r.Sizes = slicesOf([]string{"empty", "under 10 kB", "10 to 100 kB", "100 kB to 1 MB", "1 to 10 MB", "10 to 100 MB", "100 MB and more"}, 900, 2)
 	for n := range 48 {
@@ -98,8 +96,8 @@ func proved() sample {
 		r.Throughput = append(r.Throughput, Point{noon.Add(time.Duration(n) * time.Minute), 1, items, items * 4_200_000})
 	}
 	return sample{r, nil, []Folder{
-		{Name: "2019", Listed: Amount{41_000, 200e9}, Parts: []Part{part(created, 40_800, 199e9), part(skipped, 200, 1e9)}},
-		{Name: "brand", Listed: Amount{59_000, 213e9}, Parts: []Part{part(created, 57_312, 212e9), part(adopted, 1300, 2e9), part(skipped, 388, 1e6)}},
+		{Name: "2019", Listed: Amount{41_000, 200e9}, States: []Part{part(created, 40_800, 199e9), part(skipped, 200, 1e9)}},
+		{Name: "brand", Listed: Amount{59_000, 213e9}, States: []Part{part(created, 57_312, 212e9), part(adopted, 1300, 2e9), part(skipped, 388, 1e6)}},
 	}}
 }
 
@@ -117,31 +115,31 @@ const (
 	hostile = "<script>alert(1)</script>/\"><img src=x onerror=alert(1)>/&amp;\u202egpj.exe\x1b[31m"
 )
 
-func troubledSample() sample {
+func failedSample() sample {
 	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
-	r := reportOf(state.Production, Verdict{Incomplete, "217 objects did not come through: 203 failed, 6 conflict, 8 in doubt.", "see below what to do about each kind, then run the same command again"},
-		part(created, 4_700, 21e9), part(skipped, 83, 1e6), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6))
+	r := reportOf(production, Verdict{Incomplete, "Incomplete", "Of 5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes listed below, then run the same command again"},
+		part(created, 4_700, 21e9), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6), part(skipped, 83, 1e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
-	r.Proof = Proof{Level: "sample", Receipts: 4_700, ReadBack: 100, Verified: 4_650, ByContent: 97, NotVerified: 47, Differences: 3, First: []Difference{
+	r.Verification = Verification{Level: "sample", Compared: 4_700, ReadBack: 100, Verified: 4_650, ByContent: 97, NotVerified: 47, Differences: 3, First: []Difference{
 		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has other content"}}}
 	at := noon.Add(-time.Hour)
 	last := noon
-	r.Proof.At, r.Proof.LastArrival = &at, &last
-	r.LeftOut = []LeftOut{{Reason: "no category allows its extension", Amount: Amount{83, 1e6}, Missed: true, Decides: "--unsupported create, --category, or an administrator who allows the extension in a category", Examples: []string{arabic, hostile, long}}}
-	r.Troubles = []Trouble{
-		{What: "larger than the service takes", Remedy: "ask whoever runs the service for its limits; make them smaller, or leave them out with --exclude", Parts: []Part{part(failed, 203, 4e9)}, Amount: Amount{203, 4e9},
+	r.Verification.At, r.Verification.LastArrival = &at, &last
+	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archived storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
+	r.Problems = []Problem{
+		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for the limit; make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
-		{What: "sent, and the answer was lost", Remedy: "run the same command again when the destination answers: it looks whether they arrived and sends only what did not", Parts: []Part{part(unconfirmed, 8, 3e6)}, Amount: Amount{8, 3e6},
+		{State: unconfirmed, Reason: "unconfirmed", Message: "the upload was sent, but the service did not confirm it", Remedy: "run the same command again: it checks the destination and uploads only what is missing", Amount: Amount{8, 3e6},
 			Examples: []Example{{"2024/a.jpg", "the process ended while sending"}}},
 	}
-	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
+	r.Alterations = []Alteration{{State: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
 	r.Undo = Undo{Created: Amount{4_700, 21e9}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
-	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, MetadataPending: 9, EditsKept: 3}
+	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Pending: 9, EditsKept: 3}
 	r.Found = Found{UnmappedFields: 612, Unmapped: []Field{{"lens", "exif", 4_213}, {hostile, "table", 12}}, Positions: 1_204, Times: 4_001, Remarks: []Remark{
-		{TooLong, "Texts that were cut or left out, as the service takes no longer ones", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: left out"}}},
-		{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", 1, []Example{{hostile, "what " + hostile + ".json says was not taken: line 3"}}}}}
+		{TooLong, "Texts longer than the service allows were shortened or omitted", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: left out"}}},
+		{BrokenSidecar, "Sidecars could not be read", 1, []Example{{hostile, "what " + hostile + ".json says was not taken: line 3"}}}}}
 	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
 	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}
 	r.Throughput = []Point{{noon, 1, 3000, 10e9}, {noon.Add(26 * time.Hour), 1, 1700, 11e9}}
@@ -149,52 +147,51 @@ func troubledSample() sample {
 	for n := range 8 {
 		s.lines = append(s.lines, Line{Key: fmt.Sprintf("2024/%04d/%s", n, []string{arabic, hostile, long, "harbour.jpg"}[n%4]), State: failed, Error: "POST /assets: 413 Payload Too Large: File exceeds the limit of 100 MB"})
 	}
-	s.folders = []Folder{{Name: hostile, Listed: Amount{3000, 2e9}, Parts: []Part{part(created, 2900, 1e9), part(failed, 100, 1e9)}}, {Name: arabic, Listed: Amount{2000, 3e9}, Parts: []Part{part(created, 2000, 3e9)}}, {Listed: Amount{1, 1}, Parts: []Part{part(skipped, 1, 1)}}}
+	s.folders = []Folder{{Name: hostile, Listed: Amount{3000, 2e9}, States: []Part{part(created, 2900, 1e9), part(failed, 100, 1e9)}}, {Name: arabic, Listed: Amount{2000, 3e9}, States: []Part{part(created, 2000, 3e9)}}, {Listed: Amount{1, 1}, States: []Part{part(skipped, 1, 1)}}}
 	return s
 }
 
-func unproved() sample {
-	s := proved()
+func unverifiedSample() sample {
+	s := verifiedSample()
 	s.Run.Approval = nil
-	s.Run.Purpose = state.Rehearsal
-	s.Verdict = Verdict{Complete, "Everything arrived by its receipts. It was never verified.", "prove it: assetferry verify --content"}
-	s.Proof = Proof{Level: "none"}
+	s.Run.Purpose = sandbox
+	s.Verdict = Verdict{Complete, "Complete", "Not verified yet. 588 objects skipped by your rules.", "verify the content: assetferry verify --content"}
+	s.Verification = Verification{Level: "none"}
 	return s
 }
 
-// nightSample is the page of a sync, under names that are hard to show.
-func nightSample() sample {
+// syncSample is a sync of keys that are hard to show.
+func syncSample() sample {
 	long := "archive/" + strings.Repeat("ohne-jede-luecke-", 20) + ".jpg"
-	r := reportOf(state.Production, Verdict{Stopped, "A guard held a part of the sync back: 912 assets would be trashed. 4 objects did not come through: 3 failed, 1 in conflict.", "see that the source is whole"},
-		part(created, 12, 3e6), part(replaced, 4, 1e6), part(described, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(skipped, 914, 1e8), part(failed, 3, 9), part(conflict, 1, 1))
+	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. Of 100,352 objects: 3 failed, 1 in conflict.", "check that the source is complete"},
+		part(created, 12, 3e6), part(replaced, 4, 1e6), part(metadataUpdated, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(skipped, 914, 1e8), part(failed, 3, 9), part(conflict, 1, 1))
 	r.Run.Command, r.Destination = "sync", Amount{99_420, 4e11}
 	last, since := noon.Add(-24*time.Hour), noon.Add(-72*time.Hour)
 	before := func(n int64) *int64 { return &n }
-	r.Night = &Night{
-		Before: &Before{"20251120-120000-ab12", last}, Stopped: "912 assets would be trashed because their objects are gone, of 99,420 known objects: at most 500 may be; none was",
-		Measures: []Measure{{objectsMeasured, 100_352, before(100_340)}, {bytesMeasured, 4e11, before(3e11)}, {created, 12, before(40)}, {replaced, 4, before(4)}, {described, 2, before(0)},
-			{moved, 3, before(0)}, {trashed, 1, before(0)}, {gone, 914, before(2)}, {failing, 4, before(1)}},
-		Changes: []Change{{created, Amount{12, 3e6}, []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {moved, Amount{3, 2e6}, []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},
-		Drift:   []Change{{"somebody deleted its asset at the destination; it stays deleted, see --repair", Amount{1, 3}, []Changed{{Key: long}}}},
-		Gone: &Gone{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Stay: Amount{914, 1e8}, GracePeriod: Amount{2, 10}, TrashedFrom: &noon, First: []GoneObject{
-			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "gone from the source; more assets than one run may trash, see --accept-deletes"},
-			{Key: long, Since: &since, TrashedFrom: &noon, State: skipped, Reason: "gone from the source; its asset stays for now, see --grace-period"}}},
-		Failing:   Failing{4, []FailingObject{{"x.jpg", failed, &since, 4, "POST /assets: 413 Payload Too Large"}, {long, failed, nil, 1, hostile}, {arabic, conflict, nil, 0, "somebody moved it"}}},
-		Recovered: &Change{"recovered", Amount{1, 4}, []Changed{{Key: arabic}}},
+	r.Sync = &Sync{
+		Previous: &PreviousSync{"20251120-120000-ab12", last}, Stopped: "912 assets would be trashed because their objects were deleted at the source, of 99,420 known objects: at most 500 may be; none was",
+		Trend: []Measure{{objectsMeasured, 100_352, before(100_340)}, {bytesMeasured, 4e11, before(3e11)}, {created, 12, before(40)}, {replaced, 4, before(4)}, {metadataUpdated, 2, before(0)},
+			{moved, 3, before(0)}, {trashed, 1, before(0)}, {deletedAtSource, 914, before(2)}, {failing, 4, before(1)}},
+		Changes: []Change{{State: created, Amount: Amount{12, 3e6}, First: []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {State: moved, Amount: Amount{3, 2e6}, First: []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},
+		Drift:   []Change{{Reason: "asset_deleted", Message: "its asset was deleted at the destination; --repair creates it again", Amount: Amount{1, 3}, First: []Changed{{Key: long}}}},
+		Deleted: &Deleted{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Kept: Amount{914, 1e8}, InGrace: Amount{2, 10}, GraceEnds: &noon, First: []DeletedObject{
+			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "too_many_deletes", Message: "deleted at the source; more assets than one run may trash, see --accept-deletes"},
+			{Key: long, Since: &since, GraceEnds: &noon, State: skipped, Reason: "grace_period", Message: "deleted at the source; its asset is kept during --grace-period"}}},
+		Failing:   Failing{4, []FailingObject{{"x.jpg", failed, &since, 4, "POST /assets: 413 Payload Too Large"}, {long, failed, nil, 1, hostile}, {arabic, conflict, nil, 0, "another user moved the asset"}}},
+		Recovered: &Change{Amount: Amount{1, 4}, First: []Changed{{Key: arabic}}},
 	}
-	r.Sum.Of = "listed or known before"
-	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{4, 1e6}, Examples: []string{arabic}}, {Action: moved, Amount: Amount{3, 2e6}, Examples: []string{arabic, long}, Moves: []Move{{hostile, arabic}, {"old/" + long, long}}}}
+	r.Alterations = []Alteration{{State: replaced, Amount: Amount{4, 1e6}, Examples: []string{arabic}}, {State: moved, Amount: Amount{3, 2e6}, Examples: []string{arabic, long}, Moves: []Move{{hostile, arabic}, {"old/" + long, long}}}}
 	r.Undo = Undo{Created: Amount{12, 3e6}, Changed: Amount{10, 4e6}, Command: "assetferry undo --run " + r.Run.ID}
 	return sample{Report: r}
 }
 
 func emptySample() sample {
-	r := reportOf(state.PurposeUnknown, Verdict{Complete, "Nothing was to be taken over.", ""})
+	r := reportOf("", Verdict{Complete, "Nothing to do", "No object had to be uploaded.", ""})
 	r.Run.FinishedAt = nil
-	r.Proof.Level = "none"
+	r.Verification.Level = "none"
 	return sample{Report: r}
 }
 
 func samples() map[string]sample {
-	return map[string]sample{"proved": proved(), "troubled": troubledSample(), "unproved": unproved(), "empty": emptySample(), "night": nightSample()}
+	return map[string]sample{"verified": verifiedSample(), "failed": failedSample(), "unverified": unverifiedSample(), "empty": emptySample(), "sync": syncSample()}
 }

@@ -19,15 +19,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"assetferry/state"
 )
 
 var updatePages = flag.Bool("update-pages", false, "write the golden pages")
 
-// The golden page is that of everything that can go wrong at once.
+// The golden page is that of a run with every kind of problem.
 func TestPageGolden(t *testing.T) {
-	got := troubledSample().html(t)
+	got := failedSample().html(t)
 	got = strings.Replace(got, style, "\n/* page.css */\n", 1)
 	got = regexp.MustCompile(`sha256-[^&]*`).ReplaceAllString(got, "sha256-…")
 	golden := filepath.Join("testdata", "page.html")
@@ -55,7 +53,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
-// An element is a tag of a page with what it has.
+// An element is a tag of a page with its attributes and its text.
 type element struct {
 	name  string
 	attrs map[string]string
@@ -95,8 +93,7 @@ func parse(t testing.TB, html string) (all []*element) {
 	}
 }
 
-// Whatever the run, the page is a whole, is one that assistive technology can use, and
-// asks nobody for anything.
+// Any page is complete and accessible, and loads nothing.
 func TestPages(t *testing.T) {
 	for name, s := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +132,7 @@ func checkIDs(t *testing.T, all []*element) {
 	}
 }
 
-// checkHeadings fails unless there is one main heading and no level is left out.
+// checkHeadings fails unless there is one main heading and no level is skipped.
 func checkHeadings(t *testing.T, all []*element) {
 	t.Helper()
 	level, mains := 0, 0
@@ -161,7 +158,7 @@ func checkHeadings(t *testing.T, all []*element) {
 	}
 }
 
-// checkTables fails unless each table has a caption and each of its headings a scope.
+// checkTables fails unless each table has a caption, and each heading of a column or row a scope.
 func checkTables(t *testing.T, all []*element) {
 	t.Helper()
 	count := map[string]int{}
@@ -176,7 +173,7 @@ func checkTables(t *testing.T, all []*element) {
 	}
 }
 
-// checkCharts fails unless each drawing says in words what it shows.
+// checkCharts fails unless each chart has a title and a description.
 func checkCharts(t *testing.T, all []*element) {
 	t.Helper()
 	for n, e := range all {
@@ -213,7 +210,7 @@ func checkStandsAlone(t *testing.T, all []*element) {
 	}
 }
 
-// checkPolicy fails unless the policy lets the style through and nothing else.
+// checkPolicy fails unless the policy allows only the style.
 func checkPolicy(t *testing.T, all []*element) {
 	t.Helper()
 	var content, policies []string
@@ -233,9 +230,9 @@ func checkPolicy(t *testing.T, all []*element) {
 	}
 }
 
-// Keys, names of categories and what services answer may be anything.
+// Keys, names of categories and responses of services may contain anything.
 func TestPageEscapes(t *testing.T) {
-	html := troubledSample().html(t)
+	html := failedSample().html(t)
 	for _, bad := range []string{"<script", "<img", "<b>", "\u202e", "\x1b", "\x00"} {
 		if strings.Contains(html, bad) {
 			t.Errorf("the page contains %q", bad)
@@ -248,11 +245,11 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// sumOf reads the sum of a page as the comment of WriteHTML says.
-func sumOf(t testing.TB, html string) map[string]int64 {
+// resultsOf reads the results of a page as the comment of WriteHTML says.
+func resultsOf(t testing.TB, html string) map[string]int64 {
 	t.Helper()
 	sum := map[string]int64{}
-	for _, m := range regexp.MustCompile(`<data id="sum-([a-z-]+)" value="(\d+)">`).FindAllStringSubmatch(html, -1) {
+	for _, m := range regexp.MustCompile(`<data id="results-([a-z-]+)" value="(\d+)">`).FindAllStringSubmatch(html, -1) {
 		n, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -262,14 +259,14 @@ func sumOf(t testing.TB, html string) map[string]int64 {
 	return sum
 }
 
-func TestPageHasTheSum(t *testing.T) {
+func TestPageHasTheResults(t *testing.T) {
 	for name, s := range samples() {
-		sum := sumOf(t, s.html(t))
+		sum := resultsOf(t, s.html(t))
 		want := map[string]int64{
-			"total-objects": s.Sum.Total.Objects, "total-bytes": s.Sum.Total.Bytes, "listed-objects": s.Sum.Listed.Objects, "listed-bytes": s.Sum.Listed.Bytes,
+			"total-objects": s.Results.Total.Objects, "total-bytes": s.Results.Total.Bytes,
 		}
-		for _, p := range s.Sum.Parts {
-			id := strings.ReplaceAll(p.Name, " ", "-")
+		for _, p := range s.Results.States {
+			id := strings.ReplaceAll(p.State, "_", "-")
 			want[id+"-objects"], want[id+"-bytes"] = p.Objects, p.Bytes
 		}
 		if !maps.Equal(sum, want) {
@@ -278,7 +275,7 @@ func TestPageHasTheSum(t *testing.T) {
 	}
 }
 
-// many is a list of so many rows, each made when it is asked for.
+// many is a list whose rows are created when they are read.
 func many[T any](n int, pulled *int, row func(int) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for i := range n {
@@ -290,21 +287,20 @@ func many[T any](n int, pulled *int, row func(int) T) iter.Seq2[T, error] {
 	}
 }
 
-// Of a run of 300,000 objects, of which none arrived, and each of which has the worst of
-// keys, the page stays small, and so does what making it takes.
+// The page of a run in which 300,000 objects with long keys fail is small, and needs little memory.
 func TestPageStaysSmall(t *testing.T) {
 	const objects = 300_000
 	worst := strings.Repeat(`"&'<>`, 5_000)
 	key := func(n int) string { return strconv.Itoa(n) + worst }
-	r := troubledSample().Report
-	r.Sum.Parts = []Part{part(failed, objects, objects)}
-	r.LeftOut, r.Troubles, r.Alterations, r.Proof.First, r.Privacy.Categories = nil, nil, nil, nil, nil
-	r.Proof.Differences = objects
+	r := failedSample().Report
+	r.Results.States = []Part{part(failed, objects, objects)}
+	r.Skipped, r.Problems, r.Alterations, r.Verification.First, r.Privacy.Categories = nil, nil, nil, nil, nil
+	r.Verification.Differences = objects
 	for n := range 200 {
-		r.LeftOut = append(r.LeftOut, LeftOut{Reason: key(n), Decides: key(n), Examples: []string{key(n), key(n)}})
-		r.Troubles = append(r.Troubles, Trouble{What: key(n), Remedy: key(n), Examples: []Example{{key(n), key(n)}}})
-		r.Alterations = append(r.Alterations, Alteration{Action: key(n), Examples: []string{key(n)}})
-		r.Proof.First = append(r.Proof.First, Difference{key(n), key(n), key(n), key(n)})
+		r.Skipped = append(r.Skipped, Skipped{Message: key(n), Decides: key(n), Examples: []string{key(n), key(n)}})
+		r.Problems = append(r.Problems, Problem{State: problemStates[n%len(problemStates)], Message: key(n), Remedy: key(n), Examples: []Example{{key(n), key(n)}}})
+		r.Alterations = append(r.Alterations, Alteration{State: key(n), Examples: []string{key(n)}})
+		r.Verification.First = append(r.Verification.First, Difference{key(n), key(n), key(n), key(n)})
 		r.Privacy.Categories = append(r.Privacy.Categories, Category{Name: key(n), ID: key(n)})
 		r.Found.Unmapped = append(r.Found.Unmapped, Field{key(n), key(n), objects})
 		r.Found.Remarks = append(r.Found.Remarks, Remark{TooLong, key(n), objects, []Example{{key(n), key(n)}}})
@@ -350,10 +346,10 @@ func TestPageStaysSmall(t *testing.T) {
 	}
 }
 
-// An error of the journal must not pass for the end of a list.
-func TestPageOfABrokenJournal(t *testing.T) {
+// An error of the state database is not the end of a list.
+func TestPageOfABrokenState(t *testing.T) {
 	broken := errors.New("disk")
-	s := troubledSample()
+	s := failedSample()
 	fails := func(yield func(Line, error) bool) { yield(Line{}, broken) }
 	if _, err := layOut(s.Report, fails, none[Folder], time.UTC); !errors.Is(err, broken) {
 		t.Errorf("lines: %v", err)
@@ -375,39 +371,43 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Each kind of verdict has a face of its own, and each word an explanation.
-func TestWords(t *testing.T) {
+// Each kind of verdict has a sign of its own, and each state a meaning. Only what was done as
+// configured is green.
+func TestFaces(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range []Kind{Proved, Complete, Partial, Incomplete, Different, Unfinished, PlanOnly, Undone} {
-		f := faceOf(Report{Verdict: Verdict{Kind: k}, Destination: Amount{1, 1}})
-		if f.Sign == "?" || seen[f.Word] || (f.Tone == "good") != (k == Proved) {
+	for _, k := range []Kind{Complete, Selection, Partial, Incomplete, Different, Unfinished, PlanOnly, Stopped, Undone} {
+		f := faceOf(k)
+		if f.Sign == "?" || seen[f.Sign] || (f.Tone == "good") != (k == Complete) {
 			t.Errorf("%s has %+v", k, f)
 		}
-		seen[f.Word] = true
+		seen[f.Sign] = true
 	}
-	for _, word := range order {
-		if meaning(word) == "" {
-			t.Errorf("%s is not explained", word)
+	if faceOf(Verified) != faceOf(Complete) {
+		t.Errorf("a verified run has %+v", faceOf(Verified))
+	}
+	for _, code := range order {
+		if meaning(code) == "" {
+			t.Errorf("%s has no meaning", code)
 		}
 	}
 }
 
-// What was sent and taken back since must not read as if it were there.
+// Assets that were undone must not look as if they were at the destination.
 func TestPageOfAnUndoneRun(t *testing.T) {
 	created := part(created, 300, 3000)
-	undone := reportOf(state.Production, Verdict{Undone, "The run was undone.", ""}, created)
+	undone := reportOf(production, Verdict{Undone, "Undone", "300 assets trashed.", ""}, created)
 	undone.Undo.By = []UndoneBy{{Run: "later", State: "finished", At: noon, Trashed: created.Amount}}
 	inPart := undone
 	inPart.Undo.Created, inPart.Undo.Command = Amount{20, 200}, "assetferry undo"
-	undo := reportOf(state.Production, Verdict{Incomplete, "Undone in part.", ""}, part(trashed, 280, 2800), part(conflict, 20, 200))
+	undo := reportOf(production, Verdict{Incomplete, "Partly undone", "280 assets trashed, 20 not undone.", ""}, part(trashed, 280, 2800), part(conflict, 20, 200))
 	undo.Undo.Undoes = "earlier"
 	for _, test := range []struct {
 		r    Report
 		want []string
 	}{
-		{undone, []string{"Undone</h2>", "Arrived, undone since</dt>", "300 of them went to the trash since"}},
-		{inPart, []string{"Undone in part</h2>", "Arrived, undone in part</dt>", `<data value="20">20</data> assets go to the trash`}},
-		{undo, []string{"Undone in part</h2>", "Taken back</dt>", "Not taken back</dt>", "taken back: it is in the trash", "What was not taken back</h2>", "To be taken back</th>"}},
+		{undone, []string{"Undone</h2>", "Done, undone since</dt>", "300 trashed by an undo since"}},
+		{inPart, []string{"Undone</h2>", "Done, partly undone since</dt>", "An undo trashes 20 assets created by this run."}},
+		{undo, []string{"Partly undone</h2>", "Undone</dt>", "Conflicts</dt>", "created by the run, now in the trash", "<dt>Undoes run</dt>"}},
 	} {
 		html := sample{Report: test.r}.html(t)
 		for _, want := range test.want {
@@ -415,7 +415,7 @@ func TestPageOfAnUndoneRun(t *testing.T) {
 				t.Errorf("the page has no %s", want)
 			}
 		}
-		for _, bad := range []string{"As it should be", "Not everything arrived"} {
+		for _, bad := range []string{"Done</dt>", "Incomplete"} {
 			if strings.Contains(html, bad) {
 				t.Errorf("the page says %s", bad)
 			}
@@ -424,22 +424,22 @@ func TestPageOfAnUndoneRun(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	var sum Sum
-	for _, word := range order {
-		p := part(word, 1, 10)
-		sum.Parts = append(sum.Parts, p)
+	var sum Results
+	for _, code := range order {
+		p := part(code, 1, 10)
+		sum.States = append(sum.States, p)
 		sum.Listed = sum.Listed.plus(p.Amount)
 	}
-	groups := groupsOf(sum, wordsOf(Report{}))
+	groups := groupsOf(sum.Listed, sum.States, Undo{})
 	var total Amount
 	for _, g := range groups[1:] {
 		total = total.plus(g.Amount)
 	}
 	if groups[0].Amount != sum.Listed || total != sum.Listed {
-		t.Errorf("the groups do not close: %+v", groups)
+		t.Errorf("the groups do not add up: %+v", groups)
 	}
-	if n := groups[3].Objects; n != troubled(sum) || n != int64(len(troubles)) {
-		t.Errorf("%d objects did not arrive, and the page lists %d kinds", n, len(troubles))
+	if n := problemCount(sum); n != int64(len(problemStates)) {
+		t.Errorf("%d objects need attention, and the page lists %d states", n, len(problemStates))
 	}
 }
 
@@ -459,7 +459,7 @@ func TestBytesPerSecond(t *testing.T) {
 	}
 }
 
-// A point that sums up some minutes ends where the next one begins.
+// A point of several minutes ends where the next one begins.
 func TestRatesOfPoints(t *testing.T) {
 	c := chartRates([]Point{{noon, 5, 100, 3000}, {noon.Add(2 * time.Minute), 5, 50, 6000}}, time.UTC)
 	if want := "M0 100V16.67H285.71V83.33H1000.00V100"; c.Items.Line != want {
@@ -469,14 +469,14 @@ func TestRatesOfPoints(t *testing.T) {
 		t.Errorf("%s %s", c.Items.Desc, c.Bytes.Desc)
 	}
 	if chartRates(nil, time.UTC) != nil || chartSlices("x", "", "", []Slice{{"empty", Amount{}}}) != nil {
-		t.Error("there are charts of nothing")
+		t.Error("there are empty charts")
 	}
 }
 
-// Times are those of the reader's clock.
+// Times are in the zone of the reader.
 func TestPageInAZone(t *testing.T) {
 	zone := time.FixedZone("somewhere", 2*3600)
-	p, err := layOut(proved().Report, none[Line], none[Folder], zone)
+	p, err := layOut(verifiedSample().Report, none[Line], none[Folder], zone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +484,7 @@ func TestPageInAZone(t *testing.T) {
 	if err := p.write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<time datetime="2025-11-21T12:00:00Z">2025-11-21 14:00:00</time>`, "Times are of UTC&#43;02:00", ">14:10</text>"} {
+	for _, want := range []string{`<time datetime="2025-11-21T12:00:00Z">2025-11-21 14:00:00</time>`, "Times are in UTC&#43;02:00", ">14:10</text>"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -9,12 +9,12 @@ import (
 // WriteJSON writes the report as one JSON document.
 func (r Report) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // addresses stay readable
+	e.SetEscapeHTML(false) // URLs stay readable
 	e.SetIndent("", "  ")
 	return e.Encode(r)
 }
 
-// jsonForm writes a document with a list of items and their sum after it.
+// jsonForm writes a document with a list of items, followed by their counts.
 type jsonForm struct {
 	items, entries int64
 	element        bytes.Buffer
@@ -30,23 +30,24 @@ func newJSONForm() *jsonForm {
 
 // A jsonLine is a Line in JSON.
 type jsonLine struct {
-	Key         string `json:"key"`
-	Action      string `json:"action"`
-	State       string `json:"state"`
-	Undone      bool   `json:"undone,omitempty"`
-	Reason      string `json:"reason"`
-	Size        int64  `json:"size"`
-	Category    string `json:"category"`
-	Folder      string `json:"folder"`
-	Name        string `json:"name"`
-	AssetID     string `json:"asset_id,omitempty"`
-	URL         string `json:"url,omitempty"`
-	Class       string `json:"class,omitempty"`
-	Error       string `json:"error,omitempty"`
-	Attempts    int    `json:"attempts"`
-	PreviousKey string `json:"origin,omitempty"`
+	Key      string `json:"key"`
+	Action   string `json:"action"`
+	State    string `json:"state"`
+	Undone   bool   `json:"undone,omitempty"`
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+	Size     int64  `json:"size"`
+	Category string `json:"category"`
+	Folder   string `json:"folder"`
+	Name     string `json:"name"`
+	AssetID  string `json:"asset_id,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Attempts int    `json:"attempts"`
 
-	AssetName string `json:"asset_name,omitempty"`
+	PreviousKey string `json:"previous_key,omitempty"`
+	AssetName   string `json:"asset_name,omitempty"`
 }
 
 func (*jsonForm) extension() string { return ".json" }
@@ -61,7 +62,7 @@ func (f *jsonForm) line(w io.Writer, l Line) error {
 	return f.writeElement(w, f.items, jsonLine(l))
 }
 
-func (f *jsonForm) end(w io.Writer, listed Folder) error { return closeWith(w, "sum", listed) }
+func (f *jsonForm) end(w io.Writer, listed Folder) error { return closeWith(w, "results", listed) }
 
 func (f *jsonForm) beginIndex(w io.Writer, r Report) error {
 	f.entries = 0
@@ -76,9 +77,9 @@ func (f *jsonForm) entry(w io.Writer, folder Folder, file string) error {
 	}{folder, file})
 }
 
-func (f *jsonForm) endIndex(w io.Writer, r Report) error { return closeWith(w, "sum", r.Sum) }
+func (f *jsonForm) endIndex(w io.Writer, r Report) error { return closeWith(w, "results", r.Results) }
 
-// open begins a document that holds a list.
+// open begins a document with a list.
 func open(w io.Writer, r Report, list string) error {
 	head, err := compact(struct {
 		Version int    `json:"version"`

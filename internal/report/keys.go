@@ -8,33 +8,32 @@ import (
 	"assetferry/internal/ui"
 )
 
-// keysForm writes a key a line, as --files-from reads them.
+// keysForm writes one key a line, as --files-from reads them.
 type keysForm struct {
 	clean  func(string) string
 	broken LineBreakError
 }
 
-// A LineBreakError says that keys were left out of a list that has one a line, because
-// there are line breaks in them.
+// A LineBreakError says that keys with line breaks were omitted from a list of one key a line.
 type LineBreakError struct {
 	Keys  int64
 	First string
 }
 
 func (e *LineBreakError) Error() string {
-	return fmt.Sprintf("%s left out: a line break in a key cannot be written as one line; the first is %s",
+	return fmt.Sprintf("%s with line breaks omitted, because each line is one key; the first is %s",
 		ui.Counted(e.Keys, "key"), ui.Sanitize(e.First))
 }
 
-// add counts other keys, too.
+// add adds the keys of another list.
 func (e *LineBreakError) add(other LineBreakError) {
 	if e.Keys += other.Keys; e.First == "" {
 		e.First = other.First
 	}
 }
 
-// Hint is the next step.
-func (e *LineBreakError) Hint() string { return "--format csv has all of them" }
+// Hint returns the next step.
+func (e *LineBreakError) Hint() string { return "--format csv lists all of them" }
 
 func (*keysForm) extension() string             { return ".txt" }
 func (*keysForm) begin(io.Writer, Report) error { return nil }
@@ -49,13 +48,13 @@ func (f *keysForm) line(w io.Writer, l Line) error {
 	}
 	key := l.Key
 	if strings.HasPrefix(key, "./") {
-		key = "./" + key // one is taken off when the list is read
+		key = "./" + key // --files-from removes one
 	}
 	_, err := io.WriteString(w, f.clean(key)+"\n")
 	return err
 }
 
-// Keys have no sums, so their index is one for people.
+// The index of key lists has counts, so it is written as text.
 func (*keysForm) beginIndex(w io.Writer, r Report) error { return textForm{}.beginIndex(w, r) }
 
 func (*keysForm) entry(w io.Writer, f Folder, file string) error { return textForm{}.entry(w, f, file) }

@@ -35,8 +35,8 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// A world is a source in memory, a sandbox behind HTTP and a journal between them, which
-// the engine itself fills. It has a public category for jpg and png, and a private one
+// A world is a source in memory, a sandbox behind HTTP, and a state database that the engine
+// itself fills. It has a public category for jpg and png, and a private one
 // for txt.
 type world struct {
 	testing.TB
@@ -82,7 +82,7 @@ func newWorld(tb testing.TB, faults ...string) *world {
 		w.client.CloseIdleConnections()
 		conns.Rest(tb)
 	}
-	w.path = filepath.Join(tb.TempDir(), "journal.db")
+	w.path = filepath.Join(tb.TempDir(), "state.db")
 	w.store, err = state.Open(tb.Context(), w.path)
 	must(tb, err)
 	w.pair, err = w.store.Pair(tb.Context(), "/photos", made.EnvironmentID+"/"+made.EnvironmentID, w.url)

@@ -9,67 +9,61 @@ import (
 	"strings"
 )
 
-// A Choice says which objects a list is of.
+// A Choice selects the objects of a list.
 type Choice struct {
-	Only     string // as the user said it; empty for all
-	told     []string
-	remarked bool // only those with a remark
+	Only    string // as the user wrote it; empty for all
+	states  []string
+	warning bool // only those with a warning
 }
 
-// States are the words that choose objects for a list, as users write them.
-func States() []string {
-	all := []string{"done", remarked, undone}
-	for _, told := range order {
-		all = append(all, strings.ReplaceAll(told, " ", "-"))
-	}
-	return all
-}
+// States are the values of --only.
+func States() []string { return append([]string{"done", warning, undone}, order...) }
 
-// ParseChoice reads the word that chooses objects for a list, empty for all. done is
-// everything that was carried out, and remarked what of that there is a remark on.
+// ParseChoice reads a value of --only, empty for all. done selects every finished action, and
+// warning those of them with a warning.
 func ParseChoice(word string) (Choice, error) {
 	c := Choice{Only: word}
-	told := strings.ReplaceAll(strings.ReplaceAll(word, "-", " "), "_", " ")
+	code := strings.ReplaceAll(word, "-", "_")
 	switch {
 	case word == "":
-	case word == "done", word == remarked:
-		c.remarked = word == remarked
+	case word == "done", word == warning:
+		c.warning = word == warning
 		for _, done := range order {
 			if isDone(done) {
-				c.told = append(c.told, done)
+				c.states = append(c.states, done)
 			}
 		}
-	case told == undone || slices.Contains(order, told):
-		c.told = []string{told}
+	case code == undone || slices.Contains(order, code):
+		c.states = []string{code}
 	default:
-		return c, fmt.Errorf("no object is ever %q", word)
+		return c, fmt.Errorf("%q is not a state of objects", word)
 	}
 	return c, nil
 }
 
-// takes reports whether a line is chosen.
+// takes reports whether a line is selected.
 func (c Choice) takes(l Line) bool {
-	if c.remarked && l.Error == "" {
+	if c.warning && l.Error == "" {
 		return false
 	}
-	return len(c.told) == 0 || slices.Contains(c.told, l.State) || l.Undone && slices.Contains(c.told, undone)
+	return len(c.states) == 0 || slices.Contains(c.states, l.State) || l.Undone && slices.Contains(c.states, undone)
 }
 
-// ErrOnlyCounted says that a list lacks the unchanged objects, because the journal does
-// not tell which ones they are.
-var ErrOnlyCounted = errors.New("unchanged objects are counted in this run and not listed")
+// ErrOnlyCounted says that a list lacks the unchanged objects, because the state database has only
+// their number.
+var ErrOnlyCounted = errors.New("the state database has only the number of unchanged objects of this run")
 
 // ErrPruned says that a run has no list of objects any more.
-var ErrPruned = errors.New("the items of this run were pruned because it is too long ago; only its sums are left")
+var ErrPruned = errors.New("the items of this run were pruned; only the counts are left")
 
-// lacks reports whether a list lacks objects that were chosen.
+// lacks reports whether a list lacks objects that were selected.
 func (r Report) lacks(c Choice) bool {
-	all := len(c.told) == 0
-	return !r.lists.told && r.lists.run.Unchanged > 0 && (all || slices.Contains(c.told, unchanged))
+	all := len(c.states) == 0
+	return !r.lists.knowsUnchanged && r.lists.run.Unchanged > 0 && (all || slices.Contains(c.states, unchanged))
 }
 
-// A form is a way to write lists. It writes one list after the other, each between begin
-// and end.
+// A form writes lists in one format. It writes one list after the other, each between begin and
+// end.
 type form interface {
 	extension() string // of files
 	begin(w io.Writer, r Report) error
@@ -82,8 +76,7 @@ type form interface {
 	endIndex(w io.Writer, r Report) error
 }
 
-// formOf finds a form by the name that users give it. clean makes text fit to be shown;
-// it is nil where the text must stay what it is.
+// formOf returns the form of a format. clean makes text safe for terminals; nil leaves it as it is.
 func formOf(format string, clean func(string) string) (form, error) {
 	if clean == nil {
 		clean = func(s string) string { return s }
@@ -98,13 +91,12 @@ func formOf(format string, clean func(string) string) (form, error) {
 	case "text":
 		return textForm{}, nil
 	}
-	return nil, fmt.Errorf("there are no lists in the format %q", format)
+	return nil, fmt.Errorf("format %q has no lists", format)
 }
 
-// WriteList writes the chosen objects of the run, in key order. clean is applied to what
-// comes from outside where the form has no escapes of its own; nil leaves it as it is.
-// The list is written also where an error says that it lacks something: ErrOnlyCounted,
-// or a LineBreakError.
+// WriteList writes the selected objects of the run, in key order. clean is applied to text from
+// outside where the format has no escapes; nil leaves it as it is. The list is also written if
+// an error says that it lacks objects: ErrOnlyCounted or a LineBreakError.
 func (r Report) WriteList(ctx context.Context, w io.Writer, format string, c Choice, clean func(string) string) error {
 	f, err := formOf(format, clean)
 	if err != nil {
@@ -123,13 +115,13 @@ func (r Report) WriteList(ctx context.Context, w io.Writer, format string, c Cho
 			return err
 		}
 	}
-	if err := f.end(w, Folder{Listed: parts.total(), Parts: parts.list()}); err != nil {
+	if err := f.end(w, Folder{Listed: parts.total(), States: parts.list()}); err != nil {
 		return err
 	}
 	return r.incomplete(c, f)
 }
 
-// incomplete says what lists lack that were written in some forms.
+// incomplete returns an error if lists in some forms lack objects.
 func (r Report) incomplete(c Choice, forms ...form) error {
 	var broken LineBreakError
 	for _, f := range forms {

@@ -56,8 +56,8 @@ func splitCSV(t testing.TB, row string) (cells []string) {
 	}
 }
 
-// Whatever objects are called, a row of CSV has them as they are, but for an apostrophe
-// that keeps a spreadsheet from reckoning with them.
+// A row of CSV has any text as it is, except for an apostrophe that keeps spreadsheets from
+// evaluating it as a formula.
 func FuzzCSV(f *testing.F) {
 	for _, s := range []string{"", "a.jpg", "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "a,b", `a"b`, "a\nb", "\r\n", "\n=1", "'", "'+", "\xff\x00", `\.`, " a ", "\ufeff=1"} {
 		f.Add(s, "x", s)
@@ -72,7 +72,7 @@ func FuzzCSV(f *testing.F) {
 		if len(cells) != len(csvColumns()) {
 			t.Fatalf("%d cells: %q", len(cells), b.String())
 		}
-		for n, want := range map[int]string{0: key, 7: name, 10: why} {
+		for n, want := range map[int]string{0: key, 8: name, 11: why} {
 			got := cells[n]
 			if first, _ := utf8.DecodeRuneInString(got); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 				t.Errorf("column %d is a formula: %q", n, got)
@@ -84,8 +84,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// A list of keys can be read back line by line, as --files-from does; those that cannot
-// be a line are counted and the first is named.
+// A list of keys can be read line by line, as --files-from does. Keys with line breaks are counted,
+// and the first one is named.
 func TestKeys(t *testing.T) {
 	f := &keysForm{clean: func(s string) string { return s }}
 	var b bytes.Buffer
@@ -101,25 +101,25 @@ func TestKeys(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.jpg", " b ", "./c", "\ff"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := `2 keys left out: a line break in a key cannot be written as one line; the first is d\nd`
+	want := `2 keys with line breaks omitted, because each line is one key; the first is d\nd`
 	if f.broken.Keys != 2 || f.broken.Error() != want {
 		t.Errorf("got %d, %q", f.broken.Keys, f.broken.Error())
 	}
 }
 
-// Words choose objects as people write them.
+// States select objects, with hyphens as well as underscores.
 func TestParseChoice(t *testing.T) {
 	for _, word := range States() {
-		if c, err := ParseChoice(word); err != nil || len(c.told) == 0 {
+		if c, err := ParseChoice(word); err != nil || len(c.states) == 0 {
 			t.Errorf("%s: %+v (%v)", word, c, err)
 		}
 	}
 	for word, want := range map[string]map[Line]bool{
-		"":            {{State: failed}: true, {State: unchanged}: true},
-		"done":        {{State: created}: true, {State: adopted}: true, {State: trashed}: true, {State: unchanged}: false, {State: failed}: false},
-		"in-doubt":    {{State: unconfirmed}: true, {State: failed}: false},
-		"unconfirmed": {{State: unconfirmed}: true},
-		"undone":      {{State: created, Undone: true}: true, {State: created}: false},
+		"":                 {{State: failed}: true, {State: unchanged}: true},
+		"done":             {{State: created}: true, {State: adopted}: true, {State: trashed}: true, {State: unchanged}: false, {State: failed}: false},
+		"metadata-updated": {{State: metadataUpdated}: true, {State: failed}: false},
+		retriesExhausted:   {{State: retriesExhausted}: true},
+		"undone":           {{State: created, Undone: true}: true, {State: created}: false},
 	} {
 		c, err := ParseChoice(word)
 		if err != nil {
@@ -132,7 +132,7 @@ func TestParseChoice(t *testing.T) {
 		}
 	}
 	if _, err := ParseChoice("lost"); err == nil {
-		t.Error("a word that nothing becomes is taken")
+		t.Error("an unknown state is accepted")
 	}
 }
 
@@ -148,7 +148,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Each form tells that it could not write, wherever that happens.
+// Each form returns write errors, wherever they happen.
 func TestFormsFail(t *testing.T) {
 	for _, name := range []string{"csv", "keys", "json", "text"} {
 		writeAll := func(w *broken) error {
@@ -156,9 +156,9 @@ func TestFormsFail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, folder := Line{Key: "a/b", State: created}, Folder{Name: "a", Parts: []Part{part(created, 1, 1)}}
-			for _, err := range []error{f.begin(w, proved().Report), f.line(w, l), f.end(w, folder),
-				f.beginIndex(w, proved().Report), f.entry(w, folder, "file"), f.endIndex(w, proved().Report)} {
+			l, folder := Line{Key: "a/b", State: created}, Folder{Name: "a", States: []Part{part(created, 1, 1)}}
+			for _, err := range []error{f.begin(w, verifiedSample().Report), f.line(w, l), f.end(w, folder),
+				f.beginIndex(w, verifiedSample().Report), f.entry(w, folder, "file"), f.endIndex(w, verifiedSample().Report)} {
 				if err != nil {
 					return err
 				}

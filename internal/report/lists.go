@@ -11,29 +11,29 @@ import (
 	"assetferry/state"
 )
 
-// lists reads what is long from the journal, in pages.
+// lists reads long lists from the state database, in pages.
 type lists struct {
 	store      *state.Store
 	run        state.Run
 	categories map[string]state.Category
-	// told says that the journal tells which objects are unchanged.
-	told bool
-	// undone says that the run was taken back, all of it or a part.
+	// knowsUnchanged reports whether the state database knows which objects are unchanged.
+	knowsUnchanged bool
+	// undone reports whether the run was undone, completely or in part.
 	undone bool
-	// created is what the run made.
+	// created counts the assets that the run created.
 	created Amount
 }
 
-// tell finds out whether the journal tells which objects are unchanged: those that it has
-// receipts of and no items are just as many.
-func (l *lists) tell(receipts Amount) {
-	l.told = !l.isPruned() && receipts == Amount{l.run.Unchanged, l.run.UnchangedBytes}
+// checkUnchanged finds out whether the state database knows which objects are unchanged: that
+// is so if as many receipts without items are left as objects were unchanged.
+func (l *lists) checkUnchanged(receipts Amount) {
+	l.knowsUnchanged = !l.isPruned() && receipts == Amount{l.run.Unchanged, l.run.UnchangedBytes}
 }
 
-// isPruned reports whether the items of the run were deleted because it is too long ago.
+// isPruned reports whether the items of the run were deleted because of their age.
 func (l *lists) isPruned() bool { return !l.run.PrunedAt.IsZero() }
 
-// fates walks through what became of the objects of the run, in key order.
+// fates walks through the objects of the run in key order, with their states.
 func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
 	items := l.store.Fates(ctx, l.run.Num)
 	if !l.hasUnlisted() {
@@ -42,8 +42,7 @@ func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
 	return merge(func(f state.Fate) sources.Key { return f.Key }, items, l.store.Unlisted(ctx, l.run))
 }
 
-// accounts walks through the objects of the run in key order: those in the given states of
-// items, or all.
+// accounts walks through the objects of the run in key order: those in the given states, or all.
 func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Seq2[state.Account, error] {
 	items := l.store.Accounts(ctx, l.run, states...)
 	if !l.hasUnlisted() || len(states) > 0 && !slices.Contains(states, state.ItemSkipped) {
@@ -52,11 +51,10 @@ func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Se
 	return merge(func(a state.Account) sources.Key { return a.Key }, items, l.store.UnlistedAccounts(ctx, l.run))
 }
 
-// hasUnlisted reports whether there are unchanged objects that the journal tells and has no
-// items of.
-func (l *lists) hasUnlisted() bool { return l.told && l.run.Unchanged > 0 }
+// hasUnlisted reports whether there are unchanged objects that are known and have no items.
+func (l *lists) hasUnlisted() bool { return l.knowsUnchanged && l.run.Unchanged > 0 }
 
-// merge makes one walk in key order of two that are.
+// merge makes one walk in key order from two.
 func merge[T any](key func(T) sources.Key, one, other iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next, stop := iter.Pull2(other)
@@ -79,20 +77,19 @@ func merge[T any](key func(T) sources.Key, one, other iter.Seq2[T, error]) iter.
 	}
 }
 
-// Lines lists the objects of the run in key order: those that became what is named, as
-// told to people, or all. Unchanged objects are among them where the journal tells which
-// ones they are, see Report.Charted.
-func (r Report) Lines(ctx context.Context, told ...string) iter.Seq2[Line, error] {
-	return r.lists.lines(ctx, Choice{told: told})
+// Lines lists the objects of the run in key order: those in the given states of reports, or all.
+// Unchanged objects are included if the state database knows them, see Report.Charted.
+func (r Report) Lines(ctx context.Context, states ...string) iter.Seq2[Line, error] {
+	return r.lists.lines(ctx, Choice{states: states})
 }
 
-// lines lists the chosen objects in key order.
+// lines lists the selected objects in key order.
 func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		next, stop := iter.Pull2(migrate.RenamedAssets(ctx, l.store, l.run.Pair.ID))
 		defer stop()
 		differs, failed, more := next()
-		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
+		for a, err := range l.accounts(ctx, itemStates(c.states)...) {
 			for more && failed == nil && differs.Key < a.Key {
 				differs, failed, more = next()
 			}
@@ -111,26 +108,26 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	}
 }
 
-// line makes readable what the journal has to tell of an object.
+// line returns an object as it is listed.
 func (l *lists) line(a state.Account) Line {
 	return Line{
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
-		Key:    string(a.Key), Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
+		Key:    string(a.Key), Action: string(a.Action), State: StateOf(a.Action, a.State), Reason: a.Reason, Message: reasonText(a.Reason), Size: a.Size,
 		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
-		Class: a.Class, Error: a.Error, Attempts: a.Attempts, PreviousKey: formerKey(a.Action, a.PreviousKey),
+		Class: a.Class, Error: a.Error, Attempts: a.Attempts, PreviousKey: previousKey(a.Action, a.PreviousKey),
 	}
 }
 
-// formerKey is the key that an object went by before, by the origin of its item. That of one
-// that shares the asset of another object is the key of the other one.
-func formerKey(a state.Action, origin sources.Key) string {
+// previousKey returns the key of an object before it was moved. For an object that shares the asset
+// of another one, the stored key is that of the other one.
+func previousKey(a state.Action, stored sources.Key) string {
 	if a == state.Adopt {
 		return ""
 	}
-	return string(origin)
+	return string(stored)
 }
 
-// category is the name of a category, or its id where that is not known.
+// category returns the name of a category, or its ID if the name is unknown.
 func (l *lists) category(id string) string {
 	if c, ok := l.categories[id]; ok {
 		return c.Name

@@ -10,8 +10,8 @@ import (
 	"assetferry/migrate"
 )
 
-// Every form of a report tells the names that differ from the source.
-func TestNamesThatDiffer(t *testing.T) {
+// Every form of a report contains the names of renamed assets.
+func TestRenamed(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/Photo.jpg", "one", "dir/photo.jpg", "another", "e\u0301.jpg", "decomposed")
 	r := w.read(w.migrate(migrate.DefaultRules()))
@@ -20,7 +20,7 @@ func TestNamesThatDiffer(t *testing.T) {
 	}
 	name := r.Names.First[0].AssetName
 	if !strings.HasPrefix(name, "photo~") || !strings.HasSuffix(name, ".jpg") {
-		t.Errorf("it is called %q", name)
+		t.Errorf("its name is %q", name)
 	}
 	forms := map[string]func(b *bytes.Buffer) error{
 		"text": func(b *bytes.Buffer) error { return r.WriteText(b, time.UTC) },
@@ -34,13 +34,13 @@ func TestNamesThatDiffer(t *testing.T) {
 		var b bytes.Buffer
 		must(t, write(&b))
 		if !strings.Contains(b.String(), name) {
-			t.Errorf("%s: it does not tell %q:\n%s", form, name, b.String())
+			t.Errorf("%s: no %q in:\n%s", form, name, b.String())
 		}
 	}
 	var b bytes.Buffer
 	must(t, forms["csv"](&b))
 	for line := range strings.Lines(b.String()) {
-		if told := strings.HasSuffix(line, ","+name+"\n") || strings.HasSuffix(line, ","+name+"\r\n"); told != strings.HasPrefix(line, "dir/photo.jpg,") {
+		if named := strings.HasSuffix(line, ","+name+"\n") || strings.HasSuffix(line, ","+name+"\r\n"); named != strings.HasPrefix(line, "dir/photo.jpg,") {
 			t.Errorf("csv: %q", line)
 		}
 	}

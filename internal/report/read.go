@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"assetferry/internal/clock"
@@ -21,26 +20,26 @@ const (
 	shownTypes       = 12  // all others are one more
 )
 
-// Read reads a run from its journal. Of a run that is going on meanwhile, its parts may
-// be of slightly different moments; the sum is of one.
+// Read returns the report of a run. While the run is in progress, parts of the report may be read
+// at slightly different times; the counts are read at once.
 func Read(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
 	r := begin(store, run)
 	l := r.lists
-	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.night, l.proof, l.undo, l.behind, l.differing, l.rest)
+	err := r.read(ctx, l.work, l.names, l.results, l.count, l.sync, l.verification, l.undo, l.behind, l.renamed, l.rest)
 	if err != nil {
 		return Report{}, err
 	}
-	r.Sum.Said = said(r.Sum)
+	r.Results.Message = accountText(r.Results)
 	r.Verdict = judge(r)
 	return r, nil
 }
 
-// ReadForList reads as much of a report as WriteList needs, and WriteFolders and
-// SplitByFolder for CSV, which spares most of the work: nothing is summed up.
+// ReadForList returns as much of a report as WriteList needs, and WriteFolders and SplitByFolder
+// for CSV. That avoids most of the work: nothing is counted.
 func ReadForList(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
 	r := begin(store, run)
 	l := r.lists
-	return r, r.read(ctx, l.names, l.tellUnchanged, l.undoneBy)
+	return r, r.read(ctx, l.names, l.readUnchanged, l.undoneBy)
 }
 
 func begin(store *state.Store, run state.Run) Report {
@@ -59,7 +58,7 @@ func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Repor
 func about(run state.Run) Run {
 	a := Run{
 		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source,
-		Destination: run.Pair.Destination, Address: run.Pair.Address, Purpose: run.Pair.Purpose, PlanHash: run.PlanHash,
+		Destination: run.Pair.Destination, URL: run.Pair.Address, Purpose: purposeCode(run.Pair.Purpose), PlanHash: run.PlanHash,
 		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, StartedBy: run.StartedBy, ListedAt: run.ListedAt, ListedAll: run.Scanned,
 	}
 	if by := run.Approver; by.Name != "" {
@@ -74,7 +73,24 @@ func about(run state.Run) Run {
 	return a
 }
 
-// work finds out whether a process is at work on the run.
+// The purposes of destinations.
+const (
+	sandbox    = "sandbox"
+	production = "production"
+)
+
+// purposeCode returns whether a destination is a sandbox; empty if unknown.
+func purposeCode(p state.Purpose) string {
+	switch p {
+	case state.Rehearsal:
+		return sandbox
+	case state.Production:
+		return production
+	}
+	return ""
+}
+
+// work finds out whether a process carries out the run.
 func (l *lists) work(ctx context.Context, r *Report) error {
 	if !l.run.Open() {
 		return nil
@@ -84,30 +100,27 @@ func (l *lists) work(ctx context.Context, r *Report) error {
 	return err
 }
 
-// names finds what people call the categories.
+// names reads the names of the categories.
 func (l *lists) names(ctx context.Context, _ *Report) (err error) {
 	l.categories, err = l.store.Categories(ctx, l.run.Pair.Destination)
 	return err
 }
 
-// sums sums the run up by what became of its objects.
-func (l *lists) sums(ctx context.Context, r *Report) error {
+// results counts the objects of the run by state.
+func (l *lists) results(ctx context.Context, r *Report) error {
 	tallies, err := l.store.Tallies(ctx, l.run.Num)
 	if err != nil {
 		return err
 	}
-	r.Sum.Of = "listed"
 	parts := newParts()
 	for _, t := range tallies {
-		parts.add(Told(t.Action, t.State), Amount{t.Objects, t.Bytes})
+		parts.add(StateOf(t.Action, t.State), Amount{t.Objects, t.Bytes})
 		if t.State == state.ItemDone && migrate.Reason(t.Reason) == migrate.ReasonIdenticalObject {
-			r.Sum.Shared = r.Sum.Shared.plus(Amount{t.Objects, t.Bytes})
+			r.Results.Shared = r.Results.Shared.plus(Amount{t.Objects, t.Bytes})
 		}
 	}
-	r.Sum.Parts = parts.list()
-	for _, p := range r.Sum.Parts {
-		r.Sum.Total = r.Sum.Total.plus(p.Amount)
-	}
+	r.Results.States = parts.list()
+	r.Results.Total = parts.total()
 	return nil
 }
 
@@ -127,8 +140,8 @@ func (l *lists) count(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// found says what was found of objects and is not in their assets. What an undo finds was
-// told of the run that it takes back.
+// found reads the warnings and the unmapped fields. Those of an undo are in the report of the run
+// that it undoes.
 func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 	if l.run.Undoes == 0 {
 		r.Found, err = readFound(ctx, l.store, l.run.Num, of)
@@ -137,68 +150,69 @@ func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 	return err
 }
 
-// countPruned tells of a run that has no items any more what its sums say.
+// countPruned fills in what is known of a run whose items were pruned.
 func (l *lists) countPruned(ctx context.Context, r *Report) error {
 	tallies, err := l.store.Tallies(ctx, l.run.Num)
 	c := newCounts(l)
 	for _, t := range tallies {
-		if Told(t.Action, t.State) == skipped {
-			o := c.leftOutFor(t.Reason)
-			o.Amount, o.Examples = o.plus(Amount{t.Objects, t.Bytes}), []string{}
+		code := StateOf(t.Action, t.State)
+		if code == skipped {
+			s := c.skippedFor(t.Reason)
+			s.Amount, s.Examples = s.plus(Amount{t.Objects, t.Bytes}), []string{}
 		}
-		if told := Told(t.Action, t.State); isAlteration(told) {
-			a := c.alteration(told)
+		if isAlteration(code) {
+			a := c.alteration(code)
 			a.Amount, a.Examples = a.plus(Amount{t.Objects, t.Bytes}), []string{}
 		}
 	}
-	r.Sum.Listed, r.Sum.Closes = r.Sum.Total, true // or it would have been told when it was counted
-	r.LeftOut, r.Alterations = c.listLeftOut(), c.listAlterations()
+	r.Results.Listed, r.Results.Accounted = r.Results.Total, true // it was checked before they were pruned
+	r.Skipped, r.Alterations = c.listSkipped(), c.listAlterations()
 	return err
 }
 
-// tellUnchanged finds out whether the journal tells which objects are unchanged, without
+// readUnchanged finds out whether the state database knows which objects are unchanged, without
 // reading them.
-func (l *lists) tellUnchanged(ctx context.Context, _ *Report) error {
+func (l *lists) readUnchanged(ctx context.Context, _ *Report) error {
 	if l.run.Unchanged == 0 || l.isPruned() {
 		return nil
 	}
 	sum, err := l.store.SumUnlisted(ctx, l.run)
-	l.tell(Amount(sum))
+	l.checkUnchanged(Amount(sum))
 	return err
 }
 
-func (l *lists) proof(ctx context.Context, r *Report) error {
-	r.Proof = Proof{Level: "none", First: []Difference{}}
+func (l *lists) verification(ctx context.Context, r *Report) error {
+	v := &r.Verification
+	*v = Verification{Level: "none", First: []Difference{}}
 	sum, err := l.store.SumVerified(ctx, l.run.Pair.ID)
 	if err != nil {
 		return err
 	}
 	if !sum.LastArrival.IsZero() {
-		r.Proof.LastArrival = &sum.LastArrival
+		v.LastArrival = &sum.LastArrival
 	}
-	r.Proof.Verified, r.Proof.ByContent, r.Proof.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
-	v, err := l.store.LastVerification(ctx, l.run.Pair.ID)
+	v.Verified, v.ByContent, v.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
+	last, err := l.store.LastVerification(ctx, l.run.Pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	p := &r.Proof
-	p.Level, p.At, p.Receipts, p.ReadBack, p.Differences = v.Level, &v.At, v.Receipts, v.Contents, v.Differences
-	p.Covers = p.NotVerified == 0
-	for d, err := range l.store.Differences(ctx, v.ID) {
+	v.Level, v.At, v.Compared, v.ReadBack, v.Differences = last.Level, &last.At, last.Receipts, last.Contents, last.Differences
+	v.Covers = v.NotVerified == 0
+	for d, err := range l.store.Differences(ctx, last.ID) {
 		if err != nil {
 			return err
 		}
-		if len(p.First) == shownDifferences {
+		if len(v.First) == shownDifferences {
 			break
 		}
-		p.First = append(p.First, Difference{Key: string(d.Key), AssetID: d.Asset, Field: d.Field, What: d.What})
+		v.First = append(v.First, Difference{Key: string(d.Key), AssetID: d.Asset, Field: d.Field, Message: d.What})
 	}
 	return nil
 }
 
-// behind counts what other runs have left, if this one did not look at all.
+// behind counts the problems of earlier runs, if this one processed only a part of the source.
 func (l *lists) behind(ctx context.Context, r *Report) error {
 	if l.run.Undoes != 0 {
 		return nil
@@ -212,16 +226,16 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 	return err
 }
 
-// undo says how to take the run back, and whether that was done.
+// undo counts what an undo of the run would change, and reads the undos that there were.
 func (l *lists) undo(ctx context.Context, r *Report) error {
 	r.Undo.By = []UndoneBy{}
 	if l.run.Undoes != 0 {
 		undone, err := l.store.UndoneRun(ctx, l.run)
-		r.Undo.Undoes, r.Sum.Of = undone.ID, "to be taken back"
+		r.Undo.Undoes = undone.ID
 		return err
 	}
 	r.Undo.Created = l.created
-	if r.Night != nil {
+	if r.Sync != nil {
 		for _, a := range r.Alterations {
 			r.Undo.Changed = r.Undo.Changed.plus(a.Amount)
 		}
@@ -230,7 +244,7 @@ func (l *lists) undo(ctx context.Context, r *Report) error {
 		return err
 	}
 	for _, u := range r.Undo.By {
-		r.Undo.Changed = r.Undo.Changed.less(u.PutBack)
+		r.Undo.Changed = r.Undo.Changed.less(u.Restored)
 	}
 	if r.Undo.left() > 0 && !l.isPruned() {
 		r.Undo.Command = "assetferry undo --run " + l.run.ID
@@ -238,7 +252,7 @@ func (l *lists) undo(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// undoneBy finds the runs that took this one back.
+// undoneBy reads the runs that undid this one.
 func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	if l.run.Undoes != 0 {
 		return nil
@@ -249,7 +263,7 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	}
 	for _, u := range undos {
 		by := UndoneBy{Run: u.ID, State: string(u.State), At: u.StartedAt}
-		if by.Trashed, by.PutBack, err = l.takenBackBy(ctx, u); err != nil {
+		if by.Trashed, by.Restored, err = l.undoResult(ctx, u); err != nil {
 			return err
 		}
 		r.Undo.By = append(r.Undo.By, by)
@@ -258,22 +272,22 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// takenBackBy sums up what an undo has trashed, and put back as it was.
-func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amount, err error) {
+// undoResult counts what an undo trashed and what it restored.
+func (l *lists) undoResult(ctx context.Context, undo state.Run) (inTrash, restored Amount, err error) {
 	tallies, err := l.store.Tallies(ctx, undo.Num)
 	for _, t := range tallies {
-		switch told := Told(t.Action, t.State); {
-		case told == trashed:
-			gone = gone.plus(Amount{t.Objects, t.Bytes})
-		case isDone(told):
-			back = back.plus(Amount{t.Objects, t.Bytes})
+		switch code := StateOf(t.Action, t.State); {
+		case code == trashed:
+			inTrash = inTrash.plus(Amount{t.Objects, t.Bytes})
+		case isDone(code):
+			restored = restored.plus(Amount{t.Objects, t.Bytes})
 		}
 	}
-	return gone, back, err
+	return inTrash, restored, err
 }
 
-// differing counts the assets that are called otherwise than their objects.
-func (l *lists) differing(ctx context.Context, r *Report) error {
+// renamed reads the assets whose names differ from those of their objects.
+func (l *lists) renamed(ctx context.Context, r *Report) error {
 	r.Names.First = []Name{}
 	for n, err := range migrate.RenamedAssets(ctx, l.store, l.run.Pair.ID) {
 		if err != nil {
@@ -285,7 +299,7 @@ func (l *lists) differing(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// rest reads what is summed up by the journal itself.
+// rest reads what the state database counts itself.
 func (l *lists) rest(ctx context.Context, r *Report) error {
 	d, err := l.store.SumDescriptions(ctx, l.run)
 	if err != nil {
@@ -297,7 +311,7 @@ func (l *lists) rest(ctx context.Context, r *Report) error {
 	return err
 }
 
-// thinned joins minutes to at most as many points as a chart shows.
+// thinned merges minutes into at most as many points as a chart shows.
 func thinned(minutes []state.Minute) []Point {
 	points := []Point{}
 	if len(minutes) == 0 {
@@ -317,18 +331,14 @@ func thinned(minutes []state.Minute) []Point {
 	return points
 }
 
-// said is the sum in a sentence.
-func said(s Sum) string {
-	var parts []string
-	for _, p := range s.Parts {
-		parts = append(parts, ui.Count(p.Objects)+" "+p.Name)
+// accountText says whether all objects are accounted for, and in which states they are.
+func accountText(r Results) string {
+	if !r.Accounted {
+		return fmt.Sprintf("NOT accounted for: %s, %s were listed; the states add up to %s, %s.",
+			objects(r.Listed.Objects), ui.Bytes(r.Listed.Bytes), objects(r.Total.Objects), ui.Bytes(r.Total.Bytes))
 	}
-	if len(parts) == 0 {
-		parts = []string{"nothing"}
+	if r.Listed.Objects == 0 {
+		return "No objects."
 	}
-	verb := "the sum closes, in objects and bytes"
-	if !s.Closes {
-		verb = fmt.Sprintf("the sum does NOT close: that is %s and %s", objects(s.Total.Objects), ui.Bytes(s.Total.Bytes))
-	}
-	return fmt.Sprintf("%s %s, %s = %s; %s.", capital(s.Of), objects(s.Listed.Objects), ui.Bytes(s.Listed.Bytes), strings.Join(parts, " + "), verb)
+	return fmt.Sprintf("All %s, %s, are accounted for: %s.", objects(r.Listed.Objects), ui.Bytes(r.Listed.Bytes), partsText(r.States))
 }

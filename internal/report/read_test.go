@@ -15,7 +15,7 @@ import (
 	"assetferry/migrate/verify"
 )
 
-// A run is told from the journal with everything that people ask about.
+// A report has the results of a run, its verification, its verdict and its privacy.
 func TestRead(t *testing.T) {
 	w := newWorld(t)
 	w.put("a/1.jpg", "one", "a/2.JPG", "two", "b/contract.txt", "signed", "b/odd.odd", "?", ".DS_Store", "junk")
@@ -27,12 +27,12 @@ func TestRead(t *testing.T) {
 	run := w.migrate(r)
 	got := w.read(run)
 
-	if !got.Sum.Closes || got.Sum.Listed != got.Sum.Total {
-		t.Errorf("the sum does not close: %+v", got.Sum)
+	if !got.Results.Accounted || got.Results.Listed != got.Results.Total {
+		t.Errorf("objects are unaccounted for: %+v", got.Results)
 	}
 	sum := map[string]report.Amount{}
-	for _, p := range got.Sum.Parts {
-		sum[p.Name] = p.Amount
+	for _, p := range got.Results.States {
+		sum[p.State] = p.Amount
 	}
 	want := map[string]report.Amount{"created": {1, 5}, "unchanged": {2, 9}, "skipped": {3, 15}}
 	if diff := cmp.Diff(want, sum); diff != "" {
@@ -41,8 +41,8 @@ func TestRead(t *testing.T) {
 	if want := (report.Amount{Objects: 4, Bytes: 17}); got.Destination != want {
 		t.Errorf("at the destination: %+v, want %+v", got.Destination, want)
 	}
-	if got.Proof.Level != "content" || got.Proof.Receipts != 3 || got.Proof.ReadBack != 3 || got.Proof.Covers {
-		t.Errorf("proof: %+v", got.Proof)
+	if got.Verification.Level != "content" || got.Verification.Compared != 3 || got.Verification.ReadBack != 3 || got.Verification.Covers {
+		t.Errorf("verification: %+v", got.Verification)
 	}
 	if got.Verdict.Kind != report.Partial {
 		t.Errorf("verdict: %+v", got.Verdict)
@@ -55,8 +55,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What was taken back stays undone in the report of its run, also after it was sent again.
-func TestUndoneAndSentAgain(t *testing.T) {
+// A run stays undone in its report after its objects were uploaded again.
+func TestUndoneAndUploadedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "b.jpg", "two")
 	first := w.migrate(migrate.DefaultRules())
@@ -83,7 +83,7 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	}
 	got, taken := w.read(first), w.read(w.again(undoing))
 	if got.Verdict.Kind != report.Undone || len(got.Undo.By) != 1 || got.Undo.By[0].Run != undoing.ID || got.Undo.Created.Objects != 0 {
-		t.Errorf("the run that was taken back: %+v, %+v", got.Verdict, got.Undo)
+		t.Errorf("the run that was undone: %+v, %+v", got.Verdict, got.Undo)
 	}
 	if taken.Verdict.Kind != report.Undone || taken.Undo.Undoes != first.ID || len(taken.Alterations) != 1 || taken.Alterations[0].Objects != 2 {
 		t.Errorf("the undo: %+v, %+v, %+v", taken.Verdict, taken.Undo, taken.Alterations)
@@ -99,8 +99,8 @@ func (f fixed) Describe(metadata.Identity) (metadata.Fields, bool, error) {
 	return metadata.Fields{"description": {string(f)}}.Normal(), true, nil
 }
 
-// What people wrote and what stays therefore is told, once.
-func TestEditsThatAreKept(t *testing.T) {
+// Metadata that was edited at the destination and is kept is reported once.
+func TestEditsKept(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "b.jpg", "two")
 	w.migrate(migrate.DefaultRules())
@@ -112,17 +112,16 @@ func TestEditsThatAreKept(t *testing.T) {
 	rules := migrate.DefaultRules()
 	rules.Sync = migrate.DefaultSyncRules()
 	w.says = fixed("from a table")
-	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.MetadataPending != 0 {
+	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.Pending != 0 {
 		t.Errorf("got %+v", m)
 	}
 	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 0 {
-		t.Errorf("told again: %+v", m)
+		t.Errorf("reported again: %+v", m)
 	}
 }
 
-// What was cut, what could not be read and what went nowhere is told of the run that met
-// it, by kind, and listed.
-func TestRemarks(t *testing.T) {
+// Warnings are in the report of the run that found them, by kind, and can be listed.
+func TestWarnings(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "a.jpg.json", `{"tags": `, "b.jpg", "two", "c.jpg", "\xff\xd8\xff\xe1\x00\x10Exif\x00\x00II*\x00\x08\x00\x00\x00\xff\xd9")
 	w.says = fixed(strings.Repeat("words ", 300))
@@ -136,9 +135,9 @@ func TestRemarks(t *testing.T) {
 	}
 	want := map[report.RemarkKind]int64{report.TooLong: 3, report.BrokenSidecar: 1, report.Embedded: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("remarks (-want +got)\n%s", diff)
+		t.Errorf("warnings (-want +got)\n%s", diff)
 	}
-	choice, err := report.ParseChoice("remarked")
+	choice, err := report.ParseChoice("warning")
 	must(t, err)
 	var list bytes.Buffer
 	must(t, r.WriteList(t.Context(), &list, "keys", choice, nil))
@@ -149,11 +148,23 @@ func TestRemarks(t *testing.T) {
 	w.put("d.jpg", "four")
 	r = w.read(w.migrate(migrate.DefaultRules()))
 	if !r.Found.IsZero() {
-		t.Errorf("what another run met: %+v", r.Found)
+		t.Errorf("warnings of another run: %+v", r.Found)
 	}
 	list.Reset()
 	must(t, r.WriteList(t.Context(), &list, "keys", choice, nil))
 	if list.Len() > 0 {
-		t.Errorf("listed %q although there is no remark", list.String())
+		t.Errorf("listed %q although there is no warning", list.String())
+	}
+}
+
+// A warning is shown without the other warnings about the same object.
+func TestWarningText(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "one", "a.jpg.json", `{"tags": `)
+	w.says = fixed(strings.Repeat("words ", 300))
+	for _, k := range w.read(w.migrate(migrate.DefaultRules())).Found.Remarks {
+		if text := k.Examples[0].Error; strings.Contains(text, "; ") || text == "" {
+			t.Errorf("%s: %q", k.Kind, text)
+		}
 	}
 }

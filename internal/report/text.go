@@ -4,21 +4,23 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 )
 
 const textWidth = 80
 
-// WriteText writes the report for people, in 80 columns where what it tells fits. Times
-// are in the given zone.
+// WriteText writes the report as text, in 80 columns where no key or command is longer. Times are
+// in the given zone.
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.names, t.privacy, t.alterations, t.undo, t.metadata, t.found, t.addresses, t.charts,
+		t.verdict, t.results, t.problems, t.warnings, t.skipped, t.sync, t.verification, t.alterations, t.undo, t.renamed, t.privacy, t.metadata, t.urls, t.charts, t.about, t.next,
 	} {
 		write(r)
 	}
@@ -26,8 +28,7 @@ func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	return err
 }
 
-// text is a report being written. All that comes from outside is sanitized by what
-// writes it.
+// text is a report while it is written. Its methods sanitize everything from outside.
 type text struct {
 	b    bytes.Buffer
 	zone *time.Location
@@ -36,14 +37,14 @@ type text struct {
 // heading begins a section.
 func (t *text) heading(title string) { fmt.Fprintf(&t.b, "\n%s\n", title) }
 
-// say writes a paragraph at a margin.
+// say writes a paragraph with a margin.
 func (t *text) say(margin int, format string, args ...any) {
 	for _, line := range ui.Wrap(ui.Sanitize(fmt.Sprintf(format, args...)), textWidth-margin) {
 		t.b.WriteString(strings.Repeat(" ", margin) + line + "\n")
 	}
 }
 
-// quote writes a line that stays as it is, such as a key, whose spaces count.
+// quote writes a line that is not wrapped, such as a key, whose spaces count.
 func (t *text) quote(margin int, line string) {
 	t.b.WriteString(strings.Repeat(" ", margin) + ui.Sanitize(line) + "\n")
 }
@@ -56,215 +57,234 @@ func (t *text) table(columns []ui.Column, rows [][]string) {
 
 func (t *text) at(when time.Time) string { return when.In(t.zone).Format(time.DateTime) }
 
-func (t *text) verdict(r Report) {
-	t.say(0, "%s", r.Verdict.Sentence)
+func (t *text) verdict(r Report) { t.say(0, "%s", r.Verdict.text()) }
+
+func (t *text) next(r Report) {
 	if r.Verdict.Next != "" {
+		t.b.WriteString("\n")
 		t.say(0, "Next: %s", r.Verdict.Next)
 	}
-	t.b.WriteString("\n")
 }
 
-func (t *text) about(r Report) {
-	facts := []event.Fact{
-		{Name: "Source", Value: r.Run.Source},
-		{Name: "Destination", Value: r.Run.Destination + ", " + r.Run.Address},
-		{Name: "", Value: purposeText(string(r.Run.Purpose))},
-		{Name: "Run", Value: r.Run.ID + ", " + r.Run.Command + ", " + r.Run.State},
-	}
-	if r.Run.PlanHash != "" {
-		facts = append(facts, event.Fact{Name: "Plan hash", Value: r.Run.PlanHash})
-	}
-	if a := r.Run.Approval; a != nil {
-		facts = append(facts, event.Fact{Name: "Approver", Value: a.By + ", " + a.Known() + ", " + t.at(a.At)})
-	}
-	if r.Run.StartedBy != "" {
-		facts = append(facts, event.Fact{Name: "Started by", Value: r.Run.StartedBy})
-	}
-	facts = append(facts, event.Fact{Name: "Began", Value: t.at(r.Run.BeganAt)})
-	if !r.Run.ListedAt.Equal(r.Run.BeganAt) {
-		facts = append(facts, event.Fact{Name: "Listed", Value: t.at(r.Run.ListedAt)})
-	}
-	if r.Run.FinishedAt != nil {
-		took := time.Duration(r.Run.Seconds * float64(time.Second))
-		facts = append(facts, event.Fact{Name: "Finished", Value: t.at(*r.Run.FinishedAt) + ", after " + ui.Duration(took)})
-	}
-	facts = append(facts, event.Fact{Name: "Reported", Value: t.at(r.MadeAt) + " by assetferry " + r.Tool})
-	t.b.WriteString(ui.Facts(facts))
-}
-
-// purposeText says whether a destination is the real one.
-func purposeText(purpose string) string {
-	switch purpose {
-	case "rehearsal":
-		return "a sandbox: this is a rehearsal"
-	case "production":
-		return "a service: this is production"
-	}
-	return "whether it is a sandbox is not known"
-}
-
-func (t *text) sum(r Report) {
-	t.heading("The sum")
-	rows := [][]string{amountRow(r.Sum.Of, r.Sum.Listed)}
-	for _, p := range r.Sum.Parts {
-		rows = append(rows, amountRow("  "+p.Name, p.Amount))
-		if p.Name == adopted && r.Sum.Shared.Objects > 0 {
-			rows = append(rows, amountRow("    of these, copies", r.Sum.Shared))
+func (t *text) results(r Report) {
+	t.heading("Results")
+	var rows [][]string
+	for _, p := range r.Results.States {
+		rows = append(rows, amountRow(words(p.State), p.Amount))
+		if p.State == adopted && r.Results.Shared.Objects > 0 {
+			rows = append(rows, amountRow("  sharing the asset of an identical object", r.Results.Shared))
 		}
 	}
+	rows = append(rows, amountRow("total", r.Results.Total))
 	t.table([]ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	switch {
-	case r.Run.PrunedAt != nil:
-		t.say(2, "These sums were kept when its items were pruned, %s.", t.at(*r.Run.PrunedAt))
-	case r.Sum.Closes:
-		t.say(2, "It closes, in objects and bytes: every object is in exactly one of these lines.")
-	default:
-		t.say(2, "%s", r.Sum.Said)
+	case !r.Results.Accounted:
+		t.say(2, "%s", r.Results.Message)
+	case r.Results.Listed.Objects > 0:
+		t.say(2, "All listed objects are accounted for.")
 	}
-	if r.Sum.Shared.Objects > 0 {
-		t.say(2, "The copies share the asset of another object, whose content they have.")
-	}
-	t.say(2, "At the destination from this source, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
+	t.say(2, "At the destination, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
 }
 
-// amountRow tells bytes exactly, so that sums can be checked, and so that they can be
-// read.
+// amountRow has exact bytes, which can be added up, and rounded ones.
 func amountRow(name string, a Amount) []string {
 	return []string{name, ui.Count(a.Objects), ui.Count(a.Bytes), ui.Bytes(a.Bytes)}
 }
 
-// brief is as much of a name as there is room for in a table.
+// brief shortens a name to fit into a table.
 func brief(name string) string { return ui.Truncate(ui.Sanitize(name), 30) }
 
-func (t *text) leftOut(r Report) {
-	if len(r.LeftOut) == 0 {
-		return
-	}
-	t.heading(wordsOf(r).NotTaken)
-	for _, o := range r.LeftOut {
-		t.say(2, "%s, %s: %s%s", objects(o.Objects), ui.Bytes(o.Bytes), o.Reason, o.NewText())
-		t.say(4, "Decides: %s", o.Decides)
-		for _, key := range o.Examples {
-			t.quote(6, key)
+// problems has a section for each state of objects that need attention.
+func (t *text) problems(r Report) {
+	for _, s := range r.problemSections() {
+		t.heading(fmt.Sprintf("%s: %s, %s", s.Title, objects(s.Objects), ui.Bytes(s.Bytes)))
+		for _, p := range s.Problems {
+			t.say(2, "%s: %s", capital(p.Message), objects(p.Objects))
+			t.say(4, "Fix: %s", p.Remedy)
+			for _, e := range p.Examples {
+				t.quote(6, e.Key)
+				if e.Error != "" {
+					t.say(8, "%s", e.Error)
+				}
+			}
+			t.more(p.Objects, len(p.Examples), p.State)
 		}
-		t.more(o.Objects, len(o.Examples), "skipped")
+	}
+	if r.Unlistable > 0 {
+		t.heading("Unreadable folders: " + ui.Count(r.Unlistable))
 	}
 }
 
-// NewText says how many of what a rule skips are new, where some are not.
-func (o LeftOut) NewText() string {
-	if !o.ByRule || o.New == o.Objects || o.New == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %s of them for the first time", ui.Count(o.New))
-}
-
-// more says that there are more objects than those shown.
+// more counts the objects that are not shown.
 func (t *text) more(all int64, shown int, only string) {
 	if rest := all - int64(shown); rest > 0 {
-		t.say(6, "… and %s more: --only %s lists them", ui.Count(rest), strings.ReplaceAll(only, " ", "-"))
+		t.say(6, "… and %s more: --only %s", ui.Count(rest), only)
 	}
 }
 
-func (t *text) troubles(r Report) {
-	if len(r.Troubles) == 0 {
+func (t *text) warnings(r Report) {
+	if len(r.Found.Remarks) == 0 {
 		return
 	}
-	t.heading("What did not come through, and what to do about it")
-	for _, k := range r.Troubles {
-		t.say(2, "%s, %s: %s", objects(k.Objects), ui.Bytes(k.Bytes), k.What)
-		t.say(4, "Now: %s", partsText(k.Parts))
-		t.say(4, "Try: %s", k.Remedy)
+	t.heading("Warnings")
+	for _, k := range r.Found.Remarks {
+		t.say(2, "%s: %s", k.What, objects(k.Objects))
 		for _, e := range k.Examples {
 			t.quote(6, e.Key)
-			if e.Error != "" {
-				t.say(8, "%s", e.Error)
-			}
+			t.say(8, "%s", e.Error)
 		}
-		t.more(k.Objects, len(k.Examples), k.Parts[0].Name)
+		t.more(k.Objects, len(k.Examples), warning)
 	}
 }
 
-func partsText(all []Part) string {
-	var said []string
-	for _, p := range all {
-		said = append(said, ui.Count(p.Objects)+" "+p.Name)
-	}
-	return strings.Join(said, ", ")
-}
-
-func (t *text) proof(r Report) {
-	t.heading("Proof, of all that is at the destination from this source")
-	p := r.Proof
-	if p.At == nil {
-		t.say(2, "It was never verified.")
+func (t *text) skipped(r Report) {
+	if len(r.Skipped) == 0 {
 		return
 	}
-	found := "no difference"
-	if p.Differences > 0 {
-		found = differences(p.Differences)
+	t.heading("Skipped")
+	for _, s := range r.shownSkips() {
+		t.say(2, "%s, %s: %s%s", objects(s.Objects), ui.Bytes(s.Bytes), s.Message, s.NewText())
+		t.say(4, "%s%s", s.Label(), s.Advice())
+		for _, key := range s.Examples {
+			t.quote(6, key)
+		}
+		if len(s.Examples) > 0 {
+			t.more(s.Objects, len(s.Examples), skipped)
+		}
 	}
-	t.say(2, "Verified %s by %s: %s looked for by place, name and size, %s of them read back; %s.",
-		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), found)
-	if p.ByContent > p.ReadBack {
-		t.say(2, "%s of %s were read back by this or an earlier verification, and have not changed since.", ui.Count(p.ByContent), assets(p.Verified))
+}
+
+// shownSkips returns the skipped objects. Those that were deleted at the source have no examples if
+// another section of the report lists them.
+func (r Report) shownSkips() []Skipped {
+	if r.Sync == nil || r.Sync.Deleted == nil {
+		return r.Skipped
 	}
-	if !p.Covers {
-		t.say(2, "%s: content arrived after that, the last %s.", capital(verifiedText(p)), t.at(*p.LastArrival))
+	all := slices.Clone(r.Skipped)
+	for n, s := range all {
+		if deletedReasons[migrate.Reason(s.Reason)] {
+			all[n].Examples = nil
+		}
 	}
-	for _, d := range p.First {
+	return all
+}
+
+// nothingToDo begins the remedies of reasons that need none.
+const nothingToDo = "nothing to do: "
+
+// Label introduces the advice about skipped objects; empty if nothing has to be done.
+func (s Skipped) Label() string {
+	if strings.HasPrefix(s.Decides, nothingToDo) {
+		return ""
+	}
+	return "To change this: "
+}
+
+// Advice says what decides about skipped objects, or why nothing has to be done.
+func (s Skipped) Advice() string {
+	if rest, ok := strings.CutPrefix(s.Decides, nothingToDo); ok {
+		return capital(rest)
+	}
+	return s.Decides
+}
+
+// NewText counts the objects that a rule skips for the first time, unless that is all or none.
+func (s Skipped) NewText() string {
+	if !s.ByRule || s.New == s.Objects || s.New == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s for the first time", ui.Count(s.New))
+}
+
+// ShowsVerification reports whether there is more to show than the verdict says.
+func (r Report) ShowsVerification() bool {
+	return r.Verification.At != nil || r.Destination.Objects > 0 && !strings.Contains(r.Verdict.Message, "Not verified")
+}
+
+func (t *text) verification(r Report) {
+	if !r.ShowsVerification() {
+		return
+	}
+	t.heading("Verification")
+	v := r.Verification
+	if v.At == nil {
+		t.say(2, "Not verified yet.")
+		return
+	}
+	found := "no differences"
+	if v.Differences > 0 {
+		found = differences(v.Differences)
+	}
+	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
+	if v.ByContent > v.ReadBack {
+		t.say(2, "By this or an earlier verification, %s of %s were compared by content and have not changed since.", ui.Count(v.ByContent), assets(v.Verified))
+	}
+	if !v.Covers {
+		t.say(2, "Not verified yet: %s, the last one uploaded %s.", assets(v.NotVerified), t.at(*v.LastArrival))
+	}
+	for _, d := range v.First {
 		t.quote(4, d.Key)
-		t.say(6, "asset %s %s", d.AssetID, d.What)
+		t.say(6, "asset %s %s", d.AssetID, d.Message)
 	}
-	if rest := p.Differences - int64(len(p.First)); rest > 0 {
+	if rest := v.Differences - int64(len(v.First)); rest > 0 {
 		t.say(4, "… and %s more", ui.Count(rest))
 	}
+}
+
+// Method says how the assets were compared.
+func (v Verification) Method() string {
+	switch v.ReadBack {
+	case 0:
+		return "name and size"
+	case v.Compared:
+		return "name, size and content"
+	}
+	return "name and size, " + ui.Count(v.ReadBack) + " of them by content"
 }
 
 func (t *text) privacy(r Report) {
 	if len(r.Privacy.Categories) == 0 {
 		return
 	}
-	t.heading("Who can see what this run brought")
+	t.heading("Privacy")
 	var rows [][]string
 	for _, c := range r.Privacy.Categories {
 		rows = append(rows, append([]string{brief(c.Name), c.Privacy}, amountRow("", c.Amount)[1:]...))
 	}
-	t.table([]ui.Column{{Title: "Category"}, {Title: "It is"}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
+	t.table([]ui.Column{{Title: "Category"}, {Title: "Privacy"}, {Title: "Assets", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	if r.Privacy.Unknown.Objects > 0 {
-		t.say(2, "Where it is not known, take it for private. assetferry verify finds it out.")
+		t.say(2, "Unknown privacy is handled as private. assetferry verify reads it from the service.")
 	}
 }
 
-func (t *text) names(r Report) {
+func (t *text) renamed(r Report) {
 	if r.Names.Count == 0 {
 		return
 	}
-	t.heading("Names that differ from the source")
-	t.say(2, "%s of all that is at the destination:", assets(r.Names.Count))
+	t.heading("Renamed: " + assets(r.Names.Count) + ", by all runs")
 	shown := r.Names.First[:min(shownExamples, len(r.Names.First))]
 	for _, n := range shown {
 		t.quote(4, n.Key)
 		t.quote(6, "-> "+n.AssetName)
 	}
 	if rest := r.Names.Count - int64(len(shown)); rest > 0 {
-		t.say(4, "… and %s more: --format json lists the first %d", ui.Count(rest), shownNames)
+		t.say(6, "… and %s more: --format csv has a column asset_name", ui.Count(rest))
 	}
 }
 
+// alterations lists the changed assets. Those of a sync are in its own sections.
 func (t *text) alterations(r Report) {
-	t.heading("Overwritten, moved, trashed")
-	if len(r.Alterations) == 0 {
-		t.say(2, "None of the assets that were there before.")
+	if len(r.Alterations) == 0 || r.Sync != nil {
 		return
 	}
+	t.heading("Changed assets")
 	for _, a := range r.Alterations {
-		t.say(2, "%s %s, %s:", assets(a.Objects), a.Action, ui.Bytes(a.Bytes))
+		t.say(2, "%s: %s, %s", capital(words(a.State)), assets(a.Objects), ui.Bytes(a.Bytes))
 		t.moves(a.Moves)
 		for _, key := range a.Examples[len(a.Moves):] {
 			t.quote(4, key)
 		}
-		t.more(a.Objects, len(a.Examples), a.Action)
+		t.more(a.Objects, len(a.Examples), a.State)
 	}
 }
 
@@ -276,101 +296,118 @@ func (t *text) moves(all []Move) {
 }
 
 func (t *text) undo(r Report) {
-	for _, u := range r.Undo.By {
-		t.say(2, "Run %s of %s undid this one (it is %s): %s went to the trash.", u.Run, t.at(u.At), u.State, assets(u.Trashed.Objects))
-		if u.PutBack.Objects > 0 {
-			t.say(4, "%s are as they were before.", capital(assets(u.PutBack.Objects)))
-		}
+	u := r.Undo
+	if len(u.By) == 0 && u.Command == "" {
+		return
 	}
+	t.heading("Undo")
+	for _, by := range u.By {
+		t.say(2, "Undone by run %s of %s (%s): %s", by.Run, t.at(by.At), by.State, undoneText(by.Trashed.Objects, by.Restored.Objects, 0))
+	}
+	if u.Command == "" {
+		return
+	}
+	t.say(2, "%s To preview it:", u.Effect())
+	t.quote(4, u.Command)
+	t.say(2, "To carry it out, add --apply.")
+}
+
+// Effect says what an undo of the run would change.
+func (u Undo) Effect() string {
+	text := "An undo trashes " + assets(u.Created.Objects) + " created by this run"
 	switch {
-	case r.Undo.Command != "" && r.Undo.Changed.Objects > 0:
-		t.say(2, "To put the %s back that this run changed, and trash the %s that it created: %s shows what would happen, with --apply it does.",
-			assets(r.Undo.Changed.Objects), ui.Count(r.Undo.Created.Objects), r.Undo.Command)
-	case r.Undo.Command != "":
-		t.say(2, "To take back the %s that this run created: %s shows what would happen, with --apply it does.", assets(r.Undo.Created.Objects), r.Undo.Command)
+	case u.Created.Objects == 0:
+		text = "An undo restores " + assets(u.Changed.Objects) + " changed by this run"
+	case u.Changed.Objects > 0:
+		text += " and restores " + ui.Count(u.Changed.Objects) + " changed by it"
 	}
+	return text + "."
+}
+
+// ShowsMetadata reports whether there is anything in the section about metadata.
+func (r Report) ShowsMetadata() bool {
+	return r.Metadata.Objects > 0 || r.Metadata.Pending > 0 || r.Found.UnmappedFields > 0 || len(r.Found.Said()) > 0
 }
 
 func (t *text) metadata(r Report) {
-	m := r.Metadata
-	if m == (Metadata{}) {
+	if !r.ShowsMetadata() {
 		return
 	}
+	m, f := r.Metadata, r.Found
 	t.heading("Metadata")
 	if m.Objects > 0 {
-		t.say(2, "The source itself tells something of %s: a content type of %s, metadata of %s, tags of %s. It is kept in the journal; the mapping decides what assets have of it.",
-			objects(m.Objects), ui.Count(m.ContentTypes), ui.Count(m.Fields), ui.Count(m.Tags))
+		t.say(2, "%s", m.StorageText())
 	}
-	if m.NotKept > 0 {
-		t.say(2, "Of %s it could not be kept.", objects(m.NotKept))
+	if m.Pending > 0 {
+		t.say(2, "Pending: %s. The next run updates the metadata.", assets(m.Pending))
 	}
-	if m.MetadataPending > 0 {
-		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.MetadataPending)))
+	for _, sentence := range f.Said() {
+		t.say(2, "%s", sentence)
 	}
-	if m.EditsKept > 0 {
-		t.say(2, "%s were described otherwise at the destination, and what people wrote stays.", capital(assets(m.EditsKept)))
+	if f.UnmappedFields == 0 {
+		return
+	}
+	t.say(2, "Unmapped fields: %s. To map them, see assetferry help mapping.", ui.Count(f.UnmappedFields))
+	var rows [][]string
+	for _, m := range f.Unmapped[:min(len(f.Unmapped), shownFields)] {
+		rows = append(rows, []string{brief(m.Name), m.From, ui.Count(m.Objects)})
+	}
+	t.table([]ui.Column{{Title: "Field"}, {Title: "Metadata source"}, {Title: "Objects", Right: true}}, rows)
+	if rest := f.UnmappedFields - int64(len(rows)); rest > 0 {
+		t.say(6, "… and %s more: --format json", ui.Count(rest))
 	}
 }
 
-// found tells what was found and is not in assets, as the end of the run did.
-func (t *text) found(r Report) {
-	f := r.Found
-	if f.IsZero() {
-		return
-	}
-	t.heading("Remarks on what came through")
-	for _, k := range f.Remarks {
-		t.say(2, "%s: %s", k.What, objects(k.Objects))
-		for _, e := range k.Examples {
-			t.quote(6, e.Key)
-			t.say(8, "%s", e.Error)
-		}
-		t.more(k.Objects, len(k.Examples), remarked)
-	}
-	if f.UnmappedFields > 0 {
-		t.say(2, "Fields that went nowhere; assetferry help mapping tells how to send them:")
-		var rows [][]string
-		for _, m := range f.Unmapped[:min(len(f.Unmapped), shownFields)] {
-			rows = append(rows, []string{brief(m.Name), m.From, ui.Count(m.Objects)})
-		}
-		t.table([]ui.Column{{Title: "Field"}, {Title: "Found in"}, {Title: "Objects", Right: true}}, rows)
-		if rest := f.UnmappedFields - int64(len(rows)); rest > 0 {
-			t.say(6, "… and %s more: --format json lists them", ui.Count(rest))
+// StorageText counts the objects with storage metadata.
+func (m Metadata) StorageText() string {
+	var kinds []string
+	for _, k := range []struct {
+		n    int64
+		name string
+	}{{m.ContentTypes, "a content type"}, {m.Fields, "metadata fields"}, {m.Tags, "tags"}} {
+		if k.n > 0 {
+			kinds = append(kinds, ui.Count(k.n)+" "+k.name)
 		}
 	}
-	for _, said := range f.Said() {
-		t.say(2, "%s", said)
+	if len(kinds) == 0 {
+		return fmt.Sprintf("%s storage metadata.", have(m.Objects))
 	}
+	return fmt.Sprintf("%s storage metadata: %s.", have(m.Objects), strings.Join(kinds, ", "))
 }
 
-func (t *text) addresses(r Report) {
-	if r.Addresses.Mapped == 0 {
+func (t *text) urls(r Report) {
+	if r.URLs.Mapped == 0 {
 		return
 	}
-	t.heading("Addresses")
-	t.say(2, "%s of this run have an address, %s of them are public. %s lists them.",
-		capital(assets(r.Addresses.Mapped)), ui.Count(r.Addresses.Public), r.Addresses.Command)
+	t.heading("URLs")
+	t.say(2, "%s of this run have a URL, %s of them public. To list old and new URLs:", assets(r.URLs.Mapped), ui.Count(r.URLs.Public))
+	t.quote(4, r.URLs.Command)
 }
 
 func (t *text) charts(r Report) {
 	if r.Charted.Objects == 0 {
 		return
 	}
-	t.heading("What it is")
-	if r.Charted != r.Sum.Listed {
-		t.say(2, "Of %s; the unchanged ones are only counted.", objects(r.Charted.Objects))
+	t.heading("Types and sizes")
+	if r.Charted != r.Results.Listed {
+		t.say(2, "Without the unchanged objects, of which only the number is known.")
 	}
-	columns := []ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}
-	for _, chart := range [][]Slice{r.Types, r.Sizes} {
-		var rows [][]string
-		for _, s := range chart {
-			if s.Objects > 0 {
-				rows = append(rows, amountRow(brief(s.Name), s.Amount))
-			}
-		}
-		t.table(columns, rows)
-	}
+	t.slices("Type", r.Types)
+	t.slices("Size of an object", r.Sizes)
 	t.throughput(r)
+}
+
+// slices writes a table of the slices that are not empty.
+func (t *text) slices(title string, all []Slice) {
+	var rows [][]string
+	for _, s := range all {
+		if s.Objects > 0 {
+			rows = append(rows, amountRow(brief(s.Name), s.Amount))
+		}
+	}
+	if len(rows) > 0 {
+		t.table([]ui.Column{{Title: title}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
+	}
 }
 
 func (t *text) throughput(r Report) {
@@ -387,11 +424,44 @@ func (t *text) throughput(r Report) {
 	if items == 0 {
 		return
 	}
-	t.say(2, "%s came to an outcome in %s at work; the most were %s a minute at %s.", capital(ui.Counted(items, "item")),
+	t.heading("Throughput")
+	t.say(2, "%s in %s of work; at most %s per minute, at %s.", capital(objects(items)),
 		ui.Counted(int64(minutes), "minute"), ui.Count(busiest.Items/int64(busiest.Minutes)), t.at(busiest.At))
 }
 
-// textForm writes a line for each object: what became of it, its key, and why.
+func (t *text) about(r Report) {
+	t.heading("Run")
+	var facts []event.Fact
+	add := func(name, value string) { facts = append(facts, event.Fact{Name: "  " + name, Value: value}) }
+	add("Run", r.Run.ID+", "+r.Run.Command+", "+r.Run.State)
+	add("Source", r.Run.Source)
+	add("Destination", r.Run.Destination+", "+r.Run.URL)
+	add("", purposeOf(r.Run.Purpose).Sentence)
+	if r.Undo.Undoes != "" {
+		add("Undoes", r.Undo.Undoes)
+	}
+	if r.Run.PlanHash != "" {
+		add("Plan hash", r.Run.PlanHash)
+	}
+	if a := r.Run.Approval; a != nil {
+		add("Approver", a.By+", "+a.Known()+", "+t.at(a.At))
+	}
+	if r.Run.StartedBy != "" {
+		add("Started by", r.Run.StartedBy)
+	}
+	add("Started", t.at(r.Run.BeganAt))
+	if !r.Run.ListedAt.Equal(r.Run.BeganAt) {
+		add("Listed", t.at(r.Run.ListedAt))
+	}
+	if r.Run.FinishedAt != nil {
+		took := time.Duration(r.Run.Seconds * float64(time.Second))
+		add("Finished", t.at(*r.Run.FinishedAt)+", after "+ui.Duration(took))
+	}
+	add("Reported", t.at(r.MadeAt)+" by assetferry "+r.Tool)
+	t.b.WriteString(ui.Facts(facts))
+}
+
+// textForm writes a line for each object: its state, its key, and why.
 type textForm struct{}
 
 func (textForm) extension() string { return ".txt" }
@@ -409,25 +479,25 @@ func (textForm) line(w io.Writer, l Line) error {
 	case l.PreviousKey != "":
 		why = "from " + l.PreviousKey
 	case !isDone(l.State):
-		why = l.Reason
+		why = l.Message
 	}
 	if why != "" {
 		why = ": " + ui.Sanitize(why)
 	}
-	_, err := fmt.Fprintf(w, "%-9s  %s%s\n", state, ui.Sanitize(l.Key), why)
+	_, err := fmt.Fprintf(w, "%-9s  %s%s\n", words(state), ui.Sanitize(l.Key), why)
 	return err
 }
 
 func (textForm) end(w io.Writer, f Folder) error {
 	_, err := fmt.Fprintf(w, "%s, %s\n", objects(f.Listed.Objects), ui.Bytes(f.Listed.Bytes))
-	if len(f.Parts) > 0 && err == nil {
-		_, err = fmt.Fprintf(w, "%s\n", partsText(f.Parts))
+	if len(f.States) > 1 && err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", partsText(f.States))
 	}
 	return err
 }
 
 func (textForm) beginIndex(w io.Writer, r Report) error {
-	for _, text := range []string{r.Verdict.Sentence, r.Sum.Said} {
+	for _, text := range []string{r.Verdict.text(), r.Results.Message} {
 		if _, err := io.WriteString(w, strings.Join(ui.Wrap(text, textWidth), "\n")+"\n"); err != nil {
 			return err
 		}
@@ -441,7 +511,7 @@ func (textForm) entry(w io.Writer, f Folder, file string) error {
 		file = "  " + file + "\n"
 	}
 	_, err := fmt.Fprintf(w, "%s\n  %s, %s\n  %s\n%s", ui.Sanitize(f.title()), objects(f.Listed.Objects), ui.Bytes(f.Listed.Bytes),
-		partsText(f.Parts), file)
+		partsText(f.States), file)
 	return err
 }
 

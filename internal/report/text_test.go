@@ -24,8 +24,8 @@ func textOf(t testing.TB, r Report) string {
 	return b.String()
 }
 
-// What people read of a run stays what it is until somebody means to change it, and fits
-// on a screen but for what cannot be broken.
+// The text stays the same until it is changed on purpose, and fits into 80 columns except for
+// long keys and commands.
 func TestTextGolden(t *testing.T) {
 	for name, s := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -55,17 +55,17 @@ func TestTextGolden(t *testing.T) {
 // Nothing that comes from outside drives the terminal.
 func TestTextSanitizes(t *testing.T) {
 	const evil = "\x1b[2J\u202egnp.exe\n\r"
-	r := troubledSample().Report
-	r.Run.Source, r.Run.Address, r.Run.Approval.By, r.Run.Approval.StatedBy, r.Run.StartedBy = evil, evil, evil, evil, evil
-	r.LeftOut = []LeftOut{{Reason: evil, Amount: Amount{1, 1}, Decides: evil, Examples: []string{evil}}}
-	r.Troubles = []Trouble{{What: evil, Remedy: evil, Parts: []Part{part(failed, 1, 1)}, Amount: Amount{1, 1}, Examples: []Example{{evil, evil}}}}
-	r.Proof.First = []Difference{{evil, evil, "name", evil}}
-	r.Alterations = []Alteration{{Action: moved, Amount: Amount{2, 1}, Examples: []string{evil, evil}, Moves: []Move{{evil, evil}}}}
+	r := failedSample().Report
+	r.Run.Source, r.Run.URL, r.Run.Approval.By, r.Run.Approval.StatedBy, r.Run.StartedBy = evil, evil, evil, evil, evil
+	r.Skipped = []Skipped{{Message: evil, Amount: Amount{1, 1}, Decides: evil, Examples: []string{evil}}}
+	r.Problems = []Problem{{State: failed, Message: evil, Remedy: evil, Amount: Amount{1, 1}, Examples: []Example{{evil, evil}}}}
+	r.Verification.First = []Difference{{evil, evil, "name", evil}}
+	r.Alterations = []Alteration{{State: moved, Amount: Amount{2, 1}, Examples: []string{evil, evil}, Moves: []Move{{evil, evil}}}}
 	r.Privacy.Categories = []Category{{ID: "1", Name: evil, Privacy: "public", Amount: Amount{1, 1}}}
-	r.Found = Found{Unmapped: []Field{{evil, evil, 1}}, UnmappedFields: 1, Remarks: []Remark{{OtherRemark, "Other remarks", 1, []Example{{evil, evil}}}}}
+	r.Found = Found{Unmapped: []Field{{evil, evil, 1}}, UnmappedFields: 1, Remarks: []Remark{{OtherRemark, "Other warnings", 1, []Example{{evil, evil}}}}}
 	r.Types = []Slice{{evil, Amount{1, 1}}}
 	var list bytes.Buffer
-	line := Line{Key: evil, State: failed, Error: evil, Reason: evil}
+	line := Line{Key: evil, State: failed, Error: evil, Message: evil}
 	if err := (textForm{}).line(&list, line); err != nil {
 		t.Fatal(err)
 	}

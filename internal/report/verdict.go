@@ -10,140 +10,147 @@ import (
 	"assetferry/state"
 )
 
-// judge puts the report into a sentence. What is wrong comes before what is missing, and
-// that before what is good: the first thing that applies is the verdict.
+// text returns the verdict as sentences.
+func (v Verdict) text() string { return v.Title + ". " + v.Message }
+
+// judge returns the verdict. Errors come before missing objects, and these before success: the
+// first verdict that applies counts.
 func judge(r Report) Verdict {
 	v := judgeRun(r)
 	if r.Run.PrunedAt != nil {
-		v.Sentence += fmt.Sprintf(" Its items were pruned on %s: only its sums are left.", r.Run.PrunedAt.Format(time.DateOnly))
+		v.Message += fmt.Sprintf(" Its items were pruned on %s; the counts remain.", r.Run.PrunedAt.Format(time.DateOnly))
 	}
 	return v
 }
 
 func judgeRun(r Report) Verdict {
 	for _, judge := range []func(Report) (Verdict, bool){
-		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeStopped, judgeUnfinished, judgeHeldBack, judgeTroubles, judgeDifferences, judgeBehind,
-		judgeNarrow, judgeLeftOut, judgeQuiet,
+		judgeResults, judgePlan, judgeUndo, judgeUndone, judgeStopped, judgeUnfinished, judgePartlyStopped, judgeProblems, judgeDifferences, judgeBehind,
+		judgeSelection, judgeSkipped,
 	} {
 		if v, applies := judge(r); applies {
 			return v
 		}
 	}
-	v := judgeGood(r)
-	v.Sentence += orphansText(r)
-	return v
+	return judgeComplete(r)
 }
 
-// judgeSum doubts the report itself.
-func judgeSum(r Report) (Verdict, bool) {
-	if r.Sum.Closes || !r.Run.ListedAll { // a listing that goes on moves between two looks
+// judgeResults checks the report itself.
+func judgeResults(r Report) (Verdict, bool) {
+	if r.Results.Accounted || !r.Run.ListedAll { // an unfinished listing changes between two reads
 		return Verdict{}, false
 	}
-	return Verdict{Incomplete, fmt.Sprintf("The sum does not close: %s were listed, and %s are accounted for.",
-		objects(r.Sum.Listed.Objects), ui.Count(r.Sum.Total.Objects)), "assetferry state check looks after the journal"}, true
+	return Verdict{Incomplete, "Objects unaccounted for", fmt.Sprintf("%s were listed, and only %s are accounted for.",
+		objects(r.Results.Listed.Objects), ui.Count(r.Results.Total.Objects)), "check the state database: assetferry state check"}, true
 }
 
 func judgePlan(r Report) (Verdict, bool) {
 	if r.Run.Command != "plan" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	next := "assetferry migrate carries one out"
+	next := "carry out a plan: assetferry migrate"
 	if r.Undo.Undoes != "" {
-		next = "assetferry undo --run " + r.Undo.Undoes + " --apply carries one out"
+		next = "carry out the undo: assetferry undo --run " + r.Undo.Undoes + " --apply"
 	}
-	return Verdict{PlanOnly, "This is a plan: nothing has been sent.", next}, true
+	return Verdict{PlanOnly, "Plan only", "Nothing was changed at the destination.", next}, true
 }
 
 func judgeUndone(r Report) (Verdict, bool) {
-	var n, back int64
+	var inTrash, restored int64
 	for _, u := range r.Undo.By {
-		n, back = n+u.Trashed.Objects, back+u.PutBack.Objects
+		inTrash, restored = inTrash+u.Trashed.Objects, restored+u.Restored.Objects
 	}
-	if n+back == 0 {
+	if inTrash+restored == 0 {
 		return Verdict{}, false
 	}
-	again := "assetferry migrate brings them again"
-	if r.Night != nil {
-		again = "the next sync does it again, unless the source or the rules are other ones by then"
+	again := "upload the objects again: assetferry migrate"
+	if r.Sync != nil {
+		again = "the next sync repeats the changes unless the source or the settings change"
 	}
-	if left := r.Undo.left(); left > 0 {
-		return Verdict{Undone, fmt.Sprintf("The run was undone in part: %s, and %s did not.", undoneText(n, back), ui.Count(left)), again}, true
-	}
-	return Verdict{Undone, fmt.Sprintf("The run was undone: %s.", undoneText(n, back)), again}, true
+	left := r.Undo.left()
+	return Verdict{Undone, undoneTitle(left), undoneText(inTrash, restored, left), again}, true
 }
 
-// undoneText says what became of what a run had made, and of what it had changed.
-func undoneText(trashed, back int64) string {
-	inTrash, asBefore := assets(trashed)+" that it had created went to the trash", assets(back)+" were put back as they were"
+func undoneTitle(left int64) string {
+	if left > 0 {
+		return "Partly undone"
+	}
+	return "Undone"
+}
+
+// undoneText counts the assets that an undo trashed, restored, and left as they are.
+func undoneText(inTrash, restored, left int64) string {
+	text := assets(inTrash) + " trashed"
 	switch {
-	case back == 0:
-		return inTrash
-	case trashed == 0:
-		return asBefore
+	case inTrash == 0 && restored > 0:
+		text = assets(restored) + " restored"
+	case restored > 0:
+		text += ", " + ui.Count(restored) + " restored"
 	}
-	return asBefore + "; " + inTrash
+	if left > 0 {
+		text += ", " + ui.Count(left) + " not undone"
+	}
+	return text + "."
 }
 
-// followIt is the next step while a run is being carried out.
-const followIt = "a process is at work on it: assetferry status --watch follows it"
+// followIt is the next step while a run is in progress.
+const followIt = "follow the run: assetferry status --watch"
 
-// judgeUndo is about a run that takes another one back.
+// judgeUndo returns the verdict on a run that undoes another one.
 func judgeUndo(r Report) (Verdict, bool) {
 	if r.Undo.Undoes == "" {
 		return Verdict{}, false
 	}
 	count := map[string]int64{}
-	for _, p := range r.Sum.Parts {
-		count[p.Name] = p.Objects
+	for _, p := range r.Results.States {
+		count[p.State] = p.Objects
 	}
-	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[unconfirmed]
-	back := count[created] + count[replaced] + count[described] + count[moved]
-	went := assets(inTrash) + " went to the trash"
-	if back > 0 {
-		went = fmt.Sprintf("%s were put back as they were, %s went to the trash", assets(back), ui.Count(inTrash))
+	left := count[conflict] + count[failed] + count[unconfirmed]
+	restored := count[created] + count[replaced] + count[metadataUpdated] + count[moved]
+	text := func(left int64) string {
+		return "Run " + r.Undo.Undoes + ": " + undoneText(count[trashed], restored, left)
 	}
-	again := "assetferry undo --run " + r.Undo.Undoes + " --apply: it goes on where it stopped"
+	again := "resume the undo: assetferry undo --run " + r.Undo.Undoes + " --apply"
 	if r.Run.AtWork {
 		again = followIt
 	}
 	switch {
 	case r.Run.FinishedAt == nil:
-		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s is not finished: %s, and %s did not.",
-			r.Undo.Undoes, went, ui.Count(r.Sum.Listed.Objects-inTrash-back-count[skipped])), again}, true
+		return Verdict{Unfinished, "Undo not finished", text(r.Results.Listed.Objects - count[trashed] - restored - count[skipped]), again}, true
 	case r.Run.GivenUp:
-		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s was given up; %s.", r.Undo.Undoes, went), again}, true
-	case stay > 0:
-		return Verdict{Incomplete, fmt.Sprintf("Run %s was undone in part: %s, and %s did not.", r.Undo.Undoes, went, ui.Count(stay)),
-			"see below why; what somebody has changed since is theirs to trash"}, true
+		return Verdict{Unfinished, "Undo superseded", text(0), again}, true
+	case left > 0:
+		return Verdict{Incomplete, undoneTitle(left), text(left), "read the reasons below; move assets to the trash by hand if other users changed them"}, true
 	}
-	next := "assetferry migrate brings them again"
-	if back > 0 {
-		next = "a sync with the same settings does it again; assetferry explain KEY names the command that keeps an asset as it is now"
+	next := "upload the objects again: assetferry migrate"
+	if restored > 0 {
+		next = "a sync with the same settings repeats the changes; assetferry explain KEY shows how to keep an asset as it is"
 	}
-	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s.", r.Undo.Undoes, undoneText(inTrash, back)), next}, true
+	return Verdict{Undone, "Undone", text(0), next}, true
 }
 
-// judgeStopped is about a run that a guard stopped before anything was written.
+// judgeStopped returns the verdict on a run that a safety check stopped before it changed anything.
 func judgeStopped(r Report) (Verdict, bool) {
-	if r.Night == nil || r.Night.Stopped == "" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
+	if r.Sync == nil || r.Sync.Stopped == "" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	v := Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
-		"see that the source and the settings are what they should be; if they are, run the command that accepts it; assetferry status shows it"}
-	if !migrate.IsAcceptable(r.Night.Stopped) {
-		v.Next = "see that the disk or share is mounted and whole, and run the same command again"
+	v := Verdict{Stopped, "Stopped by a safety check", sentence(capital(r.Sync.Stopped)) + " Nothing was changed.",
+		"check the source and the settings. If they are correct, assetferry status shows the command that overrides the check"}
+	if !migrate.IsAcceptable(r.Sync.Stopped) {
+		v.Next = "check that the disk or share is mounted, then run the same command again"
 	}
 	return v, true
 }
 
-// judgeHeldBack is about a finished run of which a guard held a part back.
-func judgeHeldBack(r Report) (Verdict, bool) {
-	if r.Night == nil || r.Night.Stopped == "" {
+// judgePartlyStopped returns the verdict on a finished run of which a safety check stopped a part.
+func judgePartlyStopped(r Report) (Verdict, bool) {
+	if r.Sync == nil || r.Sync.Stopped == "" {
 		return Verdict{}, false
 	}
-	v := Verdict{Stopped, "A guard held a part of the sync back: " + sentence(r.Night.Stopped), "see that the source is whole; if it is, run the command that accepts it; assetferry status shows it"}
-	if troubles, any := judgeTroubles(r); any {
-		v.Sentence += " " + troubles.Sentence
+	v := Verdict{Stopped, "Partly stopped by a safety check", sentence(capital(r.Sync.Stopped)),
+		"check that the source is complete. If it is, assetferry status shows the command that overrides the check"}
+	if problems, any := judgeProblems(r); any {
+		v.Message += " " + problems.Message
 	}
 	return v, true
 }
@@ -151,65 +158,46 @@ func judgeHeldBack(r Report) (Verdict, bool) {
 // sentence ends a text with a full stop.
 func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
 
-// judgeQuiet is about a sync that found everything as the sync before had left it.
-func judgeQuiet(r Report) (Verdict, bool) {
-	if r.Night == nil || !r.Night.Quiet || r.Destination.Objects == 0 {
-		return Verdict{}, false
-	}
-	v := judgeGood(r)
-	v.Sentence = fmt.Sprintf("Nothing changed: %s are as the sync before left them.%s %s", objects(r.Sum.Listed.Objects), orphansText(r), v.Sentence)
-	return v, true
-}
-
-// orphansText tells of assets whose objects are gone, nothing if there are none.
-func orphansText(r Report) string {
-	if r.Night == nil || r.Night.Gone == nil || r.Night.Gone.Stay.Objects == 0 {
+// deletedText counts the assets whose objects were deleted at the source; empty if there are none.
+func deletedText(r Report) string {
+	if r.Sync == nil || r.Sync.Deleted == nil || r.Sync.Deleted.Kept.Objects == 0 {
 		return ""
 	}
-	g := r.Night.Gone
-	text := fmt.Sprintf(" Still there: %s whose %s gone from the source", assets(g.Stay.Objects), objectsAre(g.Stay.Objects))
-	if q := g.GracePeriod.Objects; q > 0 {
-		text += fmt.Sprintf(", %s of them in quarantine", ui.Count(q))
+	d := r.Sync.Deleted
+	text := fmt.Sprintf(" Deleted at the source, asset kept: %s", objects(d.Kept.Objects))
+	if n := d.InGrace.Objects; n > 0 {
+		text += fmt.Sprintf(", %s within the grace period", ui.Count(n))
 	}
 	return text + "."
 }
 
-func objectsAre(n int64) string {
-	if n == 1 {
-		return "object is"
-	}
-	return "objects are"
-}
-
 func judgeUnfinished(r Report) (Verdict, bool) {
-	again := "run the same command again: it goes on where it stopped"
+	again := "run the same command again to resume"
 	if r.Run.AtWork {
 		again = followIt
 	}
-	switch n := r.unmatched(); {
+	switch n := r.unsupported(); {
 	case n > 0 && !r.Run.AtWork && !r.Run.GivenUp:
-		return Verdict{Stopped, fmt.Sprintf("Stopped before anything was sent: %s an extension that no category allows.", have(n)),
+		return Verdict{Stopped, "Stopped: unsupported file types", fmt.Sprintf("%s an unsupported file type. Nothing was uploaded.", have(n)),
 			"decide with --unsupported skip or --unsupported create; assetferry status shows the command"}, true
 	case r.Run.GivenUp:
-		return Verdict{Unfinished, fmt.Sprintf("The run was given up before it was finished; %s arrived in it.", assets(arrived(r))),
-			"see the run that came after it: assetferry runs"}, true
+		return Verdict{Unfinished, "Superseded", fmt.Sprintf("Another run replaced this one. It had finished %s.", objects(done(r))), "see the next run: assetferry runs"}, true
 	case !r.Run.ListedAll:
-		return Verdict{Unfinished, fmt.Sprintf("The source was not listed to its end: %s so far, and nobody knows how many there are.",
-			objects(r.Sum.Listed.Objects)), again}, true
+		return Verdict{Unfinished, "Listing not finished", fmt.Sprintf("%s listed so far.", capital(objects(r.Results.Listed.Objects))), again}, true
 	case r.Run.FinishedAt == nil:
-		return Verdict{Unfinished, fmt.Sprintf("The run is not finished: %s.", unfinished(r)), again}, true
+		return Verdict{Unfinished, "Not finished", unfinished(r), again}, true
 	}
 	return Verdict{}, false
 }
 
-// unmatched counts the objects whose extensions keep a run from being carried out.
-func (r Report) unmatched() (n int64) {
+// unsupported counts the objects whose file types stop the run.
+func (r Report) unsupported() (n int64) {
 	if !r.stopsAtUnsupported || r.Run.State != string(state.Planned) {
 		return 0
 	}
-	for _, o := range r.LeftOut {
-		if migrate.Reason(o.Reason) == migrate.ReasonUnsupportedType {
-			n += o.Objects
+	for _, s := range r.Skipped {
+		if migrate.Reason(s.Reason) == migrate.ReasonUnsupportedType {
+			n += s.Objects
 		}
 	}
 	return n
@@ -222,203 +210,183 @@ func have(n int64) string {
 	return objects(n) + " have"
 }
 
-// unfinished says what a run that is not finished still has to do.
+// unfinished counts what an unfinished run has done and what is pending.
 func unfinished(r Report) string {
 	var left int64
-	doubt := ""
-	for _, p := range r.Sum.Parts {
-		switch p.Name {
-		case planned, sending, sent, waiting, undecided:
+	for _, p := range r.Results.States {
+		if isPending(p.State) && p.State != unconfirmed {
 			left += p.Objects
-		case unconfirmed:
-			doubt = fmt.Sprintf(", and of %s nobody knows whether they arrived", ui.Count(p.Objects))
 		}
 	}
-	return fmt.Sprintf("%s arrived, %s are still to be done%s", ui.Count(arrived(r)), ui.Count(left), doubt)
+	text := fmt.Sprintf("%s done, %s pending", ui.Count(done(r)), ui.Count(left))
+	for _, p := range r.Results.States {
+		if isProblem(p.State) && p.State != retryScheduled {
+			text += ", " + partText(p)
+		}
+	}
+	return text + "."
 }
 
-func judgeTroubles(r Report) (Verdict, bool) {
-	sum := newParts()
-	var n int64
-	for _, p := range r.Sum.Parts {
-		if isTrouble(p.Name) {
-			sum.add(p.Name, p.Amount)
-			n += p.Objects
+// partText counts the objects in a state.
+func partText(p Part) string {
+	if p.State == conflict {
+		return ui.Count(p.Objects) + " in conflict"
+	}
+	return ui.Count(p.Objects) + " " + words(p.State)
+}
+
+func partsText(all []Part) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, partText(p))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func judgeProblems(r Report) (Verdict, bool) {
+	var problems []Part
+	for _, p := range r.Results.States {
+		if isProblem(p.State) {
+			problems = append(problems, p)
 		}
 	}
-	if n == 0 && r.Unlistable == 0 {
+	if len(problems) == 0 && r.Unlistable == 0 {
 		return Verdict{}, false
 	}
-	var said []string
-	for _, p := range sum.list() {
-		said = append(said, ui.Count(p.Objects)+" "+strings.Replace(p.Name, conflict, "in conflict", 1))
+	var texts []string
+	if len(problems) > 0 {
+		texts = append(texts, fmt.Sprintf("Of %s: %s.", objects(r.Results.Listed.Objects), partsText(problems)))
 	}
-	if n == 0 {
-		said = append(said, "those that are in there, if any")
-	}
-	v := Verdict{Incomplete, fmt.Sprintf("%s did not come through: %s.", capital(objects(n)), strings.Join(said, ", ")), nextOf(r)}
 	if r.Unlistable > 0 {
-		v.Sentence = fmt.Sprintf("The source could not be listed to its end: %s could not be read, and nobody knows what is in there. %s",
-			folders(r.Unlistable), v.Sentence)
+		texts = append(texts, fmt.Sprintf("%s of the source could not be read, so the objects in there are unknown.", folders(r.Unlistable)))
 	}
-	return v, true
-}
-
-// nextOf is the next step that helps most.
-func nextOf(r Report) string {
-	if len(r.Troubles) == 1 {
-		return r.Troubles[0].Remedy
+	next := "fix the causes listed below, then run the same command again"
+	if len(problems) == 1 && problems[0].State == conflict && r.Unlistable == 0 {
+		next = "resolve the conflicts listed below, then run the same command again"
 	}
 	if r.Run.PrunedAt != nil {
-		return "see what became of them in the runs since: assetferry runs"
+		next = "see the later runs: assetferry runs"
 	}
-	return "see below what to do about each kind, then run the same command again"
+	return Verdict{Incomplete, "Incomplete", strings.Join(texts, " "), next}, true
 }
 
 func judgeDifferences(r Report) (Verdict, bool) {
-	if r.Proof.Differences == 0 {
+	if r.Verification.Differences == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Different, fmt.Sprintf("A verification found %s between the destination and the journal.", differences(r.Proof.Differences)),
-		"look at them below; after they are settled, run assetferry verify again"}, true
+	return Verdict{Different, "Differences found", fmt.Sprintf("The last verification found %s between the destination and the state database.", differences(r.Verification.Differences)),
+		"resolve the differences, then run assetferry verify again"}, true
 }
 
-// judgeBehind keeps a run of a few objects from hiding what others have left.
+// judgeBehind keeps a run with a small selection from hiding the problems of earlier runs.
 func judgeBehind(r Report) (Verdict, bool) {
 	if r.LeftBehind == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Incomplete, fmt.Sprintf("This run had only a part of the source. %s did not come through in the runs before it, and nothing has brought them since.",
-		capital(objects(r.LeftBehind))), "assetferry migrate without --include, --files-from and --limit takes them up again; assetferry runs shows the runs"}, true
+	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only a part of the source. Still missing from earlier runs: %s.", objects(r.LeftBehind)),
+		"run the command without --include, --files-from and --limit; assetferry runs lists the earlier runs"}, true
 }
 
-// judgeNarrow says of what part of the source the good news is, until that was seen once.
-func judgeNarrow(r Report) (Verdict, bool) {
-	var left, seen int64
-	for _, o := range r.LeftOut {
-		switch migrate.Reason(o.Reason) {
-		case migrate.ReasonExcluded, migrate.ReasonNotInList, migrate.ReasonLimit, migrate.ReasonNotAtDestination:
-			left += o.Objects
-			seen += o.Objects - o.ToLookAt()
+// judgeSelection returns the verdict on a run for which only a part of the source was selected.
+func judgeSelection(r Report) (Verdict, bool) {
+	var left int64
+	for _, s := range r.Skipped {
+		switch migrate.Reason(s.Reason) {
+		case migrate.ReasonNotInList, migrate.ReasonLimit, migrate.ReasonNotAtDestination:
+			left += s.Objects
 		}
 	}
-	if !r.Run.Narrow || left == seen {
+	if !r.Run.Narrow || left == 0 {
 		return Verdict{}, false
 	}
-	rest := judgeProof(r, "Everything else").Sentence
-	first := ""
-	if seen > 0 {
-		first = fmt.Sprintf(" (%s of them for the first time)", ui.Count(left-seen))
-	}
-	return Verdict{Partial, fmt.Sprintf("This run had only a part of the source: %s of %s were left out by what it was asked for%s. %s",
-		ui.Count(left), objects(r.Sum.Listed.Objects), first, rest),
-		"assetferry migrate without --include, --files-from and --limit brings the rest"}, true
+	return Verdict{Selection, "Complete for a part of the source", fmt.Sprintf("%s of %s were not selected. %s",
+		ui.Count(left), objects(r.Results.Listed.Objects), judgeVerification(r).Message),
+		"run the command without --include, --files-from and --limit to process the rest"}, true
 }
 
-// judgeLeftOut is about what somebody may look for. What rules of the user's own skip is
-// told of once: see seenSkips.
-func judgeLeftOut(r Report) (Verdict, bool) {
-	var missed int64
-	for _, o := range r.LeftOut {
-		if o.Missed {
-			missed += o.ToLookAt()
-		}
-	}
-	if missed == 0 {
-		return Verdict{}, false
-	}
-	verb := "were"
-	if missed == 1 {
-		verb = "was"
-	}
-	rest := judgeProof(r, "Everything else").Sentence + orphansText(r)
-	if seenSkips(r) > 0 {
-		return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for, besides %s skipped by your rules as before. %s",
-			objects(missed), verb, ui.Count(bySeenRules(r)), rest), "decide about what was not taken over: each reason names who or what decides"}, true
-	}
-	return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for. %s", objects(missed), verb, rest),
-		"decide about what was not taken over: each reason names who or what decides"}, true
-}
-
-// seenSkips counts the objects that would be something to look at if no earlier run had
-// skipped them for the same reason.
-func seenSkips(r Report) (n int64) {
-	for _, o := range r.LeftOut {
-		narrowed := r.Run.Narrow && o.Reason == string(migrate.ReasonExcluded)
-		if o.ByRule && (o.Missed || narrowed) {
-			n += o.Objects - o.New
-		}
-	}
-	return n
-}
-
-// bySeenRules counts all that rules of the user's own skip, as they did before.
-func bySeenRules(r Report) (n int64) {
-	for _, o := range r.LeftOut {
-		if o.ByRule {
-			n += o.Objects - o.New
-		}
-	}
-	return n
-}
-
-// judgeGood is about a run that brought all it was to bring. What rules skip as before is
-// said in few words.
-func judgeGood(r Report) Verdict {
-	if seenSkips(r) == 0 {
-		return judgeProof(r, "Everything")
-	}
+// judgeSkipped returns the verdict on a run that skipped objects which users may miss, for another
+// reason than a rule of the user's own.
+func judgeSkipped(r Report) (Verdict, bool) {
 	var n int64
-	for _, o := range r.LeftOut {
-		if o.ByRule {
-			n += o.Objects
+	for _, s := range r.Skipped {
+		n += s.ToLookAt()
+	}
+	if n == 0 {
+		return Verdict{}, false
+	}
+	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s were skipped that users may miss. %s%s%s", objects(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
+		"decide about each reason under Skipped"}, true
+}
+
+// ownRulesText counts the objects that rules of the user's own skip; empty if there are none.
+func ownRulesText(r Report) string {
+	var n, fresh int64
+	for _, s := range r.Skipped {
+		if s.ByRule {
+			n, fresh = n+s.Objects, fresh+s.New
 		}
 	}
-	v := judgeProof(r, "Everything else")
-	v.Sentence = fmt.Sprintf("Complete: %s skipped by your rules. %s", objects(n), v.Sentence)
+	switch {
+	case n == 0:
+		return ""
+	case fresh == 0 || fresh == n:
+		return fmt.Sprintf(" %s skipped by your rules.", objects(n))
+	}
+	return fmt.Sprintf(" %s skipped by your rules, %s for the first time.", objects(n), ui.Count(fresh))
+}
+
+// judgeComplete returns the verdict on a run that did what was configured.
+func judgeComplete(r Report) Verdict {
+	v := judgeVerification(r)
+	if r.Sync != nil && r.Sync.Unchanged && r.Destination.Objects > 0 {
+		v.Title = "Nothing changed"
+	}
+	v.Message += ownRulesText(r) + deletedText(r)
 	return v
 }
 
-// judgeProof is about a run that brought all it was to bring, which what calls.
-func judgeProof(r Report, what string) Verdict {
-	verify := "prove it: assetferry verify --content"
-	p := r.Proof
+// judgeVerification returns the verdict by what is verified, for a run that did what was configured.
+func judgeVerification(r Report) Verdict {
+	const verify = "verify the content: assetferry verify --content"
+	p := r.Verification
 	switch {
 	case r.Destination.Objects == 0:
-		return Verdict{Complete, strings.Replace(what, "Everything", "Nothing", 1) + " was to be taken over.", ""}
+		return Verdict{Complete, "Nothing to do", "No object had to be uploaded.", ""}
 	case p.At == nil:
-		return Verdict{Complete, what + " arrived by its receipts. It was never verified.", verify}
+		return Verdict{Complete, "Complete", "Not verified yet.", verify}
 	case p.Verified == 0 && !p.Covers:
-		return Verdict{Complete, what + " arrived by its receipts. It was not verified since.", verify}
+		return Verdict{Complete, "Complete", "Not verified since the last upload.", verify}
 	case !p.Covers:
-		return Verdict{Complete, fmt.Sprintf("%s arrived by its receipts. %s.", what, capital(verifiedText(p))), verify}
+		return Verdict{Complete, "Complete", capital(verifiedText(p)) + ".", verify}
 	case p.ByContent == 0:
-		return Verdict{Proved, fmt.Sprintf("%s arrived, and the destination lists it by name and size: %s.", what, assets(p.Verified)),
-			"to prove contents, too: assetferry verify --content"}
+		return Verdict{Verified, "Complete and verified", assets(p.Verified) + " verified by name and size.", verify}
 	case p.ByContent < p.Verified:
-		return Verdict{Proved, fmt.Sprintf("%s arrived; %s of %s were read back, and their content is right.", what, ui.Count(p.ByContent), assets(p.Verified)),
-			"to prove all of it: assetferry verify --content"}
+		return Verdict{Verified, "Complete and verified", fmt.Sprintf("%s verified by name and size, %s of them by content.", assets(p.Verified), ui.Count(p.ByContent)), verify}
 	}
-	return Verdict{Proved, fmt.Sprintf("%s arrived and was proved by content: %s.", what, assets(p.Verified)), ""}
+	return Verdict{Verified, "Complete and verified", assets(p.Verified) + " verified by content.", ""}
 }
 
-// verifiedText says how many assets are verified, and how many are not yet.
-func verifiedText(p Proof) string {
+// verifiedText counts the assets that are verified, and those that are not.
+func verifiedText(p Verification) string {
 	return fmt.Sprintf("%s verified on %s, %s not verified yet", assets(p.Verified), p.At.Format(time.DateOnly), ui.Count(p.NotVerified))
 }
 
-// arrived counts what is at the destination by this run, or was before.
-func arrived(r Report) (n int64) {
-	for _, p := range r.Sum.Parts {
-		switch p.Name {
-		case created, adopted, replaced, described, moved:
+// done counts the objects whose action was carried out.
+func done(r Report) (n int64) {
+	for _, p := range r.Results.States {
+		if isDone(p.State) && p.State != trashed {
 			n += p.Objects
 		}
 	}
 	return n
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
 
 func objects(n int64) string     { return ui.Counted(n, "object") }
 func assets(n int64) string      { return ui.Counted(n, "asset") }

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// watchEvery is how often the journal is looked into, if that is quick.
+	// watchEvery is the interval of reading the state database.
 	watchEvery = 2 * time.Second
-	// watchShare is how many times as long as a look the pause after it is at least, so
-	// that watching a large run does not slow it down.
+	// watchShare is the minimum pause after a read, as a multiple of its duration, so that watching
+	// does not slow down a large run.
 	watchShare = 10
-	// stallAfter is how long nothing may finish until people are told.
+	// stallAfter is the time without progress after which a message is shown.
 	stallAfter = 5 * time.Minute
 )
 
-// A Follower shows a run that another process carries out.
+// A Follower shows the progress of a run of another process.
 type Follower struct {
 	Out   *ui.Out
 	Look  func(context.Context) (Observation, error)
 	Pause func(context.Context, time.Duration) error
 	Now   func() time.Time
 
-	shown   Observation // what is on the screen; its run is empty before that
-	changed time.Time   // when something was last seen to move
-	told    time.Time   // when people were last told that nothing does
+	shown   Observation // what is shown; its run is empty at first
+	changed time.Time   // the last progress
+	warned  time.Time   // the last message about missing progress
 }
 
-// An Observation is what the journal says at one moment.
+// An Observation is the state of a run at one time.
 type Observation struct {
 	Run      state.Run // empty if there is none
 	Tallies  []state.Tally
 	Holder   state.Holder
-	Finished time.Time // when the run last got something done, to the minute; zero if it did not
+	Finished time.Time // the last finished item, to the minute; zero if there is none
 }
 
-// Observe looks who has the state database before it looks at the run: of a process that had
-// ended by then, the run shows the end.
+// Observe reads the owner of the state database before the run, so that the run of a process that
+// has ended is read in its last state.
 func Observe(ctx context.Context, store *state.Store, newest func(context.Context) (state.Run, error)) (o Observation, err error) {
 	if o.Holder, err = store.Holder(ctx); err != nil {
 		return o, err
@@ -58,7 +58,7 @@ func Observe(ctx context.Context, store *state.Store, newest func(context.Contex
 	return o, err
 }
 
-// Follow shows the run until it is over or nobody works on it, and gives what it saw last.
+// Follow shows the run until it ends or its process has ended, and returns the last observation.
 func (f *Follower) Follow(ctx context.Context) (Observation, error) {
 	defer f.Out.Progress().EndPhase()
 	for {
@@ -71,14 +71,14 @@ func (f *Follower) Follow(ctx context.Context) (Observation, error) {
 		if !o.Holder.Alive || o.Run.ID != "" && !o.Run.Open() {
 			return o, nil
 		}
-		f.tellStall(o)
+		f.warnStall(o)
 		if err := f.Pause(ctx, max(watchEvery, watchShare*f.Now().Sub(began))); err != nil {
 			return o, err
 		}
 	}
 }
 
-// show brings the screen up to date.
+// show updates the screen.
 func (f *Follower) show(o Observation) {
 	phase := phaseOf(o.Run)
 	done, total := progressOf(o)
@@ -96,14 +96,14 @@ func (f *Follower) show(o Observation) {
 		f.Out.Progress().Add(done.objects-was.objects, done.bytes-was.bytes)
 	}
 	if f.changed.IsZero() && !o.Finished.IsZero() && o.Finished.Before(f.Now()) {
-		f.changed = o.Finished // before anybody watched
+		f.changed = o.Finished // before the watch started
 	} else if f.changed.IsZero() || moved(f.shown, o) {
 		f.changed = f.Now()
 	}
 	f.shown = o
 }
 
-// phaseOf names what a run is at, "" if nothing.
+// phaseOf returns the phase of a run, "" if there is none.
 func phaseOf(r state.Run) string {
 	switch r.State {
 	case state.Scanning:
@@ -144,7 +144,7 @@ func amounts(tallies []state.Tally) (all, ended, left amount) {
 			left.objects, left.bytes = left.objects+t.Objects, left.bytes+t.Bytes
 		case state.ItemDone, state.ItemFailed, state.ItemChanged:
 			if migrate.Reason(t.Reason).IsFailure() {
-				continue // known before anything was sent
+				continue // failed before the upload
 			}
 			ended.objects, ended.bytes = ended.objects+t.Objects, ended.bytes+t.Bytes
 		}
@@ -152,7 +152,7 @@ func amounts(tallies []state.Tally) (all, ended, left amount) {
 	return all, ended, left
 }
 
-// moved reports whether anything happened between two looks.
+// moved reports whether two observations differ.
 func moved(was, is Observation) bool {
 	if was.Run.ID != is.Run.ID || was.Run.State != is.Run.State || was.Run.Cursor != is.Run.Cursor || len(was.Tallies) != len(is.Tallies) {
 		return true
@@ -165,13 +165,13 @@ func moved(was, is Observation) bool {
 	return false
 }
 
-// tellStall says that nothing has finished for long, and again after as long.
-func (f *Follower) tellStall(o Observation) {
+// warnStall shows a message after some time without progress, and again after the same time.
+func (f *Follower) warnStall(o Observation) {
 	still := f.Now().Sub(f.changed)
-	if still < stallAfter || f.Now().Sub(f.told) < stallAfter {
+	if still < stallAfter || f.Now().Sub(f.warned) < stallAfter {
 		return
 	}
-	f.told = f.Now()
-	f.Out.Notef("Nothing has finished for %s. What %s waits for is in its own messages, and in its --log-file.",
+	f.warned = f.Now()
+	f.Out.Notef("No progress for %s. See the messages of %s, or its --log-file.",
 		ui.Duration(still), ui.Sanitize(o.Holder.Owner.String()))
 }

@@ -14,22 +14,22 @@ import (
 	"assetferry/state/ownership"
 )
 
-// A film is what a follower sees, look by look, and how long each look takes.
-type film struct {
+// A recording has the observations of a follower, and how long each takes.
+type recording struct {
 	clock time.Time
 	looks []Observation
 	took  time.Duration
 	waits []time.Duration
 }
 
-func (m *film) follower(stderr io.Writer) *Follower {
+func (m *recording) follower(stderr io.Writer) *Follower {
 	out := ui.New(ui.Options{Stdout: io.Discard, Stderr: stderr, Progress: "plain", Now: func() time.Time { return m.clock }})
 	return &Follower{
 		Out: out, Now: func() time.Time { return m.clock },
 		Look: func(context.Context) (Observation, error) {
 			m.clock = m.clock.Add(m.took)
 			if len(m.looks) == 0 {
-				return Observation{}, errors.New("nobody should look any more")
+				return Observation{}, errors.New("no observation is left")
 			}
 			o := m.looks[0]
 			m.looks = m.looks[1:]
@@ -56,10 +56,10 @@ func observed(runState state.RunState, alive bool, done, planned int64) Observat
 	return o
 }
 
-// A run is followed through its phases to its end, and no look comes after that.
+// A run is followed through its phases to its end, and then not read again.
 func TestFollow(t *testing.T) {
 	var stderr bytes.Buffer
-	m := &film{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC), looks: []Observation{
+	m := &recording{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC), looks: []Observation{
 		{Holder: state.Holder{Open: true, Alive: true}}, // it has not begun yet
 		observed(state.Scanning, true, 0, 100),
 		observed(state.Applying, true, 40, 60),
@@ -79,16 +79,15 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, stderr.String())
 		}
 	}
-	if strings.Contains(stderr.String(), "Nothing has finished") {
-		t.Errorf("no stall was there:\n%s", stderr.String())
+	if strings.Contains(stderr.String(), "No progress") {
+		t.Errorf("there was progress:\n%s", stderr.String())
 	}
 }
 
-// What does not move for five minutes is told, and again after five more; what moves
-// ends that.
+// Five minutes without progress are reported, and again after five more. Progress ends that.
 func TestFollowStall(t *testing.T) {
 	var stderr bytes.Buffer
-	m := &film{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC)}
+	m := &recording{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC)}
 	still := int((11 * time.Minute) / watchEvery)
 	for range still {
 		m.looks = append(m.looks, observed(state.Applying, true, 40, 60))
@@ -100,18 +99,18 @@ func TestFollowStall(t *testing.T) {
 	if _, err := m.follower(&stderr).Follow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(stderr.String(), "Nothing has finished for"); n != 2 {
-		t.Errorf("told %d times, want 2:\n%s", n, stderr.String())
+	if n := strings.Count(stderr.String(), "No progress for"); n != 2 {
+		t.Errorf("reported %d times, want 2:\n%s", n, stderr.String())
 	}
-	if want := "Nothing has finished for 5m00s. What process 7 on here"; !strings.Contains(stderr.String(), want) {
+	if want := "No progress for 5m00s. See the messages of process 7 on here"; !strings.Contains(stderr.String(), want) {
 		t.Errorf("%q is missing in\n%s", want, stderr.String())
 	}
 }
 
-// A run that stood still before anybody watched is told of at once.
+// A run without progress before the watch is reported at once.
 func TestFollowStalledBefore(t *testing.T) {
 	var stderr bytes.Buffer
-	m := &film{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC)}
+	m := &recording{clock: time.Date(2026, 5, 1, 10, 20, 0, 0, time.UTC)}
 	o := observed(state.Applying, true, 40, 60)
 	o.Finished = m.clock.Add(-20 * time.Minute)
 	m.looks = []Observation{o, observed(state.Applying, false, 40, 60)}
@@ -119,14 +118,14 @@ func TestFollowStalledBefore(t *testing.T) {
 	if err != nil || !last.Run.Open() {
 		t.Fatalf("%+v (%v)", last, err)
 	}
-	if !strings.Contains(stderr.String(), "Nothing has finished for 20m00s") {
-		t.Errorf("not told:\n%s", stderr.String())
+	if !strings.Contains(stderr.String(), "No progress for 20m00s") {
+		t.Errorf("not reported:\n%s", stderr.String())
 	}
 }
 
-// The longer a look takes the longer is the pause, so that watching is no burden.
-func TestFollowIsNoBurden(t *testing.T) {
-	m := &film{took: 3 * time.Second, looks: []Observation{observed(state.Applying, true, 1, 1), observed(state.Finished, false, 2, 0)}}
+// The pause grows with the duration of a read, so that watching does not slow down the run.
+func TestFollowPauses(t *testing.T) {
+	m := &recording{took: 3 * time.Second, looks: []Observation{observed(state.Applying, true, 1, 1), observed(state.Finished, false, 2, 0)}}
 	if _, err := m.follower(io.Discard).Follow(t.Context()); err != nil {
 		t.Fatal(err)
 	}

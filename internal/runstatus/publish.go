@@ -1,5 +1,5 @@
-// Package runstatus tells how runs stand: to a file of metrics and to notifications, to a
-// terminal that follows the run of another process, and as what the last ones have in common.
+// Package runstatus publishes the status of runs: to a file of metrics, to notifications, to a
+// terminal that follows the run of another process, and as a trend of the last runs.
 package runstatus
 
 import (
@@ -14,48 +14,48 @@ import (
 	"assetferry/state"
 )
 
-// Options say who hears of a run, and of which.
+// Options say where the status of which run is published.
 type Options struct {
-	File     string // of metrics; empty: nobody wants any
+	File     string // of metrics; empty: none
 	Notifier *notify.Notifier
 	Command  string
 	Version  string
 	Labels   metrics.Labels
 
-	Complete func([]state.Tally) bool  // nothing is left to be done
+	Complete func([]state.Tally) bool  // reports whether nothing is left
 	Sent     func([]state.Tally) int64 // bytes
 }
 
-// A Publisher has others hear of a run: a file of metrics, and notifications. They hear also
-// of a run that could not begin, but for mistakes in its settings, which say who hears of it.
+// A Publisher publishes the status of a run to a file of metrics and to notifications. It also
+// publishes runs that could not start, except after errors in the settings, which name the targets.
 type Publisher struct {
 	Options
-	Line string // what became of the run, unless an error ended it
+	Line string // the result of the run, unless an error ended it
 
-	began  time.Time // of the process, so that it measures
+	began  time.Time // of the process; includes the monotonic clock
 	run    metrics.Run
 	failed event.Error // the error that ended it
 }
 
-// New gives a publisher for a run that is about to begin.
+// New returns a publisher for a run that is about to start.
 func New(o Options) *Publisher {
 	return &Publisher{Options: o, began: time.Now(), run: metrics.Run{Labels: o.Labels, Version: o.Version, Began: clock.Now()}}
 }
 
-// Start tells of the start of a run whose ends are open.
+// Start publishes the start of a run.
 func (b *Publisher) Start(ctx context.Context, pair state.Pair) {
 	b.run.Source, b.run.Destination = pair.Source, pair.Destination
 	b.Notifier.Start(ctx, b.message(notify.Start, clock.Now()))
 }
 
-// Fail notes an error that ends the run, of which the first is why, and whether a safety
-// check found it.
+// Fail records an error that ends the run, and whether a safety check found it. The first error
+// counts.
 func (b *Publisher) Fail(e event.Error, guarded bool) {
 	b.failed = cmp.Or(b.failed, e)
 	b.run.Guarded = b.run.Guarded || guarded
 }
 
-// End tells how the run ended. What cannot be told does not make it fail.
+// End publishes the result of the run. Its errors do not make the run fail.
 func (b *Publisher) End(exit int, class string, success bool, summary *event.Summary) (notifyErrs []error, metricsErr error) {
 	b.run.Ended, b.run.Exit, b.run.Success = clock.Now(), exit, success
 	if b.File != "" {
@@ -70,7 +70,7 @@ func (b *Publisher) End(exit int, class string, success bool, summary *event.Sum
 	return b.Notifier.Finish(context.Background(), m), metricsErr
 }
 
-// Load reads from the state database what metrics tell besides the end of the run.
+// Load reads the metrics that come from the state database.
 func (b *Publisher) Load(ctx context.Context, store *state.Store, pair int64, id string) error {
 	known, err := store.Known(ctx, pair)
 	if err != nil {
@@ -94,8 +94,8 @@ func (b *Publisher) Load(ctx context.Context, store *state.Store, pair int64, id
 	return err
 }
 
-// planOf is what a run had to do, with a number also where there was nothing: what is
-// missing in one run and there in the next one makes gaps in every graph.
+// planOf counts the objects of a run by action and by state. Zeros are included, because missing
+// values make gaps in graphs.
 func (b *Publisher) planOf(tallies []state.Tally) *metrics.Plan {
 	p := &metrics.Plan{Actions: map[string]int64{}, States: map[string]int64{}, SentBytes: b.Sent(tallies)}
 	for _, action := range []state.Action{state.Create, state.Adopt, state.Replace, state.UpdateMetadata, state.Move, state.Trash, state.Unchanged, state.Skip, state.Conflict} {
@@ -116,8 +116,7 @@ func (b *Publisher) planOf(tallies []state.Tally) *metrics.Plan {
 	return p
 }
 
-// lastSuccess is when a run of a pair ended last that left nothing to be done, as far as
-// its last runs tell.
+// lastSuccess returns when the last run without remaining objects ended, among the last runs.
 func (b *Publisher) lastSuccess(ctx context.Context, store *state.Store, pair int64) (time.Time, error) {
 	const enough = 50
 	runs, err := store.RunsOf(ctx, pair, enough)
@@ -139,8 +138,8 @@ func (b *Publisher) lastSuccess(ctx context.Context, store *state.Store, pair in
 	return time.Time{}, nil
 }
 
-// writeMetrics writes the file. What this run could not find out is taken from the one
-// before, so that a series does not end where a run could not begin.
+// writeMetrics writes the file. Values that this run does not know come from the previous file, so
+// that a run that could not start does not end a series.
 func (b *Publisher) writeMetrics() error {
 	former, success := metrics.Former(b.File)
 	if b.run.Destination == "" && former.Job == b.run.Job && former.Source == b.run.Source {
@@ -155,7 +154,7 @@ func (b *Publisher) writeMetrics() error {
 	return metrics.Write(b.File, b.run)
 }
 
-// message is what notifications have in common.
+// message returns the fields that all notifications have.
 func (b *Publisher) message(event notify.Event, at time.Time) notify.Message {
 	return notify.Message{
 		Event: event, Time: at.UTC().Format(time.RFC3339), Tool: "assetferry " + b.Version, Command: b.Command,
@@ -163,7 +162,7 @@ func (b *Publisher) message(event notify.Event, at time.Time) notify.Message {
 	}
 }
 
-// complete adds to a notification what the end of a run has to tell.
+// complete adds the result of the run to a notification.
 func (b *Publisher) complete(m *notify.Message, class string, summary *event.Summary) {
 	seconds := time.Since(b.began).Round(time.Millisecond).Seconds()
 	m.Exit, m.Class, m.Seconds = &b.run.Exit, class, &seconds

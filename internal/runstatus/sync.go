@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// IsSync reports whether a run keeps a destination in step with its source.
+// IsSync reports whether a run is a sync.
 func IsSync(r state.Run) (bool, error) {
 	if r.Undoes != 0 || r.Command == "plan" {
 		return false, nil
@@ -22,8 +22,8 @@ func IsSync(r state.Run) (bool, error) {
 	return rules.Sync != nil, err
 }
 
-// GraceEnds is when an asset may be trashed whose object is gone since a time, by the
-// rules of the last finished sync; zero if they trash nothing.
+// GraceEnds returns when the grace period of an object ends that was deleted at the source at a given
+// time. It uses the rules of the last finished sync, and is zero if they trash nothing.
 func GraceEnds(ctx context.Context, store *state.Store, p state.Pair, since time.Time) (time.Time, error) {
 	last, err := store.LastFinished(ctx, p.ID, "sync")
 	if errors.Is(err, state.ErrNotFound) {
@@ -38,10 +38,8 @@ func GraceEnds(ctx context.Context, store *state.Store, p state.Pair, since time
 	return since.Add(rules.Sync.GracePeriod), nil
 }
 
-// SyncLines tell in a few lines what syncs leave to be looked after: orphans, what is in
-// quarantine, what fails, and the next steps.
-//
-// The next steps after a run are given by a function.
+// SyncLines returns lines about objects that were deleted at the source, grace periods, failing
+// objects, and the next steps, which a function returns.
 func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []state.Run, nextSteps func(state.Run, []state.Tally) ([]string, error)) ([]string, error) {
 	at := slices.IndexFunc(runs, func(r state.Run) bool { ok, err := IsSync(r); return ok && err == nil })
 	if at < 0 {
@@ -52,25 +50,25 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{"last sync " + last.StartedAt.Local().Format(time.DateTime) + ", " + string(last.State)}
+	lines := []string{"Last sync: " + last.StartedAt.Local().Format(time.DateTime) + ", " + string(last.State)}
 	if o := standing.Orphans; o.Objects > 0 {
 		ends, err := GraceEnds(ctx, store, p, standing.OrphansSince)
 		if err != nil {
 			return nil, err
 		}
-		line := fmt.Sprintf("gone from the source: %s, %s, the first since %s", ui.Counted(o.Objects, "object"), ui.Bytes(o.Bytes), standing.OrphansSince.Local().Format(time.DateTime))
+		line := fmt.Sprintf("Deleted at the source: %s, %s, the first since %s", ui.Counted(o.Objects, "object"), ui.Bytes(o.Bytes), standing.OrphansSince.Local().Format(time.DateTime))
 		switch {
 		case ends.IsZero():
-			line += "; their assets stay"
+			line += "; assets kept"
 		case ends.After(clock.Now()):
-			line += "; in quarantine, the first until " + ends.Local().Format(time.DateTime)
+			line += "; the first grace period ends " + ends.Local().Format(time.DateTime)
 		default:
-			line += "; the next sync may trash the first"
+			line += "; the next sync may trash the first asset"
 		}
 		lines = append(lines, line)
 	}
 	if standing.Failing > 0 {
-		line := fmt.Sprintf("failing: %s", ui.Counted(standing.Failing, "object"))
+		line := fmt.Sprintf("Failing: %s", ui.Counted(standing.Failing, "object"))
 		if !standing.FailingSince.IsZero() {
 			line += ", the first since " + standing.FailingSince.Local().Format(time.DateTime)
 		}
@@ -85,7 +83,7 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 		return nil, err
 	}
 	for _, step := range steps {
-		lines = append(lines, "next: "+step)
+		lines = append(lines, "Next: "+step)
 	}
 	return lines, nil
 }

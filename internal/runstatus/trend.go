@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assetferry/internal/event"
@@ -12,16 +13,16 @@ import (
 	"assetferry/state"
 )
 
-// Outcomes counts the objects of a run by what became of them, in the words of reports.
+// Outcomes counts the objects of a run by the states of reports.
 func Outcomes(tallies []state.Tally) event.Counts {
 	counts := event.Counts{}
 	for _, t := range tallies {
-		counts[report.Told(t.Action, t.State)] += t.Objects
+		counts[report.StateOf(t.Action, t.State)] += t.Objects
 	}
 	return counts
 }
 
-// Took is how long a run took, 0 if it has not ended.
+// Took returns the duration of a run, 0 if it has not ended.
 func Took(r state.Run) time.Duration {
 	if r.FinishedAt.IsZero() {
 		return 0
@@ -29,21 +30,21 @@ func Took(r state.Run) time.Duration {
 	return r.FinishedAt.Sub(r.StartedAt)
 }
 
-// A trend is a number of the last syncs, the oldest first.
+// A trend has one number of each of the last syncs, the oldest first.
 type trend struct {
 	name   string
 	values []int64
 	text   func(int64) string
 }
 
-// trendsOf takes the numbers of finished syncs.
+// trendsOf returns the trends of finished syncs.
 func trendsOf(runs []state.Run, tallies [][]state.Tally) []trend {
 	seconds := func(n int64) string { return ui.Duration(time.Duration(n) * time.Second) }
-	all := []trend{{name: "took", text: seconds}}
+	all := []trend{{name: "duration", text: seconds}}
 	for _, r := range runs {
 		all[0].values = append(all[0].values, int64(Took(r).Round(time.Second).Seconds()))
 	}
-	for _, word := range []string{"created", "replaced", "described", "moved", "trashed", "failed"} {
+	for _, word := range []string{"created", "replaced", "metadata_updated", "moved", "trashed", "failed"} {
 		t := trend{name: word, text: ui.Count}
 		for _, of := range tallies {
 			t.values = append(t.values, Outcomes(of)[word])
@@ -55,21 +56,20 @@ func trendsOf(runs []state.Run, tallies [][]state.Tally) []trend {
 	return all
 }
 
-// row is a trend for people: its course, the last number, and how that differs from the
-// one before.
+// row returns a row of a table: the chart, the last number, and its difference from the previous one.
 func (t trend) row() []string {
 	last := len(t.values) - 1
-	difference := "as before"
+	difference := "="
 	switch d := t.values[last] - t.values[last-1]; {
 	case d > 0:
 		difference = "↑ " + t.text(d)
 	case d < 0:
 		difference = "↓ " + t.text(-d)
 	}
-	return []string{t.name, ui.Sparkline(t.values), t.text(t.values[last]), difference}
+	return []string{strings.ReplaceAll(t.name, "_", " "), ui.Sparkline(t.values), t.text(t.values[last]), difference}
 }
 
-// Trends shows how the last finished syncs of a pair compare, given with the newest first; empty
+// Trends returns a table of the trend of the last finished syncs, given with the newest first; empty
 // for fewer than two.
 func Trends(ctx context.Context, store *state.Store, newestFirst []state.Run) (string, error) {
 	var runs []state.Run
@@ -93,6 +93,6 @@ func Trends(ctx context.Context, store *state.Store, newestFirst []state.Run) (s
 	for _, t := range trendsOf(runs, tallies) {
 		rows = append(rows, t.row())
 	}
-	return fmt.Sprintf("The last %s, the newest at the right\n%s", ui.Counted(int64(len(runs)), "finished sync"),
-		ui.Table([]ui.Column{{}, {}, {Title: "Last", Right: true}, {Title: "To the one before"}}, rows)), nil
+	return fmt.Sprintf("Trend of the last %s, the newest on the right\n%s", ui.Counted(int64(len(runs)), "sync"),
+		ui.Table([]ui.Column{{}, {}, {Title: "Last", Right: true}, {Title: "Difference"}}, rows)), nil
 }

@@ -9,8 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// Trends show how the last runs compare; what never happens is left out, but for what is
-// created and what fails.
+// Trends compare the last syncs. Rows of zeros are left out, except for created and failed.
 func TestTrends(t *testing.T) {
 	began := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	syncOf := func(took time.Duration) state.Run {
@@ -28,7 +27,7 @@ func TestTrends(t *testing.T) {
 		rows = append(rows, trend.row())
 	}
 	if diff := cmp.Diff([][]string{
-		{"took", "▅█▅", "1m00s", "↓ 1m00s"}, {"created", "█▂▁", "0", "↓ 1"}, {"moved", "▁█▆", "3", "↓ 1"}, {"failed", "▁▁█", "2", "↑ 2"},
+		{"duration", "▅█▅", "1m00s", "↓ 1m00s"}, {"created", "█▂▁", "0", "↓ 1"}, {"moved", "▁█▆", "3", "↓ 1"}, {"failed", "▁▁█", "2", "↑ 2"},
 	}, rows); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

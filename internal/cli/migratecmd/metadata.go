@@ -94,7 +94,7 @@ func introduceMetadata(f *command.Factory, t *metadata.Table, inFull bool) {
 		f.Out.Notef("Metadata     %s, %s", ui.Sanitize(f.Settings.Metadata), ui.Counted(int64(t.Rows()), "row"))
 	}
 	if invalid := t.Mistakes(); invalid != nil {
-		f.Out.Notef("Ignored rows of the metadata table: %s", invalid.Error())
+		f.Out.Notef("Invalid rows are ignored: %s", invalid.Error())
 	}
 }
 

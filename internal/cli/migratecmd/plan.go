@@ -127,7 +127,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
 	}
-	table.printAll(f)
+	table.printDetails(f)
 	if err := showDrift(ctx, f, s, plan); err != nil {
 		return err
 	}

@@ -36,19 +36,14 @@ func (w *warnings) print(f *command.Factory) {
 		f.Out.Notef("Warnings: %s. See %s.", strings.Join(w.counts, "; "), f.Again("report", nil))
 	}
 	if f.Out.Verbose() {
-		for _, details := range w.details {
-			f.Out.Notef("%s", details)
-		}
+		w.printDetails(f)
 	}
 }
 
-// printAll prints all warnings in full.
-func (w *warnings) printAll(f *command.Factory) {
-	for n, count := range w.counts {
-		if n < len(w.details) && w.details[n] != "" {
-			count = w.details[n]
-		}
-		f.Out.Notef("%s", count)
+// printDetails prints the details of all warnings.
+func (w *warnings) printDetails(f *command.Factory) {
+	for _, details := range w.details {
+		f.Out.Notef("%s", details)
 	}
 }
 

@@ -17,23 +17,25 @@ import (
 	"assetferry/state"
 )
 
-// NewExplainCommand makes assetferry explain.
+// NewExplainCommand returns assetferry explain.
 func NewExplainCommand(f *command.Factory) *cobra.Command {
 	conflicts := false
 	c := &cobra.Command{
 		Use:   "explain [KEY]",
-		Short: "Show the history of one object",
+		Short: "Show everything that is known about one object",
 		Long: `Explain shows everything that the state database knows about an object: its
-asset, its metadata, the decision of each run with the reason, failed attempts,
-the last verification, moves, changes and old URLs. The last line, "Next", shows
-the command that solves the problem of the last run.
+asset, its metadata and where it came from, its old URLs, the action and the
+reason of each run, failed attempts, the last verification, and previous
+versions and keys. The line "Next" has the command that helps.
 
 KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. A
-path of the file, an asset ID, a former key or an old https:// URL works too.
-For a sidecar, explain shows its object and its metadata.
+path into the source, the ID of an asset, a previous key, and an old URL work
+too. For a sidecar, explain shows the objects that it belongs to and its values.
 
---conflicts lists all objects whose metadata sources disagree. Explain reads
-only the state database.
+With --conflicts, explain lists all objects whose metadata sources disagree,
+such as a table and embedded metadata.
+
+Explain reads only the state database.
 `,
 		Example: `  assetferry explain 2024/spring/harbour.jpg`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +64,7 @@ only the state database.
 	return c
 }
 
-// showHistories shows the history of an object in every pair.
+// showHistories shows what is known about an object for each source and destination.
 func showHistories(ctx context.Context, f *command.Factory, e *explain.Explainer, asked string) error {
 	first := true
 	for h, err := range e.Find(ctx, asked) {
@@ -116,7 +118,7 @@ func showDisagreements(ctx context.Context, f *command.Factory, e *explain.Expla
 	return nil
 }
 
-// An advice returns commands with the flags of this call.
+// advice returns commands with the flags of this call.
 type advice struct{ *command.Factory }
 
 // AfterRun implements explain.Advice.

@@ -86,6 +86,6 @@ func prunedText(p state.Pruned) string {
 	if p.IsEmpty() {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s of %s, %s that gave way to others, %s", ui.Counted(p.Items, "item"), ui.Counted(p.Runs, "run"),
+	return fmt.Sprintf("%s of %s, %s superseded, %s", ui.Counted(p.Items, "item"), ui.Counted(p.Runs, "run"),
 		ui.Counted(p.Plans, "plan"), ui.Counted(p.Verifications, "verification"))
 }

@@ -19,79 +19,91 @@ import (
 	"assetferry/state"
 )
 
-// reportFormats lists the formats of a report.
+// reportFormats are the values of --format.
 func reportFormats() []string { return []string{"text", "json", "csv", "html", "keys"} }
 
 type reportOptions struct{ format, only, splitBy, output string }
 
-const reportLong = `Report shows the results of a run: verification, failures, skipped objects and
-the flag or person that decides about them, metadata problems, privacy, and the
-undo command. For a sync it also shows changes since the sync before. Report
-reads only the state database, and works while a run is in progress.
+// reportLong is the long help of report.
+const reportLong = `Report shows the result of a run: the objects by state, what failed and how to
+fix it, conflicts, warnings, skipped objects and the settings that decide about
+them, the verification, privacy, metadata, and how to undo the run. The report
+of a sync compares it with the previous sync and lists its changes.
+
+Report reads only the state database. It sends no request, and it works while
+another process is running.
 
 Formats:
-  text  for people
-  html  one page with charts, without external files
-  json  one document, see below
-  csv   a row per object: key, action, state, reason, size, category, folder,
-        name, asset_id, url, error, attempts, origin (the former key of an
-        object that was moved or replaced), asset_name (if it differs from the
-        object). A cell that begins with = + - @, a tab or a line break gets an
-        apostrophe in front, so that no spreadsheet runs it as a formula.
-  keys  a key per line, for --files-from:
-        assetferry report --only failed --format keys |
-          assetferry migrate ./photos --files-from -
+  text   the default
+  json   one document; see below for its fields
+  csv    a row for each object: key, action, state, reason, message, size,
+         category, folder, name, asset_id, url, error, attempts, previous_key
+         (the key before it was moved, or replaced under another key) and
+         asset_name (if it differs from the name of the object). A cell that
+         begins with = + - @, a tab or a line break is preceded by an
+         apostrophe, so that spreadsheets do not evaluate it as a formula
+  html   one self-contained page with charts
+  keys   the key of each object on a line of its own, for --files-from:
+         assetferry report --only failed --format keys |
+           assetferry migrate ./photos --files-from -
 
---only lists the objects with one result: created, adopted, replaced, described,
-moved, trashed, unchanged, skipped, failed, parked, changed, conflict, waiting,
-in-doubt, planned, sending, sent, undecided, undone, done (everything carried
-out), remarked (done with a remark).
+--only lists the objects in a state, in any format except html:
+  created, adopted, replaced, metadata_updated, moved, trashed, unchanged,
+  failed, retries_exhausted, changed, conflict, unconfirmed, retry_scheduled,
+  skipped, planned, sending, sent, undecided. done lists every finished action,
+  warning those of them with a warning, and undone what an undo trashed.
 
---split-by folder groups the results by top-level folder. With --output it
-writes a folder with a list for each of them, and an index.
+--split-by folder counts the objects of each top-level folder. With --output it
+writes a new folder with a list for each of them, and an index of the counts.
 
-Fields of the JSON document:
-  verdict                  kind (proved, complete, partial, incomplete,
-                           different, unfinished, stopped, undone, plan),
-                           sentence, next
-  run                      command, source, account, approver
-  at_destination           everything from this source, from all runs
-  sum                      listed objects, and their results
-  night                    of a sync: before, measures, changes, gone, drift,
-                           failing, recovered, stopped, quiet
-  left_out, troubles       skipped and failed objects by reason
-  unlistable_folders       folders that could not be read
-  proof                    the last verification; covers_all: it came after the
-                           last upload
-  alterations, undo        changed assets, and the command that undoes the run
-  names_differ             assets with another name than their object: count,
-                           key, asset_name, asset_id
-  privacy, metadata, addresses
-  found                    unmapped fields, GPS coordinates, dates, remarks
-  types, sizes, throughput, charted
-                           for charts
+Fields of the json document. Amounts have objects and bytes:
+  verdict                   kind (verified, complete, selection, partial,
+                            incomplete, different, unfinished, stopped, undone,
+                            plan), title, message, next
+  run                       its ID, command, source, destination and times, the
+                            account that started it, and its approver
+  at_destination            all assets from this source, by all runs
+  results                   listed, states, total, and accounted_for: whether
+                            both are equal
+  sync                      only for a sync: previous, trend, changes,
+                            deleted_at_source, changed_at_destination, failing,
+                            recovered, stopped (by a safety check),
+                            nothing_changed
+  problems, skipped         by reason, with message and remedy
+  unreadable_folders        folders of the source that could not be read
+  missing_from_earlier_runs objects that earlier runs failed to process, if this
+                            run processed only a part of the source
+  verification              the last one; complete: nothing was uploaded since
+  changed_assets, undo      assets that existed before, and how to undo the run
+  renamed                   assets with another name than their objects, by all
+                            runs: count, and first with key, asset_name,
+                            asset_id
+  privacy, metadata, urls
+  findings                  warnings, unmapped fields, GPS coordinates and
+                            capture dates
+  types, sizes, throughput  for charts; charted: the objects in types and sizes
 
 --json writes the summary of the run to stdout, as status does.
 `
 
-// NewReportCommand makes assetferry report.
+// NewReportCommand returns assetferry report.
 func NewReportCommand(f *command.Factory) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
 		Use:   "report",
-		Short: "Show the results of a run",
+		Short: "Show the result of a run",
 		Long:  reportLong,
 		Args:  cobra.NoArgs,
 		RunE:  f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error { return reportRun(ctx, f, cmd, o) }),
 	}
 	flags := c.Flags()
 	command.AddRunFlags(flags)
-	flags.StringVar(&o.format, "format", "text", "`"+strings.Join(reportFormats(), "|")+"`: report format")
-	flags.StringVar(&o.only, "only", "", "list the objects with this `result`, such as failed or skipped")
-	flags.StringVar(&o.splitBy, "split-by", "", "`folder`: group the results by top-level folder")
-	flags.StringVar(&o.output, "output", "", "write to this `file`; with --split-by to a new folder; - is stdout")
+	flags.StringVar(&o.format, "format", "text", "`format` of the report: "+strings.Join(reportFormats(), ", "))
+	flags.StringVar(&o.only, "only", "", "list the objects in this `state`, such as failed or conflict")
+	flags.StringVar(&o.splitBy, "split-by", "", "count the objects by top-level `folder`")
+	flags.StringVar(&o.output, "output", "", "write to this `file`, or with --split-by to this new folder; - is stdout")
 	for name, values := range map[string][]string{"format": reportFormats(), "only": report.States(), "split-by": {"folder"}} {
-		// It fails only for a switch that is not there.
+		// It fails only for an unknown flag.
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return c
@@ -126,43 +138,43 @@ func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o re
 		return err
 	}
 	if f.Out.JSON() && o.output == "" {
-		return nil // the summary is all
+		return nil // only the summary was asked for
 	}
 	return printLacks(f, o, writeReport(ctx, f, r, o, choice))
 }
 
-// isList reports whether the report is one list of objects.
+// isList reports whether the output is one list of objects.
 func (o reportOptions) isList() bool {
 	return o.splitBy == "" && (o.only != "" || o.format == "csv" || o.format == "keys")
 }
 
-// check refuses flags that contradict each other.
+// check rejects invalid values, and flags that exclude each other.
 func (o reportOptions) check(json bool) (report.Choice, error) {
 	choice, err := report.ParseChoice(o.only)
 	toFolder := o.output != "" && o.output != "-"
 	switch {
 	case !slices.Contains(reportFormats(), o.format):
-		return choice, exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "use one of "+strings.Join(reportFormats(), ", "))
+		return choice, exit.Usage(fmt.Errorf("--format: unknown format %q", o.format), "one of "+strings.Join(reportFormats(), ", "))
 	case err != nil:
 		return choice, exit.Usage(fmt.Errorf("--only: %w", err), "use one of "+strings.Join(report.States(), ", "))
 	case o.splitBy != "" && o.splitBy != "folder":
-		return choice, exit.Usage(fmt.Errorf("--split-by: reports cannot be split by %q", o.splitBy), "use --split-by folder")
+		return choice, exit.Usage(fmt.Errorf("--split-by: unknown value %q", o.splitBy), "--split-by folder")
 	case o.format == "html" && o.only != "":
-		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "use csv, json, text or keys with --only")
+		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "use --format csv, json, text or keys")
 	case o.format == "html" && o.splitBy != "":
-		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page contains the totals of folders; use csv, json, text or keys for lists")
+		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page contains the counts of folders; use --format csv, json, text or keys for lists")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
-		return choice, exit.Usage(errors.New("--split-by folder with lists needs a folder"), "add --output DIR")
+		return choice, exit.Usage(errors.New("--split-by folder needs a folder for the lists"), "add --output DIR")
 	case json && o.output == "-":
-		return choice, exit.Usage(errors.New("--json and --output - both write to stdout"), "name a file with --output")
+		return choice, exit.Usage(errors.New("--json and --output - both write to stdout"), "write the report to a file with --output FILE")
 	}
 	return choice, nil
 }
 
-// sumUpReport adds the summary of the run in the form of status.
+// sumUpReport writes the summary of the run, as status does.
 func sumUpReport(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) error {
 	if !f.Out.JSON() {
-		return nil // no reader for a summary
+		return nil
 	}
 	tallies, err := store.Tallies(ctx, run.Num)
 	if err == nil {
@@ -214,7 +226,7 @@ func splitReport(ctx context.Context, f *command.Factory, r report.Report, o rep
 	return errors.Join(err, lacks)
 }
 
-// apart separates a gap in a list from an error that kept it from being written.
+// apart separates an error about objects that a list lacks from write errors.
 func apart(lacks *error, err error) error {
 	if _, ok := errors.AsType[*report.LineBreakError](err); ok || errors.Is(err, report.ErrOnlyCounted) || errors.Is(err, report.ErrPruned) {
 		*lacks = err
@@ -223,7 +235,7 @@ func apart(lacks *error, err error) error {
 	return err
 }
 
-// printLacks shows the gap in a list. It is an error if the list was requested explicitly.
+// printLacks reports the objects that a list lacks. It fails if exactly these were asked for.
 func printLacks(f *command.Factory, o reportOptions, err error) error {
 	var lacks error
 	if err := apart(&lacks, err); err != nil || lacks == nil {

@@ -15,24 +15,31 @@ import (
 	"assetferry/state"
 )
 
-// listedRuns is the default number of runs per source.
+// listedRuns is the default of --limit.
 const listedRuns = 30
 
-// NewRunsCommand makes assetferry runs.
+// NewRunsCommand returns assetferry runs.
 func NewRunsCommand(f *command.Factory) *cobra.Command {
 	limit := listedRuns
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "List all runs in the state database",
-		Long: `Runs lists the runs of each source and destination, the newest last, with their
-results. "Left" counts objects that did not arrive: failed, changed, scheduled
-for a retry, in conflict, unconfirmed or not sent yet. "All" also counts skipped
-and unchanged objects.
+		Short: "List the runs",
+		Long: `Runs lists the runs of each source and destination, the newest last, with the
+number of their objects: All, Done, and Left (failed, in conflict, changed,
+unconfirmed, scheduled for retry, or pending). Skipped and unchanged objects
+count only in All.
 
-For syncs, a second table shows the trend, and how the last sync differs from
-the one before. Runs of enrich come last, with their billed requests.
+State is that of the run, or
+  undone        an undo reverted it, at least in part
+  safety check  a safety check stopped it
+  stopped       it is not finished, and no process is working on it
 
-Runs reads only the state database. --json has all numbers of every run.
+For syncs, runs also shows the trend: duration, created, replaced, moved,
+trashed and failed objects, and objects with updated metadata. With --json, the
+field outcomes has these numbers. Runs of enrich come last, with the billed
+requests to the AI content service.
+
+Runs reads only the state database.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -56,7 +63,7 @@ Runs reads only the state database. --json has all numbers of every run.
 			return listEnrichmentRuns(ctx, f, store, limit)
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs per source")
+	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs for each source")
 	return c
 }
 
@@ -85,7 +92,7 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 		f.Out.Event("summary", recorded(r, tallies))
 	}
 	f.Out.Printf("%s -> %s\n%s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination), ui.Table([]ui.Column{
-		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
+		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Started"},
 		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
 	}, rows))
 	trends, err := runstatus.Trends(ctx, store, runs)
@@ -95,8 +102,8 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return err
 }
 
-// account counts the objects of a run: all, those whose action was carried out, and those that did
-// not arrive.
+// account counts the objects of a run: all, those whose action was carried out, and those that are
+// left.
 func account(tallies []state.Tally) (all, done, left int64) {
 	for _, t := range tallies {
 		all += t.Objects

@@ -36,14 +36,14 @@ func listEnrichmentRuns(ctx context.Context, f *command.Factory, store *state.St
 		f.Out.Event("summary", line)
 		rows = append(rows, []string{r.ID, enrichCommandName(r), how, r.StartedAt.Local().Format(time.DateTime), took, ui.Count(r.Calls), credits, r.Service})
 	}
-	f.Out.Printf("Descriptions\n%s", ui.Table([]ui.Column{
-		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Took", Right: true},
+	f.Out.Printf("enrich\n%s", ui.Table([]ui.Column{
+		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Started"}, {Title: "Took", Right: true},
 		{Title: "Requests", Right: true}, {Title: "Credits", Right: true}, {Title: "Service"},
 	}, rows))
 	return nil
 }
 
-// enrichCommandName returns the command of a run as people typed it.
+// enrichCommandName returns the command of a run.
 func enrichCommandName(r enrichment.Run) string {
 	if r.Command == "undo" {
 		return r.Command

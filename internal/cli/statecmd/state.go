@@ -88,7 +88,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 		f.Out.Event("check", event.Check{Result: "difference", Message: p})
 	}
 	if more := len(problems) - outcome.ShownProblems; more > 0 && !f.Out.Verbose() {
-		f.Out.Printf("… and %s more, see --verbose", ui.Counted(int64(more), "problem"))
+		f.Out.Printf("… and %s more: --verbose", ui.Counted(int64(more), "problem"))
 	}
 	if len(problems) > 0 {
 		f.Out.Notef("The state database is damaged: %s", ui.Counted(int64(len(problems)), "problem"))

@@ -1,5 +1,5 @@
-// Package statecmd has the commands that read or maintain the state database: status, runs, report,
-// explain and state.
+// Package statecmd contains the commands that read the state database or maintain it: status, runs,
+// report, explain and state.
 package statecmd
 
 import (
@@ -20,24 +20,27 @@ import (
 	"assetferry/state"
 )
 
-// shownRuns is the number of runs per source.
+// shownRuns is the number of runs that status shows for each source.
 const shownRuns = 3
 
-// NewStatusCommand makes assetferry status.
+// NewStatusCommand returns assetferry status.
 func NewStatusCommand(f *command.Factory) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the state of the last runs",
-		Long: `Status shows the newest run of each source and the command that resumes it,
-retries what failed, or overrides a safety check. It reads only the state
-database, and works while a run is in progress.
+		Short: "Show the last runs and the next command",
+		Long: `Status shows the last runs of each source and destination. Below the newest run
+is the command that resumes it, retries failed objects, or overrides the safety
+check that stopped it. See assetferry runs for all runs, and assetferry report
+for the details of one.
 
---watch follows the newest run until it ends, and reports when nothing has
-finished for five minutes. It exits with 3 if items are left, or if no process
-works on the run. Ctrl-C stops only the watching.
+Status reads only the state database. It sends no request, and it works while
+another process is running.
 
-"assetferry runs" lists all runs, "assetferry report" shows one in detail.
+With --watch, status follows the newest run until it ends, and reports when
+nothing has finished for five minutes. The exit code is 3 if objects are left,
+or if the process of the run has ended early. Interrupting status does not
+affect the run.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -76,7 +79,7 @@ func status(ctx context.Context, f *command.Factory) error {
 	})
 }
 
-// eachPair visits the pairs that have runs, each with its newest runs first.
+// eachPair calls a function for each source and destination with runs, newest run first.
 func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
@@ -89,7 +92,7 @@ func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit
 			return err
 		}
 		if len(runs) == 0 {
-			continue // without any run
+			continue // named once, perhaps by mistake
 		}
 		if shown++; shown > 1 {
 			f.Out.Printf("\n")
@@ -104,8 +107,8 @@ func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit
 	return nil
 }
 
-// showHolder shows the process that uses the state database, or did when it crashed. It reports
-// whether one does.
+// showHolder shows the process that has the state database open or was killed, and reports whether
+// it is running.
 func showHolder(ctx context.Context, f *command.Factory, store *state.Store) (atWork bool, err error) {
 	h, err := store.Holder(ctx)
 	switch {
@@ -114,7 +117,7 @@ func showHolder(ctx context.Context, f *command.Factory, store *state.Store) (at
 	case h.Alive:
 		f.Out.Notef("Running      %s", ui.Sanitize(h.Owner.String()))
 	default:
-		f.Out.Notef("Not closed   %s crashed, or runs on another machine", ui.Sanitize(h.Owner.String()))
+		f.Out.Notef("Not closed   %s ended without closing the state database, or runs on another machine", ui.Sanitize(h.Owner.String()))
 	}
 	return h.Alive, nil
 }
@@ -133,8 +136,7 @@ func showPair(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	return nil
 }
 
-// howVerified returns the time of the last verification of a pair, and the number of unverified
-// assets.
+// howVerified says when the assets were verified last, and how many are not verified yet.
 func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string, error) {
 	v, err := store.LastVerification(ctx, p.ID)
 	if errors.Is(err, state.ErrNotFound) {
@@ -149,13 +151,13 @@ func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string,
 	which := "verified"
 	switch left := sum.Unverified(); {
 	case left > 0 && left == sum.Assets:
-		which = "none verified since they arrived; last"
+		which = "nothing verified since the last upload; last verification"
 	case left > 0:
 		which = ui.Count(sum.Assets-left) + " verified"
 	}
 	text := fmt.Sprintf("%s %s by %s: %s", which, v.At.Local().Format(time.DateTime), v.Level, outcome.Differences(v))
 	if sum.Contents > v.Contents {
-		text += fmt.Sprintf("; %s by content, some of them earlier", ui.Count(sum.Contents))
+		text += fmt.Sprintf("; %s verified by content, some of them earlier", ui.Count(sum.Contents))
 	}
 	if left := sum.Unverified(); left > 0 && left < sum.Assets {
 		text += fmt.Sprintf("; %s not verified yet", ui.Count(left))
@@ -163,21 +165,21 @@ func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string,
 	return text, nil
 }
 
-// isStopped reports whether a run is unfinished and no process works on it.
+// isStopped reports whether a run is unfinished and no process is working on it.
 func isStopped(r state.Run, atWork bool) bool { return r.Open() && r.Command != "plan" && !atWork }
 
-// standing returns the state of a run, or that it was stopped in it.
+// standing returns the state of a run, or that it was stopped.
 func standing(r state.Run, atWork bool) string {
 	switch {
 	case r.Stopped != "" && r.State != state.Finished:
-		return "guarded"
+		return "safety check"
 	case isStopped(r, atWork):
 		return "stopped"
 	}
 	return string(r.State)
 }
 
-// showRun shows a run in a few lines, or as an event. For the newest run it adds the command that
+// showRun shows a run in a few lines, or as an event. For the newest one it shows the command that
 // helps.
 func showRun(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, atWork, newest bool) error {
 	tallies, err := store.Tallies(ctx, r.Num)
@@ -190,7 +192,7 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 		return err
 	}
 	if r.State == state.Scanning && r.Stopped == "" {
-		items = "the source is not listed to its end"
+		items = "the source is not completely listed"
 	}
 	if skips != "" {
 		items += "\n" + outcome.Wrapped("    "+skips, "      ")
@@ -219,13 +221,13 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 			items += "\n    " + next.Why + "\n      " + next.Command
 		}
 	}
-	f.Out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
+	f.Out.Printf("  %s  %s, %s, started %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	f.Out.Event("summary", recorded(r, tallies))
 	return nil
 }
 
-// accountable shows the account that began a run, and its approver. Only runs that needed an
-// approval show them here; report and --json always do.
+// accountable names the account that started a run and its approver, if the run needed approval.
+// For other runs, the report and --json have the account.
 func accountable(r state.Run) (lines string) {
 	if r.Command != "apply" && r.Approver.Name == "" {
 		return ""
@@ -238,7 +240,7 @@ func accountable(r state.Run) (lines string) {
 	return lines
 }
 
-// afterNewest returns the next step for the newest run of a pair.
+// afterNewest returns the next step after the newest run.
 func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
 	if r.Undoes == 0 || !isStopped(r, false) {
 		return outcome.AfterRun(f, r, tallies), nil
@@ -247,7 +249,7 @@ func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r 
 	return outcome.NextStep{Why: "Stopped. To resume:", Command: command}, err
 }
 
-// recorded returns the summary of a run of another process.
+// recorded returns the summary of a run from the state database.
 func recorded(r state.Run, tallies []state.Tally) event.Summary {
 	s := outcome.SummaryOf(r, tallies, runstatus.Took(r), outcome.ExitOf(tallies))
 	s.Outcomes, s.Stopped = runstatus.Outcomes(tallies), r.Stopped
@@ -258,7 +260,7 @@ func recorded(r state.Run, tallies []state.Tally) event.Summary {
 	return s
 }
 
-// showSync lists the results of syncs that need attention.
+// showSync shows what needs attention after syncs.
 func showSync(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, runs []state.Run) error {
 	lines, err := runstatus.SyncLines(ctx, store, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
 		return outcome.StepsAfter(ctx, store, last, tallies)

@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// follow shows the newest run until it ends or no process works on it.
+// follow shows the newest run until it ends or its process has ended.
 func follow(ctx context.Context, f *command.Factory, store *state.Store) error {
 	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, store, "") }
 	w := &runstatus.Follower{
@@ -37,10 +37,10 @@ func follow(ctx context.Context, f *command.Factory, store *state.Store) error {
 	return endOfWatch(ctx, f, store, last)
 }
 
-// endOfWatch shows the result of the run, and fails if items are left.
+// endOfWatch shows the result. Objects that are left are not a success.
 func endOfWatch(ctx context.Context, f *command.Factory, store *state.Store, o runstatus.Observation) error {
 	if o.Run.ID == "" {
-		f.Out.Printf("No run yet.")
+		f.Out.Printf("No runs yet.")
 		return nil
 	}
 	items := outcome.Describe(o.Tallies)
@@ -57,13 +57,13 @@ func endOfWatch(ctx context.Context, f *command.Factory, store *state.Store, o r
 		if err != nil {
 			return err
 		}
-		f.Out.Printf("Run %s is not finished, and no process works on it: %s", o.Run.ID, items)
-		f.Out.Notef("To resume: %s", command)
+		f.Out.Printf("Run %s stopped before it was finished: %s", o.Run.ID, items)
+		f.Out.Notef("Try: %s", command)
 		return exit.Said(exit.CodeItems)
 	}
 	f.Out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
 	if code := outcome.ExitOf(o.Tallies); code != exit.CodeDone {
-		f.Out.Notef("Try: assetferry report")
+		f.Out.Notef("Try: assetferry report lists the causes and how to fix them")
 		return exit.Said(code)
 	}
 	return nil
@@ -79,7 +79,7 @@ func watchStatus(ctx context.Context, f *command.Factory) error {
 	}
 	err = follow(ctx, f, store)
 	if errors.Is(err, exit.ErrInterrupted) {
-		f.Out.Notef("Stopped watching. The run continues.")
+		f.Out.Notef("Stopped watching; the run continues.")
 		return exit.Said(exit.CodeInterrupted)
 	}
 	return err

@@ -21,11 +21,11 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// widths are those of a telephone and of a screen.
+// widths are those of a phone and of a screen.
 var widths = []int{400, 1280}
 
-// A rehearsal with everything that can go wrong, under names that are hard to show.
-func TestReportOfTroubles(t *testing.T) {
+// A run in a sandbox with everything that can fail, and keys that are hard to show.
+func TestReportOfProblems(t *testing.T) {
 	library := map[string]string{
 		"2024/harbour.jpg": "harbour", "2024/Harbour.jpg": "another", ".DS_Store": "junk", "brand/logo.unheard": "logo", "empty.jpg": "",
 		"الصور/ربيع ٢٠٢٤/ميناء الإسكندرية.jpg":                                              "Arabic",
@@ -40,7 +40,7 @@ func TestReportOfTroubles(t *testing.T) {
 	w := newWorld(t, library, true, "POST /assets status=400 nth=7")
 	const finishedWithTrouble = 3
 	w.run(finishedWithTrouble, "migrate", w.library, "--unsupported", "skip", "--on-collision", "conflict")
-	p := w.checkReport(t, "Not everything arrived", "rehearsal")
+	p := w.checkReport(t, "Incomplete", "sandbox")
 
 	var hostile bool
 	p.eval(`document.title === "no" || document.querySelectorAll("main img, main script").length > 0`, &hostile)
@@ -49,7 +49,7 @@ func TestReportOfTroubles(t *testing.T) {
 	}
 }
 
-// What went well in production, and was proved.
+// A complete run in production, verified by content.
 func TestReportOfSuccess(t *testing.T) {
 	library := map[string]string{}
 	for n := range 60 {
@@ -58,18 +58,18 @@ func TestReportOfSuccess(t *testing.T) {
 	w := newWorld(t, library, false)
 	w.run(0, "migrate", w.library)
 	w.run(0, "verify", "--content")
-	w.checkReport(t, "Complete and proved", "production")
+	w.checkReport(t, "Complete and verified", "production")
 }
 
 // A run without a single object.
 func TestReportOfNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{".DS_Store": "junk"}, true)
 	w.run(0, "migrate", w.library)
-	w.checkReport(t, "Nothing to take over", "rehearsal")
+	w.checkReport(t, "Nothing to do", "sandbox")
 }
 
-// The morning after a night in which everything happened that a safety check lets happen, and more.
-func TestReportOfRun(t *testing.T) {
+// A sync with all changes that safety checks allow, and one that a safety check stops.
+func TestReportOfSync(t *testing.T) {
 	library := map[string]string{"stays.jpg": "stays", "changes.jpg": "before", "moves.jpg": "what is moved", "goes.jpg": "gone soon"}
 	for n := range 40 {
 		library[fmt.Sprintf("folder %d/%s.png", n%3, strings.Repeat("long", n+1))] = strings.Repeat("x", n*n)
@@ -89,16 +89,16 @@ func TestReportOfRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(0, "sync", w.library, "--delete", "trash", "--grace-period", "0s", "--accept-rules")
-	p := w.checkReport(t, "Complete, not proved yet", "rehearsal")
+	p := w.checkReport(t, "Complete", "sandbox")
 	var said string
-	p.eval(`document.querySelector("#night").innerText`, &said)
-	for _, want := range []string{"moves.jpg", "new/moved.jpg", "changes.jpg", "<b>", "goes.jpg", "Gone from the source", "↑ "} {
+	p.eval(`document.querySelector("#trend").innerText + document.querySelector("#changes").innerText`, &said)
+	for _, want := range []string{"moves.jpg", "new/moved.jpg", "changes.jpg", "<b>", "goes.jpg", "Deleted at the source", "↑ "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}
 	}
-	p.eval(`document.querySelector("#remarks").innerText`, &said)
-	for _, want := range []string{"Sidecars that could not be read", "new/<b>ميناء</b>.jpg.json says was not taken", " of 1499 characters: the service takes 1024"} {
+	p.eval(`document.querySelector("#warnings").innerText`, &said)
+	for _, want := range []string{"Sidecars could not be read", "new/<b>ميناء</b>.jpg.json says was not taken", " of 1499 characters: the service takes 1024"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}
@@ -116,9 +116,8 @@ type world struct {
 	browser          *browser
 }
 
-// newWorld sets up a world. A sandbox that does not say what it is passes for the real
-// service.
-func newWorld(t *testing.T, library map[string]string, sandbox bool, faults ...string) *world {
+// newWorld sets up a world. A sandbox that does not identify itself is handled as production.
+func newWorld(t *testing.T, library map[string]string, isSandbox bool, faults ...string) *world {
 	t.Helper()
 	var o sandbox.Options
 	for _, rule := range faults {
@@ -130,7 +129,7 @@ func newWorld(t *testing.T, library map[string]string, sandbox bool, faults ...s
 	}
 	s := sandboxtest.Run(t, o)
 	rawURL := s.URL
-	if !sandbox {
+	if !isSandbox {
 		rawURL = silenced(t, s.URL)
 	}
 	home := t.TempDir()
@@ -201,14 +200,14 @@ func (w *world) checkReport(t *testing.T, verdict, purpose string) (p *tab) {
 		p = checkPage(t, w.browser, rawURL, width)
 		p.checkAlone(rawURL)
 		p.checkVerdict(verdict, purpose)
-		p.checkSum(w.run(0, "report", "--format", "json"))
+		p.checkResults(w.run(0, "report", "--format", "json"))
 		p.checkStyled()
 	}
 	p.checkPrinted(filepath.Join(t.ArtifactDir(), "report.pdf"))
 	return p
 }
 
-// checkVerdict fails unless what matters most stands on the first screen.
+// checkVerdict fails unless the verdict and the counts are on the first screen.
 func (p *tab) checkVerdict(verdict, purpose string) {
 	p.Helper()
 	var page struct {
@@ -227,15 +226,15 @@ func (p *tab) checkVerdict(verdict, purpose string) {
 	}
 }
 
-// checkSum fails unless the sum on the page is that of the JSON form, and closes.
-func (p *tab) checkSum(document string) {
+// checkResults fails unless the page has the results of the JSON form, and all objects are accounted for.
+func (p *tab) checkResults(document string) {
 	p.Helper()
 	type amount struct{ Objects, Bytes int64 }
 	var report struct {
-		Sum struct {
+		Results struct {
 			Listed, Total amount
-			Parts         []struct {
-				Name string
+			States        []struct {
+				State string
 				amount
 			}
 		}
@@ -243,16 +242,15 @@ func (p *tab) checkSum(document string) {
 	p.must(json.Unmarshal([]byte(document), &report))
 	want := map[string]int64{}
 	add := func(name string, a amount) {
-		want["sum-"+name+"-objects"], want["sum-"+name+"-bytes"] = a.Objects, a.Bytes
+		want["results-"+name+"-objects"], want["results-"+name+"-bytes"] = a.Objects, a.Bytes
 	}
-	add("listed", report.Sum.Listed)
-	add("total", report.Sum.Total)
-	for _, part := range report.Sum.Parts {
-		add(strings.ReplaceAll(part.Name, " ", "-"), part.amount)
+	add("total", report.Results.Total)
+	for _, part := range report.Results.States {
+		add(strings.ReplaceAll(part.State, "_", "-"), part.amount)
 	}
 	var got map[string]int64
-	p.eval(`Object.fromEntries([...document.querySelectorAll("data[id^='sum-']")].map(e => [e.id, +e.value]))`, &got)
-	if !maps.Equal(got, want) || report.Sum.Listed != report.Sum.Total || report.Sum.Listed.Objects == 0 {
+	p.eval(`Object.fromEntries([...document.querySelectorAll("data[id^='results-']")].map(e => [e.id, +e.value]))`, &got)
+	if !maps.Equal(got, want) || report.Results.Listed != report.Results.Total || report.Results.Listed.Objects == 0 {
 		p.Errorf("the page has %v, and the JSON form %v", got, want)
 	}
 }

@@ -269,7 +269,7 @@ func (n *day) follow(key string, o *object, known *memory, looked bool) {
 		n.refill(o, known)
 		n.fates[key] = fate{"replace", "replaced", "its content changed"}
 	case redescribed:
-		n.fates[key] = fate{"describe", "described", "its metadata changed"}
+		n.fates[key] = fate{"describe", "metadata_updated", "its metadata changed"}
 	case looked && known.isMoved():
 		known.asset.place, known.asset.edited = known.place, false
 		n.fates[key] = fate{"move", "moved", "back it goes"}

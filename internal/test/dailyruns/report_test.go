@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// A report is what a run tells of itself, as far as it is compared.
+// A report is the part of a report that is compared.
 type report struct {
-	Verdict struct{ Kind, Sentence string }
+	Verdict struct{ Kind, Message string }
 	Run     struct{ ID, State string }
-	Sum     struct {
-		Parts []struct {
-			Name    string
+	Results struct {
+		States []struct {
+			State   string
 			Objects int
 		}
-		Closes bool
+		Accounted bool `json:"accounted_for"`
 	}
 }
 
@@ -29,11 +29,11 @@ func reported(t *testing.T, text string) (r report) {
 	return r
 }
 
-// counts are the parts of the sum.
+// counts returns the objects by state.
 func (r report) counts() map[string]int {
 	counts := map[string]int{}
-	for _, p := range r.Sum.Parts {
-		counts[p.Name] = p.Objects
+	for _, p := range r.Results.States {
+		counts[p.State] = p.Objects
 	}
 	return counts
 }

@@ -184,11 +184,11 @@ func (w *world) report(n *day, s summary) {
 	if diff := cmp.Diff(n.reported(), said.counts()); diff != "" {
 		w.wrong("their number (-model +report):\n%s", diff)
 	}
-	if !said.Sum.Closes || said.Run.State != "finished" || s.Exit != n.exit() {
-		w.wrong("closes: %t, the run is %s, exit code %d in the summary", said.Sum.Closes, said.Run.State, s.Exit)
+	if !said.Results.Accounted || said.Run.State != "finished" || s.Exit != n.exit() {
+		w.wrong("accounted for: %t, the run is %s, exit code %d in the summary", said.Results.Accounted, said.Run.State, s.Exit)
 	}
 	for name, count := range n.reported() {
-		if words := fmt.Sprintf(" %s %d ", name, count); !strings.Contains(strings.Join(strings.Fields(text), " "), words) {
+		if words := fmt.Sprintf(" %s %d ", strings.ReplaceAll(name, "_", " "), count); !strings.Contains(strings.Join(strings.Fields(text), " "), words) {
 			w.wrong("the text of the report does not say %q", words)
 		}
 	}

@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private"},
 	"state/enrichment":             {"state"},
 	"state/pagesums":               {"state/disk"},
-	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
+	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
 	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/ratelimit", "internal/strictyaml", "internal/token", "internal/oldurl"},

@@ -19,9 +19,8 @@ import (
 	"assetferry/state"
 )
 
-// A nights is a journal with syncs that are written into it night by night, as the engine
-// would.
-type nights struct {
+// A history of syncs in a state database, written as the engine does it.
+type syncs struct {
 	testing.TB
 	store *state.Store
 	pair  state.Pair
@@ -29,12 +28,12 @@ type nights struct {
 	known map[string]string // assets by key
 }
 
-func newNights(t *testing.T) *nights {
+func newSyncs(t *testing.T) *syncs {
 	t.Helper()
-	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	n := &nights{TB: t, store: store, rules: migrate.DefaultRules(), known: map[string]string{}}
+	n := &syncs{TB: t, store: store, rules: migrate.DefaultRules(), known: map[string]string{}}
 	n.rules.Sync = migrate.DefaultSyncRules()
 	n.rules.Sync.Delete = "trash"
 	n.pair, err = store.Pair(t.Context(), "/photos", "env/ws", "https://example.com")
@@ -42,14 +41,14 @@ func newNights(t *testing.T) *nights {
 	return n
 }
 
-// A wish is an item of a night, and what comes of it.
+// A wish is an item of a sync, and its result.
 type wish struct {
-	key    string
-	action state.Action
-	reason migrate.Reason
-	ends   state.ItemState // done unless it says otherwise
-	gone   bool
-	origin string
+	key     string
+	action  state.Action
+	reason  migrate.Reason
+	ends    state.ItemState // done unless it says otherwise
+	deleted bool            // at the source
+	origin  string
 }
 
 func (w wish) item() state.Item {
@@ -60,14 +59,14 @@ func (w wish) item() state.Item {
 	case w.action == state.Conflict:
 		i.State = state.ItemConflict
 	}
-	if w.gone {
+	if w.deleted {
 		i.Obstacle = migrate.ObstacleAbsent
 	}
 	return i
 }
 
-// sync writes a night: how many objects were unchanged, and what else there was.
-func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run {
+// sync writes a sync with a number of unchanged objects, and other items.
+func (n *syncs) sync(unchanged int64, stopped string, wishes ...wish) state.Run {
 	n.Helper()
 	ctx := n.Context()
 	rules, err := json.Marshal(n.rules)
@@ -103,7 +102,7 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 	return run
 }
 
-func (n *nights) carryOut(run state.Run, wishes []wish) {
+func (n *syncs) carryOut(run state.Run, wishes []wish) {
 	n.Helper()
 	_, err := n.store.Take(n.Context(), run.Num, state.Next{N: 1000, Time: time.Now()})
 	must(n, err)
@@ -132,7 +131,7 @@ func (n *nights) carryOut(run state.Run, wishes []wish) {
 	}
 }
 
-func (n *nights) read(run state.Run) report.Report {
+func (n *syncs) read(run state.Run) report.Report {
 	n.Helper()
 	r, err := report.Read(n.Context(), n.store, run)
 	must(n, err)
@@ -147,51 +146,51 @@ func fails(key string) wish {
 	return w
 }
 
-// fullNight is a first sync and one in which everything happens.
-func (n *nights) fullNight() (first, second state.Run) {
+// everything writes a first sync and one in which everything happens.
+func (n *syncs) everything() (first, second state.Run) {
 	first = n.sync(0, "", create("a"), create("b"), create("c"), create("d"), create("e"), create("f"), create("h"), fails("w"), fails("x"),
 		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})
 	second = n.sync(1, "", create("new"), create("w"), fails("x"),
 		wish{key: "a", action: state.Replace, reason: migrate.ReasonContentChanged},
 		wish{key: "b", action: state.UpdateMetadata, reason: migrate.ReasonMetadataChanged},
 		wish{key: "folder/c", origin: "c", action: state.Move, reason: migrate.ReasonMoved},
-		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, gone: true},
+		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, deleted: true},
+		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, deleted: true},
 		wish{key: "f", action: state.Skip, reason: migrate.ReasonAssetDeleted},
 		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})
 	return first, second
 }
 
-// A night is told against the one before: each object is in one place, and the main sums
-// are set beside each other.
-func TestNight(t *testing.T) {
-	n := newNights(t)
-	first, second := n.fullNight()
+// A sync is compared with the previous one: each object is in one place, and the main counts of
+// both are in the trend.
+func TestSync(t *testing.T) {
+	n := newSyncs(t)
+	first, second := n.everything()
 	r := n.read(second)
-	if !r.Sum.Closes || r.Sum.Listed.Objects != 11 {
-		t.Errorf("the sum: %+v", r.Sum)
+	if !r.Results.Accounted || r.Results.Listed.Objects != 11 {
+		t.Errorf("the results: %+v", r.Results)
 	}
-	if !strings.HasPrefix(r.Sum.Said, "Listed or known before 11 objects") {
-		t.Errorf("it says: %s", r.Sum.Said)
+	if !strings.HasPrefix(r.Results.Message, "All 11 objects, 110 B, are accounted for: 2 created, ") {
+		t.Errorf("it says: %s", r.Results.Message)
 	}
-	got := r.Night
-	if got.Before == nil || got.Before.Run != first.ID || got.Quiet || got.Stopped != "" {
-		t.Fatalf("the night: %+v", got)
+	got := r.Sync
+	if got.Previous == nil || got.Previous.Run != first.ID || got.Unchanged || got.Stopped != "" {
+		t.Fatalf("the sync: %+v", got)
 	}
 	measures := map[string][2]int64{}
-	for _, m := range got.Measures {
+	for _, m := range got.Trend {
 		measures[m.Name] = [2]int64{m.Now, *m.Before}
 	}
 	if diff := gocmp.Diff(map[string][2]int64{"objects": {11, 10}, "bytes": {110, 100}, "created": {2, 7}, "adopted": {}, "replaced": {1, 0},
-		"described": {1, 0}, "moved": {1, 0}, "trashed": {1, 0}, "gone": {2, 0}, "failing": {2, 3}}, measures); diff != "" {
+		"metadata_updated": {1, 0}, "moved": {1, 0}, "trashed": {1, 0}, "deleted_at_source": {2, 0}, "failing": {2, 3}}, measures); diff != "" {
 		t.Errorf("measures (-want +got):\n%s", diff)
 	}
 	changes := map[string][]report.Changed{}
 	for _, c := range slices.Concat(got.Changes, got.Drift) {
-		changes[c.What] = c.First
+		changes[c.State+c.Reason] = c.First
 	}
 	if diff := gocmp.Diff(map[string][]report.Changed{
-		"created": {{Key: "new"}, {Key: "w"}}, "replaced": {{Key: "a"}}, "described": {{Key: "b"}}, "moved": {{Key: "folder/c", From: "c"}},
+		"created": {{Key: "new"}, {Key: "w"}}, "replaced": {{Key: "a"}}, "metadata_updated": {{Key: "b"}}, "moved": {{Key: "folder/c", PreviousKey: "c"}},
 		"trashed": {{Key: "e"}}, string(migrate.ReasonAssetDeleted): {{Key: "f"}},
 	}, changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -203,7 +202,7 @@ func TestNight(t *testing.T) {
 		t.Errorf("recovered: %+v", c)
 	}
 	for _, a := range r.Alterations {
-		if a.Objects != 1 || a.Action == "moved" && !slices.Equal(a.Moves, []report.Move{{From: "c", To: "folder/c"}}) {
+		if a.Objects != 1 || a.State == "moved" && !slices.Equal(a.Moves, []report.Move{{From: "c", To: "folder/c"}}) {
 			t.Errorf("altered: %+v", a)
 		}
 	}
@@ -212,60 +211,60 @@ func TestNight(t *testing.T) {
 	}
 }
 
-// What is gone is told with the day from which its asset may be trashed, and as new once.
-func TestGone(t *testing.T) {
-	n := newNights(t)
-	_, second := n.fullNight()
-	g := n.read(second).Night.Gone
+// Objects that were deleted at the source have the end of their grace period, and are new once.
+func TestDeletedAtSource(t *testing.T) {
+	n := newSyncs(t)
+	_, second := n.everything()
+	g := n.read(second).Sync.Deleted
 	until := second.ListedAt.Add(migrate.DefaultGracePeriod)
-	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Stay.Objects != 1 || g.GracePeriod.Objects != 1 || !g.TrashedFrom.Equal(until) {
-		t.Fatalf("gone: %+v", g)
+	if g == nil || g.Objects != 2 || g.New.Objects != 2 || g.Kept.Objects != 1 || g.InGrace.Objects != 1 || !g.GraceEnds.Equal(until) {
+		t.Fatalf("deleted: %+v", g)
 	}
-	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, gone: true},
-		wish{key: "new", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true})
-	g = n.read(third).Night.Gone
-	if g.Objects != 2 || g.New.Objects != 1 || g.GracePeriod.Objects != 1 || !g.TrashedFrom.Equal(until) {
-		t.Errorf("a night later: %+v", g)
+	third := n.sync(5, "", wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, deleted: true},
+		wish{key: "new", action: state.Skip, reason: migrate.ReasonDeletedAtSource, deleted: true})
+	g = n.read(third).Sync.Deleted
+	if g.Objects != 2 || g.New.Objects != 1 || g.InGrace.Objects != 1 || !g.GraceEnds.Equal(until) {
+		t.Errorf("a sync later: %+v", g)
 	}
 	if g.First[0].Key != "new" || !g.First[0].New || g.First[1].Key != "d" || !g.First[1].Since.Equal(second.ListedAt) {
-		t.Errorf("a night later: %+v", g.First)
+		t.Errorf("a sync later: %+v", g.First)
 	}
-	if got := n.read(second).Night.Gone.New.Objects; got != 2 {
-		t.Errorf("of the night before, %d are new by now", got)
+	if got := n.read(second).Sync.Deleted.New.Objects; got != 2 {
+		t.Errorf("of the previous sync, %d are new now", got)
 	}
 }
 
-// Nights without work, with orphans and with a guard have verdicts of their own.
-func TestVerdictOfNights(t *testing.T) {
-	n := newNights(t)
+// Syncs without changes, with deleted objects and with safety checks have verdicts of their own.
+func TestVerdictOfSyncs(t *testing.T) {
+	n := newSyncs(t)
 	n.rules.Sync.Delete = "never"
 	n.sync(0, "", create("a"), create("b"))
 	verdict := func(run state.Run, kind report.Kind, says string) {
 		t.Helper()
 		r := n.read(run)
-		if r.Verdict.Kind != kind || !strings.Contains(r.Verdict.Sentence, says) {
-			t.Errorf("got %s: %s\nwant %s: …%s…", r.Verdict.Kind, r.Verdict.Sentence, kind, says)
+		if r.Verdict.Kind != kind || !strings.Contains(r.Verdict.Title+". "+r.Verdict.Message, says) {
+			t.Errorf("got %s: %s\nwant %s: …%s…", r.Verdict.Kind, r.Verdict.Title+". "+r.Verdict.Message, kind, says)
 		}
 	}
-	verdict(n.sync(2, ""), report.Complete, "Nothing changed: 2 objects are as the sync before left them. Everything arrived by its receipts.")
-	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonDeletedAtSource, gone: true}
-	verdict(n.sync(1, "", orphaned), report.Complete, "Still there: 1 asset whose object is gone from the source.")
-	quiet := n.sync(1, "", orphaned)
-	verdict(quiet, report.Complete, "Nothing changed: 2 objects are as the sync before left them. Still there: 1 asset whose object is gone")
-	if !n.read(quiet).Night.Quiet {
-		t.Error("a night with an orphan of the night before is not quiet")
+	verdict(n.sync(2, ""), report.Complete, "Nothing changed. Not verified yet.")
+	orphaned := wish{key: "b", action: state.Skip, reason: migrate.ReasonDeletedAtSource, deleted: true}
+	verdict(n.sync(1, "", orphaned), report.Complete, "Complete. Not verified yet. Deleted at the source, asset kept: 1 object.")
+	unchanged := n.sync(1, "", orphaned)
+	verdict(unchanged, report.Complete, "Nothing changed. Not verified yet. Deleted at the source, asset kept: 1 object.")
+	if !n.read(unchanged).Sync.Unchanged {
+		t.Error("a sync with an object that was deleted before has changes")
 	}
-	verdict(n.sync(1, "9 assets were to be trashed, and at most 1 may be", orphaned), report.Stopped, "A guard held a part of the sync back: 9 assets")
+	verdict(n.sync(1, "9 assets were to be trashed, and at most 1 may be", orphaned), report.Stopped, "Partly stopped by a safety check. 9 assets")
 	verdict(n.sync(1, "", wish{key: "a", action: state.Conflict, reason: migrate.ReasonAssetEdited}, orphaned), report.Incomplete, "1 in conflict")
-	if r := n.read(n.sync(0, "why", fails("x"))); !strings.Contains(r.Verdict.Sentence, "1 failed") || r.Verdict.Kind != report.Stopped {
-		t.Errorf("a guard hides failures: %+v", r.Verdict)
+	if r := n.read(n.sync(0, "why", fails("x"))); !strings.Contains(r.Verdict.Message, "1 failed") || r.Verdict.Kind != report.Stopped {
+		t.Errorf("a safety check hides failures: %+v", r.Verdict)
 	}
 }
 
-// Each form of the report tells the night.
-func TestFormsOfNight(t *testing.T) {
-	n := newNights(t)
-	_, second := n.fullNight()
+// Each form of the report contains the changes of a sync.
+func TestFormsOfSync(t *testing.T) {
+	n := newSyncs(t)
+	_, second := n.everything()
 	r := n.read(second)
 	var text, page, list bytes.Buffer
 	must(t, r.WriteText(&text, time.UTC))
@@ -274,10 +273,10 @@ func TestFormsOfNight(t *testing.T) {
 	must(t, err)
 	must(t, r.WriteList(t.Context(), &list, "csv", choice, nil))
 	for form, says := range map[*bytes.Buffer][]string{
-		&text: {"Against the sync before, run ", "New: 2 objects, 20 B", "    c\n      -> folder/c\n", "↓ 1", "Gone from the source: 2 objects, 2 of them new",
-			"In quarantine of these: 1.", "in 2 runs in a row", "Came through again: 1 object", "What people did at the destination"},
-		&page: {`<section id="night"`, "Described anew", "somebody", `<data value="-1">↓ 1</data>`},
-		&list: {",origin,asset_name\n", ",1,c,\n"},
+		&text: {"Trend\n  Previous sync: run ", "Created: 2 objects, 20 B", "    c\n      -> folder/c\n", "↓ 1", "Deleted at the source: 2 objects, 2 new",
+			"Within the grace period: 1.", "2 runs in a row", "Recovered: 1 object", "Changed at the destination"},
+		&page: {`<section id="trend"`, "Metadata updated", "Changed at the destination", `<data value="-1">↓ 1</data>`},
+		&list: {",previous_key,asset_name\n", ",1,c,\n"},
 	} {
 		for _, want := range says {
 			if !strings.Contains(form.String(), want) {
@@ -287,10 +286,10 @@ func TestFormsOfNight(t *testing.T) {
 	}
 }
 
-// Of a run whose items were pruned the sums stay, and it says so.
-func TestPrunedNight(t *testing.T) {
-	n := newNights(t)
-	_, second := n.fullNight()
+// The report of a pruned run has its counts, and says that its items were pruned.
+func TestPrunedSync(t *testing.T) {
+	n := newSyncs(t)
+	_, second := n.everything()
 	whole := n.read(second)
 	n.sync(2, "")
 	_, err := n.store.Prune(t.Context(), time.Now().Add(time.Hour))
@@ -298,21 +297,21 @@ func TestPrunedNight(t *testing.T) {
 	second, err = n.store.Run(t.Context(), second.ID)
 	must(t, err)
 	r := n.read(second)
-	if diff := gocmp.Diff(whole.Sum.Parts, r.Sum.Parts); diff != "" || !r.Sum.Closes || r.Sum.Listed != whole.Sum.Listed {
-		t.Errorf("the sum is another one: %+v\n%s", r.Sum, diff)
+	if diff := gocmp.Diff(whole.Results.States, r.Results.States); diff != "" || !r.Results.Accounted || r.Results.Listed != whole.Results.Listed {
+		t.Errorf("the results differ: %+v\n%s", r.Results, diff)
 	}
-	if !strings.Contains(r.Verdict.Sentence, "Its items were pruned") || r.Undo.Command != "" || r.Run.PrunedAt == nil || r.Night.Gone != nil {
-		t.Errorf("verdict: %+v, undo: %+v, night: %+v", r.Verdict, r.Undo, r.Night)
+	if !strings.Contains(r.Verdict.Message, "Its items were pruned") || r.Undo.Command != "" || r.Run.PrunedAt == nil || r.Sync.Deleted != nil {
+		t.Errorf("verdict: %+v, undo: %+v, sync: %+v", r.Verdict, r.Undo, r.Sync)
 	}
-	for _, o := range r.LeftOut {
+	for _, o := range r.Skipped {
 		if o.Objects != 1 {
-			t.Errorf("left out: %+v", r.LeftOut)
+			t.Errorf("skipped: %+v", r.Skipped)
 		}
 	}
 	choice, err := report.ParseChoice("")
 	must(t, err)
 	if err := r.WriteList(t.Context(), &bytes.Buffer{}, "csv", choice, nil); err != report.ErrPruned {
-		t.Errorf("a list of what is not there: %v", err)
+		t.Errorf("a list of pruned items: %v", err)
 	}
 	for _, write := range []func() error{
 		func() error { return r.WriteText(&bytes.Buffer{}, time.UTC) },
