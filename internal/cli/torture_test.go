@@ -265,7 +265,7 @@ func (o *ordeal) shared(t *testing.T) tree {
 	stdout := assetferry(t, o.dir, o.s.variables(), "urls", "--json").must(t, exit.CodeDone)
 	for line := range strings.Lines(stdout) {
 		e := parseEvent(t, line)
-		if e.Type != "address" {
+		if e.Type != "redirect" {
 			continue
 		}
 		key, err := url.PathUnescape(strings.TrimPrefix(e.Old, "/"))

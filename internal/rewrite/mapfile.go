@@ -200,7 +200,7 @@ func mapObject(from tabular.Row) (r Row, ok bool, err error) {
 		}
 	}
 	switch {
-	case kind != "" && kind != "address":
+	case kind != "" && kind != "redirect":
 		return r, false, nil
 	case r.Old == "" || r.New == "":
 		return r, false, from.Mistake(0, `the object has no "old" or no "new"`)

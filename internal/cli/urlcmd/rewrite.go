@@ -361,7 +361,7 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 	}
 	say("Match nothing: %s%s, found %s.", ui.CountedAs(int64(len(all)), "old address", "old addresses"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
-		w.Out.Event("unmatched", event.Unmatched{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
+		w.Out.Event("unmatched_url", event.UnmatchedURL{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
 		if n < toldBriefly || w.Out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}

@@ -121,7 +121,7 @@ func (x *Exchange) Misbehave(f fault.Rule, handle func(), refuse func(status int
 	if f.HasRetry {
 		x.W.Header().Set("Retry-After", f.RetryAfter)
 	}
-	refuse(f.AnswerStatus(), fmt.Sprintf("The sandbox was told to fail here: %s.", f))
+	refuse(f.AnswerStatus(), fmt.Sprintf("A fault is configured for this request: %s.", f))
 }
 
 // unseen runs do and throws its answer away, unless do ends the connection.
