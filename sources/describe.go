@@ -2,27 +2,27 @@ package sources
 
 import "context"
 
-// A Describer is a reader of content that also knows what was stored with it. What
-// Open returns is one where Traits.Describes says so.
+// A Describer is a reader of content that also returns the metadata stored with it. If
+// Traits.Describes is true, Open returns a Describer.
 type Describer interface {
-	// Describe tells what is kept with the version that is being read. It is asked
-	// before the first Read, and fails as Open does. What the answer to Open brought
-	// along costs nothing; anything else costs requests, and the user asked for it.
+	// Describe returns the metadata of the version that is read. It must be called before the first
+	// Read. Its errors are those of Open. Metadata beyond the response to Open needs more requests,
+	// and only options of the user cause these.
 	Describe(ctx context.Context) (Description, error)
 }
 
-// A Catalog is a source that tells what is kept with an object without reading its
-// content. What it tells is what the Describer tells that Open returns, if it returns one.
+// A Catalog is a source that returns the metadata of an object without reading its content. The
+// result is the same as that of the Describer that Open returns.
 type Catalog interface {
-	// Describe tells what is kept with the listed version of an object, and fails as
-	// Open does. It costs nothing, or a request for each object.
+	// Describe returns the metadata of the listed version of an object. Its errors are those of Open.
+	// It makes at most one request per object.
 	Describe(ctx context.Context, o Object) (Description, error)
 }
 
-// A Description is what somebody who stored an object wrote down with it.
+// A Description is the metadata stored with an object.
 type Description struct {
-	ContentType string              // empty if there is none
-	Metadata    map[string]string   // by name, as the source gives it
-	Tags        map[string]string   // nil if there are none, or they were not asked for
-	Fields      map[string][]string // what the source knows to be a description, tags and so on; see package metadata
+	ContentType string              // "" if there is none
+	Metadata    map[string]string   // by name, unchanged
+	Tags        map[string]string   // nil if there are none, or they were not requested
+	Fields      map[string][]string // fields with a known meaning; see package metadata
 }

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// ErrChanged says that an object is not the one that was listed any more.
+// ErrChanged means that an object differs from the listed one.
 var ErrChanged = errors.New("changed since it was listed")
 
-// An Error tells what went wrong at a source, and with which object.
+// An Error is an error of a source or of one of its objects.
 type Error struct {
 	Op     string // "list", "open", "read", "read tags"
-	Source string // where, without secrets
-	Key    Key    // empty if it is about the source as a whole
+	Source string // its name, without secrets
+	Key    Key    // "" if it concerns the source
 	Err    error
-	Hint   string // the next step for a person; may be empty
+	Hint   string // the next step for the user, or ""
 }
 
 func (e *Error) Error() string {
 	s := e.Op + " " + e.Source
 	if e.Key != "" {
-		if !strings.HasSuffix(e.Source, "/") { // as a bucket's address has it
+		if !strings.HasSuffix(e.Source, "/") { // the name of a bucket ends with one
 			s += ": "
 		}
 		s += string(e.Key)
@@ -30,8 +30,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsAuth reports whether an [Error] is about what opens a source, or about what that allows.
-// The errors of adapters within it say so by a method of this name.
+// IsAuth reports whether an [Error] concerns the credentials of a source, or their permissions.
+// Errors of adapters within it have a method of this name.
 func IsAuth(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -44,5 +44,5 @@ func IsAuth(err error) bool {
 	return ok && cause.IsAuth()
 }
 
-// EmptyHint is what to look at where a source lists nothing.
-const EmptyHint = "see that the disk or share is mounted, or that bucket and prefix are the right ones"
+// EmptyHint is the next step for an empty listing.
+const EmptyHint = "check that the disk or share is mounted, or that bucket and prefix are correct"

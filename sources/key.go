@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is an object's full name within its source, ordered by bytes. It looks
-// like a slash-separated path but is never used as one, except by the one
-// checked conversion in package local: any bytes may occur in it.
+// A Key is an object's full name within its source, ordered by bytes. It may contain any bytes. It
+// looks like a slash-separated path, but only package local converts it to one, with checks.
 type Key string
 
-// MaxKeyLength is the longest key in bytes; S3 allows 1,024 and directory trees
-// go deeper.
+// MaxKeyLength is the maximum length of a key in bytes. S3 allows 1,024; paths in directory trees can
+// be longer.
 const MaxKeyLength = 32 << 10
 
 // Reasons why a key cannot become a folder path and a name at the destination.
@@ -24,8 +23,8 @@ var (
 	ErrKeySegment = errors.New("key has an empty, \".\" or \"..\" segment")
 )
 
-// Check reports why a key cannot be carried over as a folder path and a name,
-// or nil. Adapters may list such keys; the engine reports them item by item.
+// Check returns an error if a key cannot become a folder path and a name at the destination. Adapters
+// may list such keys; the engine reports each of them.
 func (k Key) Check() error {
 	switch {
 	case k == "":
@@ -45,7 +44,7 @@ func (k Key) Check() error {
 	return nil
 }
 
-// Split cuts a key after its last slash: "a/b/c.jpg" gives "a/b" and "c.jpg".
+// Split splits a key at its last slash: "a/b/c.jpg" becomes "a/b" and "c.jpg".
 func (k Key) Split() (dir, name string) {
 	if i := strings.LastIndexByte(string(k), '/'); i >= 0 {
 		return string(k[:i]), string(k[i+1:])

@@ -2,17 +2,16 @@ package sources
 
 import "context"
 
-// A Structured source knows its categories, and not only by the names in keys; see
-// Traits.Categories.
+// A Structured source lists its categories; see Traits.Categories.
 type Structured interface {
-	// Structure tells all categories, also those that nothing is in.
+	// Structure returns all categories, including empty ones.
 	Structure(ctx context.Context) ([]Category, error)
 }
 
-// A Category is one at the source.
+// A Category is a category at the source.
 type Category struct {
-	Segment    string // the first of the keys in it
-	Name       string // what it is called; several may have one name
-	Private    bool   // its files are not for everybody who has their address
+	Segment    string // the first segment of the keys in it
+	Name       string // several categories may have the same name
+	Private    bool   // its URLs are not public
 	Extensions []string
 }

@@ -453,20 +453,19 @@ CREATE TABLE content_checks (
   PRIMARY KEY (pair, asset)
 ) STRICT, WITHOUT ROWID;
 
--- Listings of a destination that look for missing descriptions. Each listing has a number, by
--- which the next one knows what it did not meet any more.
-CREATE TABLE surveys (
+-- Audits of the assets of a destination. The number of an audit shows which assets it contains.
+CREATE TABLE audits (
   destination TEXT PRIMARY KEY,
-  survey      INTEGER NOT NULL,
+  audit       INTEGER NOT NULL,
   at          INTEGER NOT NULL,
   whole       INTEGER NOT NULL CHECK (whole IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
--- The assets of a destination as such a listing last found them.
-CREATE TABLE surveyed (
+-- The assets in the last audit of a destination.
+CREATE TABLE audited (
   destination   TEXT NOT NULL,
   asset         TEXT NOT NULL CHECK (asset <> ''),
-  survey        INTEGER NOT NULL,
+  audit         INTEGER NOT NULL,
   category      TEXT NOT NULL,
   category_name TEXT NOT NULL,
   private       INTEGER NOT NULL CHECK (private IN (0, 1)),
@@ -516,7 +515,7 @@ CREATE TABLE enrichment_runs (
 
 CREATE INDEX enrichment_runs_destination ON enrichment_runs (destination, num);
 
--- What is proposed for an asset, and what became of it.
+-- Proposals for assets with their states.
 CREATE TABLE enrichments (
   num           INTEGER PRIMARY KEY,
   destination   TEXT NOT NULL,
@@ -555,7 +554,7 @@ CREATE TABLE enrichments (
 
 CREATE INDEX enrichments_state ON enrichments (destination, state, num);
 
--- What runs wrote into assets: the changed values before and after.
+-- Changes of assets by runs: the values before and after.
 CREATE TABLE enrichment_changes (
   run        INTEGER NOT NULL REFERENCES enrichment_runs (num),
   enrichment INTEGER NOT NULL REFERENCES enrichments (num),
@@ -572,8 +571,8 @@ CREATE TABLE enrichment_changes (
 
 CREATE INDEX enrichment_changes_open ON enrichment_changes (run, enrichment) WHERE state IN ('applying', 'undoing');
 
--- Conversations that may be at the AI content service: one is stored before it is made, and
--- deleted when it is gone. One that is spent is only there to be deleted.
+-- Conversations that may exist at the AI content service: one is stored before its creation, and
+-- removed after its deletion. A spent one only remains to be deleted.
 CREATE TABLE conversations (
   service    TEXT NOT NULL,
   id         TEXT NOT NULL CHECK (id <> ''),

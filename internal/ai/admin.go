@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// AdminConversations lists the conversations of a user, or of all users if none is named. It
-// takes the scope ai:admin. Where is a guess.
+// AdminConversations lists the conversations of a user, or of all users. It requires the scope
+// ai:admin. The path is a guess.
 func (c *Client) AdminConversations(ctx context.Context, userID string, pages ...Page) iter.Seq2[Conversation, error] {
 	query := url.Values{}
 	if userID != "" {

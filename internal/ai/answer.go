@@ -17,15 +17,15 @@ import (
 
 const (
 	maxAnswer = 4 << 20  // of JSON
-	maxFault  = 64 << 10 // of the body of an error
+	maxFault  = 64 << 10 // of an error body
 )
 
-// ask carries a request out and reads its answer into a value; nil if it does not matter.
+// ask executes a request and decodes the response into a value; nil ignores it.
 func (c *Client) ask(ctx context.Context, r *request, into any) error {
 	return c.do(ctx, r, func(got *reply) (bool, error) { return false, c.read(r, got, into) })
 }
 
-// read reads a successful answer in JSON.
+// read decodes a successful JSON response.
 func (c *Client) read(r *request, got *reply, into any) error {
 	if into == nil {
 		return nil
@@ -38,7 +38,7 @@ func (c *Client) read(r *request, got *reply, into any) error {
 	case err != nil && got.ctx.Err() != nil:
 		return c.unreadable(r, got.Response, outbound.ContextError(got.ctx))
 	case err != nil:
-		return c.unreadable(r, got.Response, err) // it broke off, and may not the next time
+		return c.unreadable(r, got.Response, err) // interrupted: the next attempt may succeed
 	default:
 		err = json.Unmarshal(body, into)
 	}
@@ -47,13 +47,14 @@ func (c *Client) read(r *request, got *reply, into any) error {
 	}
 	if err != nil {
 		e := c.unreadable(r, got.Response, err)
-		e.final = true // the whole of it is here, and the next one would look the same
+		e.final = true // complete: the next response would be the same
 		return e
 	}
 	return nil
 }
 
-// unreadable is a successful answer that is not what it should be. It was carried out.
+// unreadable returns the error of a successful response with an unexpected body. The request
+// was executed.
 func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
 	e := c.newError(r)
 	e.Status = resp.StatusCode
@@ -63,20 +64,20 @@ func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error
 	return e
 }
 
-// refusal is the error of an answer that says no; nil if it does not.
+// refusal returns the error of an error response, or nil.
 func (c *Client) refusal(r *request, resp *http.Response) error {
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil
 	}
 	defer outbound.Drain(resp.Body)
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // a partial error is still useful
 	f := parseFault(body)
 	e := c.newError(r)
 	e.Status = resp.StatusCode
 	word := func(text string) string { return outbound.Printable(c.redactor.Text(text)) }
 	e.Code, e.Message, e.TraceID = word(f.code), word(f.message), word(f.traceID)
 	e.Explanation, e.Action = word(f.explanation), word(f.action)
-	if c.redactor.Holds(e.Code + e.Message + e.Explanation + e.TraceID) { // a part in each
+	if c.redactor.Holds(e.Code + e.Message + e.Explanation + e.TraceID) { // a secret may span both
 		e.Code, e.Message, e.Explanation, e.TraceID = "", redact.Mark, "", ""
 	}
 	if !c.redactor.Holds(f.text) {
@@ -85,7 +86,7 @@ func (c *Client) refusal(r *request, resp *http.Response) error {
 	e.RetryAfter = retry.Asked(resp.Header)
 	e.class = classOf(e)
 	e.resend = e.class == retry.Throttled
-	// Only a 4xx says for certain that nothing was done; 408 is said by somebody on the way.
+	// Only a 4xx means for certain that nothing was executed. 408 may come from a proxy.
 	definite := e.Status < 500 && e.Status != http.StatusRequestTimeout
 	e.MayBeBilled, e.Unconfirmed = r.billable && !definite, r.creates && !definite
 	return e
@@ -99,21 +100,20 @@ type fault struct {
 	text                   string // of the data
 }
 
-// parseFault reads the keys of an error as far as they are there. A body that is something
-// else is its own message.
+// parseFault decodes the keys of an error that exist. Another body becomes the message.
 func parseFault(body []byte) fault {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(body, &keys) != nil {
 		return fault{message: outbound.Plain(body)}
 	}
-	// Each key on its own: one of an unexpected type must not hide the others.
+	// Each key separately: one with an unexpected type must not hide the others.
 	word := func(key string) (s string) {
 		_ = json.Unmarshal(keys[key], &s)
 		return s
 	}
 	f := fault{
 		code: word("code"), message: word("message"),
-		traceID:     cmp.Or(word("traceId"), word("trace_id")), // the documentation has both
+		traceID:     cmp.Or(word("traceId"), word("trace_id")), // the documentation has both spellings
 		explanation: word("explanation"), action: word("action"),
 	}
 	if f.message == "" {
@@ -124,8 +124,8 @@ func parseFault(body []byte) fault {
 	return f
 }
 
-// outcome is what the limiter learns from a request. What went wrong at our end says nothing
-// about the service, and how long a model thinks says nothing about its load.
+// outcome returns the result of a request for the rate limiter. Local failures say nothing
+// about the service, and the time of a model says nothing about its load.
 func outcome(ctx context.Context, err error) ratelimit.Outcome {
 	e, failed := errors.AsType[*Error](err)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A Document is HTML in a conversation, which a reply may change.
+// A Document is HTML in a conversation, which a reply can change.
 type Document struct {
 	ID          string          `json:"id,omitempty"`
 	Content     string          `json:"content"`
@@ -24,15 +24,15 @@ type Document struct {
 	Attributes  json.RawMessage `json:"attributes,omitempty"` // of an editor
 }
 
-// AddDocument puts a document into a conversation and returns its ID.
+// AddDocument adds a document to a conversation and returns its ID.
 func (c *Client) AddDocument(ctx context.Context, conversation string, d Document) (string, error) {
 	var got created
 	err := c.ask(ctx, &request{op: "add document to", subject: conversation, endpoint: "AddDocument", ids: []string{conversation}, body: jsonPayload(d)}, &got)
 	return got.ID, err
 }
 
-// AddDocuments puts several documents into a conversation and returns their IDs, in the same
-// order. Where they go is a guess.
+// AddDocuments adds several documents to a conversation and returns their IDs in the same
+// order. The path is a guess.
 func (c *Client) AddDocuments(ctx context.Context, conversation string, all []Document) (ids []string, err error) {
 	var got []created
 	r := request{op: "add documents to", subject: conversation, endpoint: "AddDocuments", ids: []string{conversation}, body: jsonPayload(all)}
@@ -43,7 +43,7 @@ func (c *Client) AddDocuments(ctx context.Context, conversation string, all []Do
 		ids = append(ids, one.ID)
 	}
 	if len(ids) != len(all) {
-		return ids, fmt.Errorf("%s %s: %d documents were sent, and %d came back", r.op, conversation, len(all), len(ids))
+		return ids, fmt.Errorf("%s %s: the service returned %[4]d documents for %[3]d", r.op, conversation, len(all), len(ids))
 	}
 	return ids, nil
 }
@@ -53,27 +53,27 @@ func (c *Client) Documents(ctx context.Context, conversation string, pages ...Pa
 	return list[Document](ctx, c, request{op: "list documents of", subject: conversation, endpoint: "Documents", ids: []string{conversation}}, pages)
 }
 
-// Document reads a document of a conversation.
+// Document returns a document of a conversation.
 func (c *Client) Document(ctx context.Context, conversation, id string) (Document, error) {
 	return get[Document](ctx, c, request{op: "read document", subject: id, endpoint: "Document", ids: []string{conversation, id}})
 }
 
-// DeleteDocument deletes a document of a conversation. That it is gone already is no error.
+// DeleteDocument deletes a document of a conversation. A missing document is no error.
 func (c *Client) DeleteDocument(ctx context.Context, conversation, id string) error {
 	return c.remove(ctx, &request{op: "delete document", subject: id, endpoint: "DeleteDocument", ids: []string{conversation, id}})
 }
 
-// A File is to be uploaded: PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text. What a model
-// takes is in its [ModelLimits].
+// A File is a file to upload: PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text. [ModelLimits]
+// contains the limits of a model.
 type File struct {
-	Name       string // with an extension that fits the type
-	Type       string // media type, such as "image/png"; that of the extension if empty
-	Size       int64  // bytes, exactly
+	Name       string // with the extension of the type
+	Type       string // media type, such as "image/png"; "": by extension
+	Size       int64  // exact number of bytes
 	Body       func() (io.ReadCloser, error)
-	Attributes any // opaque; may be nil. How they travel is a guess
+	Attributes any // any value; may be nil. Their encoding is a guess
 }
 
-// A StoredFile is a file of a conversation or of a context. That it can be read is a guess.
+// A StoredFile is a file of a conversation or a context. That it can be read is a guess.
 type StoredFile struct {
 	ID         string          `json:"id"`
 	Name       string          `json:"name"`
@@ -82,9 +82,9 @@ type StoredFile struct {
 	Attributes json.RawMessage `json:"attributes"`
 }
 
-// UploadFile puts a file into a conversation and returns its ID. Images are moderated here. It
-// is repeated after transient errors; a file that is there twice does no harm, since only what
-// a message names is read.
+// UploadFile uploads a file to a conversation and returns its ID. The service moderates images.
+// The upload is repeated after transient errors; a duplicate has no effect, because only files
+// in a message are read.
 func (c *Client) UploadFile(ctx context.Context, conversation string, f File) (string, error) {
 	return c.upload(ctx, request{op: "upload file", subject: f.Name, endpoint: "UploadFile", ids: []string{conversation}}, f)
 }
@@ -99,22 +99,23 @@ func (c *Client) upload(ctx context.Context, r request, f File) (string, error) 
 	return got.ID, err
 }
 
-// Files lists the files of a conversation. Where is a guess.
+// Files lists the files of a conversation. The path is a guess.
 func (c *Client) Files(ctx context.Context, conversation string, pages ...Page) iter.Seq2[StoredFile, error] {
 	return list[StoredFile](ctx, c, request{op: "list files of", subject: conversation, endpoint: "Files", ids: []string{conversation}}, pages)
 }
 
-// File reads what is known of a file of a conversation. Where is a guess.
+// File returns the properties of a file in a conversation. The path is a guess.
 func (c *Client) File(ctx context.Context, conversation, id string) (StoredFile, error) {
 	return get[StoredFile](ctx, c, request{op: "read file", subject: id, endpoint: "File", ids: []string{conversation, id}})
 }
 
-// DeleteFile deletes a file of a conversation. That it is gone already is no error.
+// DeleteFile deletes a file of a conversation. A missing file is no error.
 func (c *Client) DeleteFile(ctx context.Context, conversation, id string) error {
 	return c.remove(ctx, &request{op: "delete file", subject: id, endpoint: "DeleteFile", ids: []string{conversation, id}})
 }
 
-// multipartPayload frames a file. Names of the parts are guesses; the file comes last.
+// multipartPayload encodes a file as a form. The names of the parts are guesses; the file is
+// last.
 func multipartPayload(f File) (*payload, error) {
 	var frame bytes.Buffer
 	w := multipart.NewWriter(&frame)
@@ -155,7 +156,7 @@ func multipartPayload(f File) (*payload, error) {
 	}, nil
 }
 
-// typeOf is the media type of a name, of those that the service takes.
+// typeOf returns the media type of a file name, if the service supports it.
 func typeOf(name string) string {
 	extension := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	known := map[string]string{
@@ -166,15 +167,15 @@ func typeOf(name string) string {
 	return cmp.Or(known[extension], "application/octet-stream")
 }
 
-// A WebResource is a page that the service reads.
+// A WebResource is a web page for the service to read.
 type WebResource struct {
 	ID         string `json:"id,omitempty"`
 	URL        string `json:"url"`
-	Attributes any    `json:"attributes,omitempty"` // opaque
+	Attributes any    `json:"attributes,omitempty"` // any value
 }
 
-// AddWebResource has the service read a page into a conversation, and returns its ID. Where it
-// cannot the error has the status 422.
+// AddWebResource adds a web page to a conversation and returns its ID. If the service cannot
+// load the page, the error has the status 422.
 func (c *Client) AddWebResource(ctx context.Context, conversation string, w WebResource) (string, error) {
 	var got created
 	err := c.ask(ctx, &request{
@@ -184,17 +185,17 @@ func (c *Client) AddWebResource(ctx context.Context, conversation string, w WebR
 	return got.ID, err
 }
 
-// WebResources lists the pages of a conversation. Where is a guess.
+// WebResources lists the web pages of a conversation. The path is a guess.
 func (c *Client) WebResources(ctx context.Context, conversation string, pages ...Page) iter.Seq2[WebResource, error] {
 	return list[WebResource](ctx, c, request{op: "list pages of", subject: conversation, endpoint: "WebResources", ids: []string{conversation}}, pages)
 }
 
-// WebResource reads what is known of a page of a conversation. Where is a guess.
+// WebResource returns the properties of a web page in a conversation. The path is a guess.
 func (c *Client) WebResource(ctx context.Context, conversation, id string) (WebResource, error) {
 	return get[WebResource](ctx, c, request{op: "read page", subject: id, endpoint: "WebResource", ids: []string{conversation, id}})
 }
 
-// DeleteWebResource deletes a page of a conversation. That it is gone already is no error.
+// DeleteWebResource deletes a web page of a conversation. A missing page is no error.
 func (c *Client) DeleteWebResource(ctx context.Context, conversation, id string) error {
 	return c.remove(ctx, &request{op: "delete page", subject: id, endpoint: "DeleteWebResource", ids: []string{conversation, id}})
 }

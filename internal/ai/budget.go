@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// minute is the window in which the service counts.
+	// minute is the window of the rate limits.
 	minute = time.Minute
-	// jitter is how differently long requests may be on their way without more of them arriving
-	// within a minute than left within one. It costs a twentieth of the rate.
+	// jitter is the assumed difference in the latency of requests. Within it, no more requests
+	// arrive in a minute than were sent in one. It costs a twentieth of the rate.
 	jitter = 3 * time.Second
 )
 
-// Rates are how much is allowed within any minute; 0 is no limit.
+// Rates are limits per minute; 0 is no limit.
 type Rates struct {
 	LLMRequests float64
 	WebSearches float64
 	WebScrapes  float64
-	InputTokens float64 // weighted by the model; the weights are not known
+	InputTokens float64 // weighted by model; the weights are unknown
 }
 
-// Limits are those of all users of an organisation together, and of each of them.
+// Limits are the limits of an organisation, and of each of its users.
 type Limits struct{ PerOrganisation, PerUser Rates }
 
-// SaaSLimits are those of the service at its vendor's. On premises there are none.
+// SaaSLimits returns the limits of the vendor's service. On premises there are none.
 func SaaSLimits() Limits {
 	return Limits{
 		PerOrganisation: Rates{LLMRequests: 1000, WebSearches: 300, WebScrapes: 100, InputTokens: 16e6},
@@ -37,7 +37,7 @@ func SaaSLimits() Limits {
 	}
 }
 
-// A Cost is what a request takes of the limits.
+// A Cost is the cost of a request in each limit.
 type Cost struct{ LLM, Search, Scrape, Tokens int }
 
 func (c Cost) amounts() [kinds]float64 {
@@ -48,22 +48,21 @@ func (r Rates) amounts() [kinds]float64 {
 	return [kinds]float64{r.LLMRequests, r.WebSearches, r.WebScrapes, r.InputTokens}
 }
 
-// kinds is how many things are limited.
+// kinds is the number of limits.
 const kinds = 4
 
-// A Budget lets requests begin so that no minute, wherever it begins, has more of them than
-// the limits. It spreads them out: what an earlier process sent is not known, and a burst in
-// the wake of that would be refused. A nil Budget lets all pass. Its methods may be called
-// from several goroutines.
+// A Budget delays requests so that no period of a minute exceeds the limits. It spreads
+// requests, because the requests of earlier processes are unknown and a burst after them would
+// be refused. A nil Budget has no limits. Several goroutines may call its methods.
 type Budget struct {
-	turn         chan struct{} // held by the one request of the user that waits to be next
-	user         meters        // locked with those of the organisation
+	turn         chan struct{} // held by the next waiting request of the user
+	user         meters        // locked together with those of the organisation
 	organisation *shared
 	limits       Limits
 	now          func() time.Time
 }
 
-// shared is what all users of an organisation draw upon.
+// shared is the budget of all users of an organisation.
 type shared struct {
 	mu sync.Mutex
 	meters
@@ -71,8 +70,7 @@ type shared struct {
 
 type meters [kinds]meter
 
-// NewBudget returns the budget of one user of an organisation; now is our clock, nil meaning
-// time.Now.
+// NewBudget returns the budget of one user. Now is the clock; nil means time.Now.
 func NewBudget(l Limits, now func() time.Time) *Budget {
 	if now == nil {
 		now = time.Now
@@ -91,26 +89,25 @@ func metersOf(r Rates) (all meters) {
 	return all
 }
 
-// A CostError says that one request takes more than a minute allows, so that it can never be
-// sent.
+// A CostError reports a request that exceeds a limit by itself, so it can never be sent.
 type CostError struct {
 	Cost  Cost
 	Limit float64
 }
 
 func (e *CostError) Error() string {
-	return fmt.Sprintf("a request of about %d tokens is above the limit of %.0f a minute", e.Cost.Tokens, e.Limit)
+	return fmt.Sprintf("a request of about %d tokens exceeds the limit of %.0f per minute", e.Cost.Tokens, e.Limit)
 }
 
-// Class is permanent: it is the same again.
+// Class is permanent: the cost does not change.
 func (e *CostError) Class() retry.Class { return retry.Permanent }
 
-// Hint is the next step.
-func (e *CostError) Hint() string { return "send less at once" }
+// Hint returns the next step.
+func (e *CostError) Hint() string { return "send less per request" }
 
-// Wait waits until a request with this cost may be sent, for each user in the order in which
-// it was called. The error is the cause of the context, retry.ErrDraining where it would have
-// to wait, or a *[CostError]; nothing is used up then.
+// Wait waits until a request with this cost may be sent, in the order of calls for each user.
+// The error is the cause of the context, retry.ErrDraining instead of a wait, or a
+// *[CostError]; the budget then does not change.
 func (b *Budget) Wait(ctx context.Context, cost Cost) error {
 	if b == nil {
 		return nil
@@ -134,8 +131,8 @@ func (b *Budget) Wait(ctx context.Context, cost Cost) error {
 	}
 }
 
-// take lets a request through, or says how long to wait before asking again at least: other
-// users of the organisation may be faster.
+// take accepts a request or returns the minimum wait. Other users of the organisation may be
+// faster.
 func (b *Budget) take(cost Cost) (wait time.Duration, err error) {
 	b.organisation.mu.Lock()
 	defer b.organisation.mu.Unlock()
@@ -159,14 +156,14 @@ func (b *Budget) take(cost Cost) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// A meter keeps to one limit. It knows what was let through within the last window, and
-// spaces it out: after each request comes a pause for which its share of the limit lasts.
+// A meter enforces one limit. It records the accepted amounts in the last window and spaces
+// requests: each one is followed by a pause in proportion to its share of the limit.
 //
-// The pause alone would do for things of one size. Token counts differ, so a window may begin
-// just before one request and end just behind another; hence the second look.
+// The pause is not sufficient for different amounts: a window may begin just before one request
+// and end just after another. So the window is also checked.
 type meter struct {
-	limit float64 // within a minute; 0 is none
-	taken []taken // the oldest first
+	limit float64 // per minute; 0: none
+	taken []taken // oldest first
 	sum   float64
 }
 
@@ -175,7 +172,7 @@ type taken struct {
 	amount float64
 }
 
-// earliest is when the meter allows so much.
+// earliest returns when the meter accepts an amount.
 func (m *meter) earliest(now time.Time, amount float64) (at time.Time) {
 	if m.limit == 0 || amount == 0 {
 		return now
@@ -196,7 +193,7 @@ func (m *meter) earliest(now time.Time, amount float64) (at time.Time) {
 	return at
 }
 
-// forget drops what no window holds any more that begins now or later.
+// forget removes entries that no current or later window contains.
 func (m *meter) forget(now time.Time) {
 	n := 0
 	for n < len(m.taken) && now.Sub(m.taken[n].at) >= minute+jitter {
@@ -221,12 +218,12 @@ func latest(a, b time.Time) time.Time {
 }
 
 const (
-	charactersPerToken = 3   // of a language with few of them; a guess, on the safe side
-	pixelsPerToken     = 750 // of an image, as one provider has it; a guess for the others
+	charactersPerToken = 3   // a guess, for a language with few; the safe side
+	pixelsPerToken     = 750 // of an image at one provider; a guess for others
 )
 
-// EstimateTokens is about how many input tokens a text and images with so many pixels in all
-// come to, rounded up. How the service counts is not known.
+// EstimateTokens estimates the input tokens of text and images, rounded up. The service does
+// not document how it counts.
 func EstimateTokens(text string, imagePixels int) int {
 	return (len(text)+charactersPerToken-1)/charactersPerToken + (imagePixels+pixelsPerToken-1)/pixelsPerToken
 }

@@ -1,11 +1,10 @@
-// Package ai is a typed client of the AI content service: its conversations, actions, reviews
-// and document processing, and what administers them.
+// Package ai is a typed client of the AI content service: conversations, actions, reviews,
+// document processing and administration.
 //
-// What it knows of the service is partly documented and partly inferred; inferences are
-// marked as guesses where they matter, and the address of each endpoint can be set, see
-// [Routes]. Its care goes to calls that are billed: the service has no idempotency key, so
-// such a call is never sent again if it may have arrived. Its error then satisfies
-// errors.Is(err, ErrMayBeBilled).
+// Its knowledge of the service is partly documented and partly inferred. Inferences are marked
+// as guesses, and the path of each endpoint can be set, see [Routes]. The service has no
+// idempotency key, so a billable request is never repeated if it may have arrived. Its error
+// then satisfies errors.Is(err, ErrMayBeBilled).
 package ai
 
 import (
@@ -25,64 +24,64 @@ import (
 	"assetferry/internal/token"
 )
 
-// Options say where the service is and how to talk to it.
+// Options configure a client.
 type Options struct {
-	// BaseURL is such as "https://ai.cke-cs.com". A version at its end, such as "/v1", is cut
-	// off: each endpoint has one of its own.
+	// BaseURL is a URL such as "https://ai.cke-cs.com". A version at the end, such as "/v1", is
+	// removed, because each endpoint has its own.
 	BaseURL string
 	Tokens  token.Source // required
 
 	Transport http.RoundTripper // nil means NewTransport(nil)
 	UserAgent string            // "assetferry" if empty
-	// Retry paces the tries of one request. Zero fields get what suits limits by the minute of
-	// a service that does not say how long to wait: waits of up to a minute, for five minutes.
+	// Retry configures repetitions. Zero fields get values for limits per minute of a service
+	// that does not report how long to wait: waits up to a minute, for five minutes.
 	Retry     retry.Policy
 	AllowHTTP bool // allow plain HTTP to hosts other than this one
 
-	// Redactor strikes secrets out of what the service says; it is told of each token. Nil means
-	// one of the client's own.
+	// Redactor removes secrets from messages of the service; it learns each token. Nil means a
+	// new one.
 	Redactor *redact.Redactor
 
-	Limiter *ratelimit.Limiter // decides when a request may be made; nil lets all of them pass
-	Budget  *Budget            // keeps to limits by the minute; nil is none, as on premises
-	Routes  Routes             // what is said of an endpoint here goes before its default
-	// Compatibility is the version of the list of models; 1 if empty, the only one known.
+	Limiter *ratelimit.Limiter // decides when a request may be sent; nil: at once
+	Budget  *Budget            // enforces limits per minute; nil: none, as on premises
+	Routes  Routes             // overrides the default endpoints
+	// Compatibility is the version of the list of models; "" means 1, the only known one.
 	Compatibility string
-	// Language is that of the descriptions of models, such as "de"; the service's own if empty.
-	// How it is asked for is a guess.
+	// Language is the language of model descriptions, such as "de"; "" means that of the
+	// service. The parameter is a guess.
 	Language string
-	// IdleTimeout is how long the service may be silent, before its answer or within it; 0
-	// means three minutes, which is how long it gives a model by default. What asks no model
-	// has a minute at the most.
+	// IdleTimeout limits how long the service may be silent before or during a response; 0
+	// means three minutes, the default time of a model. Requests without a model have at most a
+	// minute.
 	IdleTimeout time.Duration
 
-	// OnWait is called before each wait between two tries; it may be nil. Like OnCall it is
-	// called from whatever goroutine makes the request.
+	// OnWait is called before each wait between two attempts; it may be nil. Like OnCall, it is
+	// called from the goroutine of the request.
 	OnWait func(retry.Wait)
-	// OnCall is called before the first try of a request that can be billed; it may be nil.
+	// OnCall is called before the first attempt of a billable request; it may be nil.
 	OnCall func(Call)
-	// Now is our clock; nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Call is about to be made.
+// A Call is a request about to be sent.
 type Call struct {
 	Endpoint Endpoint
 	Billable bool
 }
 
-// A Client talks to the service. Its methods may be called from several goroutines at once.
+// A Client sends requests to the service. Several goroutines may call its methods.
 type Client struct {
-	base      *url.URL // without a version, and without a slash at its end
+	base      *url.URL // without a version and a trailing slash
 	tokens    token.Source
-	transport http.RoundTripper // not an http.Client: that follows redirects, and would take the token along
+	transport http.RoundTripper // not an http.Client, which would send the token to redirects
 	userAgent string
 	redactor  *redact.Redactor
 	policy    retry.Policy
 	limiter   *ratelimit.Limiter
 	budget    *Budget
 	routes    Routes
-	usual     Routes // the default ones, which say in which order values go into paths
+	usual     Routes // default routes, for the order of path parameters
 
 	compatibility string
 	language      string
@@ -94,11 +93,11 @@ type Client struct {
 
 const (
 	defaultIdleTimeout = 3 * time.Minute // LLM_TIMEOUT_MS on premises is 180 s
-	// plainTimeout is for what asks no model.
+	// plainTimeout is for requests without a model.
 	plainTimeout = time.Minute
 )
 
-// New returns a client. It makes no request.
+// New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
 		return nil, errors.New("AI content service: no source of tokens")
@@ -131,8 +130,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// withPatience fills in what has a refusal for the limit of a minute outlast that minute,
-// several times over.
+// withPatience sets zero fields so that repetitions outlast a limit per minute several times.
 func withPatience(p retry.Policy) retry.Policy {
 	p.Attempts = cmp.Or(p.Attempts, 18)
 	p.Max = cmp.Or(p.Max, time.Minute)
@@ -140,10 +138,10 @@ func withPatience(p retry.Policy) retry.Policy {
 	return p
 }
 
-// version is what some configurations have at the end of a base address.
+// version matches a version at the end of a base URL.
 var version = regexp.MustCompile(`/v[0-9]+(\.[0-9]+)?$`)
 
-// CloseIdleConnections closes connections that are not in use.
+// CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()

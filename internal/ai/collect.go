@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// maxText is how many bytes of an answer are kept at the most.
+// maxText limits the bytes of an answer.
 const maxText = 4 << 20
 
-// errTooLong says that an answer is above maxText.
+// errTooLong reports an answer longer than maxText.
 var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxText)
 
-// each reads an answer to its end, which it closes, and has use make something of the events,
-// until that has had enough.
+// each reads an answer, passes its events to use until it has enough, and closes the answer.
 func each(s *Stream, use func(Event) (enough bool)) error {
 	defer s.release()
 	for {
@@ -31,8 +30,7 @@ func each(s *Stream, use func(Event) (enough bool)) error {
 	}
 }
 
-// Text reads an answer to its end and joins its text: that of a reply, or what an action made
-// of a text. One that holds none is an [ErrEmpty].
+// Text reads an answer and returns its text. Without text, the error is [ErrEmpty].
 func Text(s *Stream) (string, error) {
 	var b strings.Builder
 	long := false
@@ -46,7 +44,7 @@ func Text(s *Stream) (string, error) {
 		case TextDelta:
 			add(e.Text)
 		case ModificationDelta:
-			if s.request.endpoint != "Send" { // there it is about a document, and no part of the reply
+			if s.request.endpoint != "Send" { // in conversations it concerns a document, not the reply
 				add(e.Text)
 			}
 		}
@@ -63,8 +61,8 @@ func Text(s *Stream) (string, error) {
 	return s.client.redactor.Text(b.String()), nil
 }
 
-// Suggestions reads a review to its end and gives what it makes of elements, by their
-// data-id: the HTML within the element. Elements that it would leave as they are may be missing.
+// Suggestions reads a review and returns the new content of elements by their data-id.
+// Unchanged elements may be missing.
 func Suggestions(s *Stream) (map[string]string, error) {
 	parts := newParts[string]()
 	err := each(s, func(event Event) bool {
@@ -86,10 +84,10 @@ func Suggestions(s *Stream) (map[string]string, error) {
 	return all, nil
 }
 
-// ofPart is what keeping a part takes besides its text.
+// ofPart is the memory of a part in addition to its text.
 const ofPart = 256
 
-// parts are texts that come in parts.
+// parts are texts that arrive in parts.
 type parts[K comparable] struct {
 	of   map[K]*strings.Builder
 	size int
@@ -117,8 +115,8 @@ var (
 	lastClose = regexp.MustCompile(`</([a-zA-Z][a-zA-Z0-9-]*)\s*>$`)
 )
 
-// inner is what is within the element with a data-id, if a text is that one element, and else
-// the text. Whether a review gives the element or what is within it is not known.
+// inner returns the content of the element with a data-id, if the text is that element. It is
+// unknown whether a review returns elements or their content.
 func inner(text, id string) string {
 	text = strings.TrimSpace(text)
 	open, last := firstTag.FindStringSubmatch(text), lastClose.FindStringSubmatch(text)
@@ -137,7 +135,7 @@ func inner(text, id string) string {
 			depth++
 		default:
 			if depth--; depth < 0 {
-				return text // several elements side by side
+				return text // several elements
 			}
 		}
 	}

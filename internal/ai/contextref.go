@@ -9,24 +9,23 @@ import (
 	"strings"
 )
 
-// ErrContext says that there is no such context, or nothing in it that was referred to. The
-// codes by which it is known are guesses.
+// ErrContext reports a missing context, prompt or file. The codes for it are guesses.
 var ErrContext = errors.New("no such context")
 
-// A ContextRef refers to a context: to all of its prompts and files, or to one of them. The
-// service reads what is in it on every call; a request holds the reference only.
+// A ContextRef refers to a context: to all of its prompts and files, or to one. A request only
+// contains the reference; the service reads the current content.
 type ContextRef struct {
 	ID       string
-	FileID   string // of one file; empty: all
-	PromptID string // of one prompt; empty: all
+	FileID   string // of a file; "": all
+	PromptID string // of a prompt; "": all
 }
 
-// ParseContextRef reads a reference written like ID, ID/file/FILEID or ID/prompt/PROMPTID.
+// ParseContextRef parses ID, ID/file/FILEID or ID/prompt/PROMPTID.
 func ParseContextRef(text string) (ContextRef, error) {
 	parts := strings.Split(text, "/")
 	for _, part := range parts {
 		if part == "" || strings.TrimSpace(part) != part {
-			return ContextRef{}, fmt.Errorf("%q is not of the form ID, ID/prompt/PROMPTID or ID/file/FILEID", text)
+			return ContextRef{}, fmt.Errorf("%q must have the form ID, ID/prompt/PROMPTID or ID/file/FILEID", text)
 		}
 	}
 	switch {
@@ -37,10 +36,10 @@ func ParseContextRef(text string) (ContextRef, error) {
 	case len(parts) == 3 && parts[1] == "prompt":
 		return ContextRef{ID: parts[0], PromptID: parts[2]}, nil
 	}
-	return ContextRef{}, fmt.Errorf("%q is not of the form ID, ID/prompt/PROMPTID or ID/file/FILEID", text)
+	return ContextRef{}, fmt.Errorf("%q must have the form ID, ID/prompt/PROMPTID or ID/file/FILEID", text)
 }
 
-// String is what [ParseContextRef] reads.
+// String returns the form that [ParseContextRef] parses.
 func (r ContextRef) String() string {
 	switch {
 	case r.FileID != "":
@@ -51,7 +50,7 @@ func (r ContextRef) String() string {
 	return r.ID
 }
 
-// Item is the reference as a part of a request.
+// Item returns the reference as a part of a request.
 func (r ContextRef) Item() Item {
 	return Item{Type: "context", ID: r.ID, FileID: r.FileID, PromptID: r.PromptID}
 }
@@ -64,10 +63,9 @@ func withContexts(content []Item, contexts []ContextRef) []Item {
 	return content
 }
 
-// FindContexts finds those contexts that are referred to, in the same order, among those that
-// our token may use. The error satisfies errors.Is(err, ErrContext) where one is not there, or
-// says that it lacks the prompt or the file. Where the service does not say what a context
-// holds, only a call tells.
+// FindContexts returns the referenced contexts in the same order, if the token permits them.
+// The error satisfies errors.Is(err, ErrContext) if one is missing, or lacks the prompt or
+// file. If the service does not report the content of contexts, only a request can show this.
 func (c *Client) FindContexts(ctx context.Context, refs []ContextRef) ([]Context, error) {
 	found := make([]Context, len(refs))
 	missing := len(refs)
@@ -94,7 +92,7 @@ func (c *Client) FindContexts(ctx context.Context, refs []ContextRef) ([]Context
 	return found, nil
 }
 
-// has makes sure that what is referred to is there, as far as the service says.
+// has checks that the referenced part exists, as far as the service reports it.
 func (v *Context) has(ref ContextRef) error {
 	switch {
 	case v.ID == "":

@@ -13,19 +13,19 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Conversation keeps its history, and belongs to the user who made it: nobody else sees it.
+// A Conversation has a history and belongs to one user.
 type Conversation struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
 	Group     string    `json:"group"`
-	Model     string    `json:"model"` // that was asked last; not in listings
+	Model     string    `json:"model"` // last model; not in lists
 	Pinned    bool      `json:"pinned"`
 	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"` // zero if the service does not say
-	UserID    string    `json:"userId"`    // in the listing for administrators only
+	UpdatedAt time.Time `json:"updatedAt"` // zero if the service does not report it
+	UserID    string    `json:"userId"`    // only in the list for administrators
 }
 
-// Changed is when it was changed last, or made.
+// Changed returns the time of the last change or of the creation.
 func (c *Conversation) Changed() time.Time {
 	if c.UpdatedAt.IsZero() {
 		return c.CreatedAt
@@ -33,30 +33,30 @@ func (c *Conversation) Changed() time.Time {
 	return c.UpdatedAt
 }
 
-// A NewConversation is to be made.
+// A NewConversation is a conversation to create.
 type NewConversation struct {
-	ID    string `json:"id"` // the caller's choice, and nobody else's yet
+	ID    string `json:"id"` // chosen by the caller
 	Group string `json:"group,omitempty"`
-	Title string `json:"title,omitempty"` // older versions of the service take one
+	Title string `json:"title,omitempty"` // required by older versions of the service
 }
 
-// created is the answer to what makes something.
+// created is the response to a creation.
 type created struct {
 	ID string `json:"id"`
 }
 
 func (c *created) check() error {
 	if c.ID == "" {
-		return errors.New("it holds no id")
+		return errors.New("the response has no id")
 	}
 	return nil
 }
 
-// CreateConversation makes a conversation and returns its ID. One that is taken is an
-// fs.ErrExist; if an earlier try of this very call may have arrived, it is taken for ours.
+// CreateConversation creates a conversation and returns its ID. The error is an fs.ErrExist if
+// the ID is in use; after an earlier attempt that may have arrived, this counts as success.
 func (c *Client) CreateConversation(ctx context.Context, n NewConversation) (string, error) {
 	if n.ID == "" {
-		return "", errors.New("create conversation: no ID given")
+		return "", errors.New("create conversation: the ID is missing")
 	}
 	maybe := false
 	err := c.ask(ctx, &request{
@@ -72,18 +72,18 @@ func (c *Client) CreateConversation(ctx context.Context, n NewConversation) (str
 	return n.ID, nil
 }
 
-// Conversation reads one conversation.
+// Conversation returns a conversation.
 func (c *Client) Conversation(ctx context.Context, id string) (Conversation, error) {
 	return get[Conversation](ctx, c, request{op: "read conversation", subject: id, endpoint: "Conversation", ids: []string{id}})
 }
 
-// A ConversationFilter says which conversations are listed, and in which order. The zero one
-// is all of them in the service's own order.
+// A ConversationFilter selects and sorts conversations. The zero value selects all in the order
+// of the service.
 type ConversationFilter struct {
 	Group        string
 	SortBy       string // "createdAt" or "updatedAt"
 	Order        string // "asc" or "desc"
-	ExcludeEmpty bool   // without those that hold no message
+	ExcludeEmpty bool   // only conversations with messages
 }
 
 func (f ConversationFilter) query() url.Values {
@@ -99,17 +99,17 @@ func (f ConversationFilter) query() url.Values {
 	return query
 }
 
-// Conversations lists those of the user of the token.
+// Conversations lists the conversations of the user.
 func (c *Client) Conversations(ctx context.Context, f ConversationFilter, pages ...Page) iter.Seq2[Conversation, error] {
 	return list[Conversation](ctx, c, request{op: "list conversations", endpoint: "Conversations", query: f.query()}, pages)
 }
 
-// RenameConversation sets the title of a conversation. How is a guess.
+// RenameConversation sets the title of a conversation. The request is a guess.
 func (c *Client) RenameConversation(ctx context.Context, id, title string) error {
 	return c.updateConversation(ctx, "rename conversation", id, map[string]any{"title": title})
 }
 
-// PinConversation has a conversation stay on top of lists, or no longer. How is a guess.
+// PinConversation keeps a conversation at the top of lists, or not. The request is a guess.
 func (c *Client) PinConversation(ctx context.Context, id string, pinned bool) error {
 	return c.updateConversation(ctx, "pin conversation", id, map[string]any{"pinned": pinned})
 }
@@ -118,13 +118,13 @@ func (c *Client) updateConversation(ctx context.Context, op, id string, changes 
 	return c.ask(ctx, &request{op: op, subject: id, endpoint: "UpdateConversation", ids: []string{id}, body: jsonPayload(changes)}, nil)
 }
 
-// DeleteConversation deletes a conversation with all that is in it. That it is gone already is
-// no error.
+// DeleteConversation deletes a conversation with its content. A missing conversation is no
+// error.
 func (c *Client) DeleteConversation(ctx context.Context, id string) error {
 	return c.remove(ctx, &request{op: "delete conversation", subject: id, endpoint: "DeleteConversation", ids: []string{id}})
 }
 
-// remove deletes something that may be gone already.
+// remove deletes an object that may be missing.
 func (c *Client) remove(ctx context.Context, r *request) error {
 	if err := c.ask(ctx, r, nil); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -132,17 +132,17 @@ func (c *Client) remove(ctx context.Context, r *request) error {
 	return nil
 }
 
-// A StoredMessage is one that was said in a conversation.
+// A StoredMessage is a message of a conversation.
 type StoredMessage struct {
 	ID         string          `json:"id"`
 	Role       string          `json:"role"`   // "user" or "assistant"
 	Prompt     string          `json:"prompt"` // of the user
-	Model      string          `json:"model"`  // that the user chose
+	Model      string          `json:"model"`  // chosen by the user
 	Content    []StoredContent `json:"content"`
-	Attributes json.RawMessage `json:"attributes"` // as they were sent
+	Attributes json.RawMessage `json:"attributes"` // as sent
 }
 
-// StoredContent is a part of a message: what was attached to a prompt, or a part of a reply.
+// StoredContent is a part of a message: an attachment of a prompt, or a part of a reply.
 type StoredContent struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"` // of a reply: "text", "modification", "mcp-tool-result" or "url"
@@ -153,7 +153,7 @@ type StoredContent struct {
 	ToolName string `json:"toolName"`
 }
 
-// Text joins the text of a reply.
+// Text returns the text of a reply.
 func (m *StoredMessage) Text() string {
 	var b strings.Builder
 	for _, part := range m.Content {
@@ -164,31 +164,31 @@ func (m *StoredMessage) Text() string {
 	return b.String()
 }
 
-// Messages lists what was said in a conversation, the oldest first.
+// Messages lists the messages of a conversation, oldest first.
 func (c *Client) Messages(ctx context.Context, conversation string, pages ...Page) iter.Seq2[StoredMessage, error] {
 	return list[StoredMessage](ctx, c, request{op: "list messages", subject: conversation, endpoint: "Messages", ids: []string{conversation}}, pages)
 }
 
-// A Message is a prompt with what it is about.
+// A Message is a prompt with its content.
 type Message struct {
 	Prompt     string
 	Model      string
 	Content    []Item
-	WebSearch  bool // let the model search the web
-	Reasoning  bool // let the model think longer
-	Attributes any  // opaque; comes back with the stored message
-	// InputTokens is what the message is taken for in the budget; 0 estimates the prompt and
-	// the texts in Content. Files and what was said before count, too: see [EstimateTokens].
+	WebSearch  bool // allow web search
+	Reasoning  bool // allow more time for reasoning
+	Attributes any  // any value; returned with the stored message
+	// InputTokens is the cost of the message in the budget; 0 estimates it from the prompt and
+	// texts. Files and earlier messages also count: see [EstimateTokens].
 	InputTokens int
 }
 
-// An Item is something that a message is about.
+// An Item is a part of the content of a message.
 type Item struct {
 	Type     string     `json:"type"`
 	ID       string     `json:"id,omitempty"`
 	Content  string     `json:"content,omitempty"`
-	FileID   string     `json:"fileId,omitempty"`   // of a context
-	PromptID string     `json:"promptId,omitempty"` // of a context
+	FileID   string     `json:"fileId,omitempty"`   // in contexts
+	PromptID string     `json:"promptId,omitempty"` // in contexts
 	Select   []Selected `json:"selection,omitempty"`
 }
 
@@ -201,15 +201,15 @@ type Selected struct {
 // FileItem refers to a file of the conversation.
 func FileItem(id string) Item { return Item{Type: "file", ID: id} }
 
-// WebResourceItem refers to a page of the conversation.
+// WebResourceItem refers to a web page of the conversation.
 func WebResourceItem(id string) Item { return Item{Type: "web-resource", ID: id} }
 
-// TextItem is a text, Markdown or HTML as it is.
+// TextItem contains text, Markdown or HTML.
 func TextItem(text string) Item { return Item{Type: "text", Content: text} }
 
-// Send sends a message and returns its reply, which is billed. If what came of it is not
-// known, the error satisfies errors.Is(err, ErrMayBeBilled), here or from the stream; the
-// reply may be among the messages of the conversation then.
+// Send sends a message and returns the reply, which is billed. If the result is unknown, the
+// error or that of the stream satisfies errors.Is(err, ErrMayBeBilled). The reply may then be
+// in the conversation.
 func (c *Client) Send(ctx context.Context, conversation string, m Message) (*Stream, error) {
 	body := map[string]any{"prompt": m.Prompt, "model": m.Model}
 	if len(m.Content) > 0 {

@@ -16,29 +16,28 @@ import (
 	"assetferry/internal/retry"
 )
 
-// maxDescription is the most that is read of a description: those that are known have a few
-// hundred kilobytes.
+// maxDescription limits the size of a description. Known ones have several hundred kilobytes.
 const maxDescription = 4 << 20
 
-// ErrNoDescription says that the service does not describe itself, or not in OpenAPI.
-var ErrNoDescription = errors.New("the service has no description of itself that can be read")
+// ErrNoDescription reports that the service has no OpenAPI description.
+var ErrNoDescription = errors.New("the service has no readable API description")
 
-// A Description is what the service says of its endpoints, in OpenAPI.
+// A Description is the OpenAPI description of the service.
 type Description struct {
-	Path       string // where it was
+	Path       string // where it was found
 	operations []operation
 }
 
-// An operation is a way to call the service, as it describes it.
+// An operation is an operation in the description.
 type operation struct {
 	Route
-	shape string // the path without the names of what is put into it
-	used  bool   // it is that of an endpoint
+	shape string // path without the names of its parameters
+	used  bool   // it belongs to an endpoint
 }
 
-// Description reads what the service says of its endpoints: at /v1/doc.json, or, as one source
-// has it of installations on premises, at /v1/api/doc.json. It takes no token unless the service
-// wants one. Where there is none that can be read, the error satisfies errors.Is(err, ErrNoDescription).
+// Description reads the API description at /v1/doc.json, or at /v1/api/doc.json, as reported
+// for on-premises installations. It only sends a token if the service requires one. Without a
+// readable description, the error satisfies errors.Is(err, ErrNoDescription).
 func (c *Client) Description(ctx context.Context) (Description, error) {
 	var why []error
 	for _, endpoint := range []Endpoint{"Description", "DescriptionOnPremises"} {
@@ -55,22 +54,22 @@ func (c *Client) Description(ctx context.Context) (Description, error) {
 		why = append(why, err)
 		e, ok := errors.AsType[*Error](err)
 		if ok && !e.final && !errors.Is(err, fs.ErrNotExist) && e.class != retry.Fatal && e.class != retry.Permanent {
-			return Description{}, err // it may be there another time
+			return Description{}, err // another attempt may succeed
 		}
 	}
 	return Description{}, fmt.Errorf("%w: %w", ErrNoDescription, errors.Join(why...))
 }
 
-// A document is what is read of OpenAPI, or of Swagger before it.
+// A document is the supported part of OpenAPI and Swagger.
 type document struct {
 	Servers  []struct{ URL string }
-	BasePath string // of Swagger
+	BasePath string // in Swagger
 	Paths    map[string]map[string]json.RawMessage
 }
 
 func (d *document) check() error {
 	if d.Paths == nil {
-		return errors.New("it is not OpenAPI: no paths")
+		return errors.New("it is not OpenAPI: there are no paths")
 	}
 	return nil
 }
@@ -82,18 +81,18 @@ var (
 	versionPrefix = regexp.MustCompile(`^/v[0-9]+(\.[0-9]+)?(/|$)`)
 )
 
-// operations are all that is described, with their paths as the client writes them: without what
-// the base address of the client has. Servers are relative to where the description was.
+// operations returns all described operations with their paths relative to the base URL of the
+// client. Servers are relative to the URL of the description.
 func (d *document) operations(at *url.URL, base string) (all []operation) {
 	places := d.places(at, base)
 	for _, written := range slices.Sorted(maps.Keys(d.Paths)) {
 		for method := range d.Paths[written] {
 			if method = strings.ToUpper(method); !slices.Contains(httpMethods, method) {
-				continue // parameters, summary and the like
+				continue // parameters, summary and similar keys
 			}
 			for _, path := range fullPaths(places, written) {
 				if !plainPath.MatchString(path) || strings.ContainsAny(path, "?#") {
-					continue // nothing that could be called, or pasted
+					continue // not a callable path
 				}
 				all = append(all, operation{Route: known(method, path), shape: shape(path)})
 			}
@@ -102,8 +101,8 @@ func (d *document) operations(at *url.URL, base string) (all []operation) {
 	return all
 }
 
-// places are what the paths of a description begin with. A description that names no server, and
-// no version in any path, means the version that it is at itself.
+// places returns the prefixes of the paths in a description. Without servers and versions, the
+// version of the description itself applies.
 func (d *document) places(at *url.URL, base string) []string {
 	var places []string
 	for _, s := range d.Servers {
@@ -125,8 +124,8 @@ func (d *document) places(at *url.URL, base string) []string {
 	return slices.Compact(places)
 }
 
-// fullPaths puts places before a path; one that has a version of its own stands for itself, too,
-// because not everybody who writes descriptions leaves out in paths what the server has.
+// fullPaths adds the prefixes to a path. A path with a version is also used without a prefix,
+// because some descriptions repeat the server in their paths.
 func fullPaths(places []string, written string) (paths []string) {
 	path := "/" + strings.Trim(colonName.ReplaceAllString(written, "{$1}"), "/")
 	for _, place := range places {
@@ -139,33 +138,33 @@ func fullPaths(places []string, written string) (paths []string) {
 	return slices.Compact(paths)
 }
 
-// shape is a path without the names of what is put into it.
+// shape returns a path without the names of its parameters.
 func shape(path string) string {
 	return strings.TrimRight(placeholder.ReplaceAllString(path, "{}"), "/")
 }
 
-// A Standing is what a description says of an endpoint.
+// A Standing is the state of an endpoint in a description.
 type Standing string
 
 // The standings.
 const (
-	Confirmed Standing = "confirmed" // it is called as the client calls it
-	Moved     Standing = "moved"     // it seems to be called otherwise
-	Missing   Standing = "missing"   // nothing is like it
+	Confirmed Standing = "confirmed" // described as expected
+	Moved     Standing = "moved"     // probably described at another path
+	Missing   Standing = "missing"   // not described
 )
 
-// A Comparison is what a description says of one endpoint.
+// A Comparison compares an endpoint with a description.
 type Comparison struct {
 	Endpoint Endpoint
-	Route    Route // as the client calls it
+	Route    Route // in the client
 	Standing Standing
-	At       Route // where it has moved to, with the names that the client has
+	At       Route // new route with the parameter names of the client
 }
 
-// Setting is what has the client call a moved endpoint where it is, as [ParseRoutes] reads it.
+// Setting returns the setting for a moved endpoint, as [ParseRoutes] parses it.
 func (c Comparison) Setting() string { return string(c.Endpoint) + "=" + c.At.String() }
 
-// Compare says of each endpoint that the client knows, by name, what a description says of it.
+// Compare compares all endpoints of the client with a description, by name.
 func (c *Client) Compare(d Description) []Comparison {
 	operations := slices.Clone(d.operations)
 	var all []Comparison
@@ -181,22 +180,22 @@ func (c *Client) Compare(d Description) []Comparison {
 		}
 		all = append(all, one)
 	}
-	// What is called by its right name is no place to which another one has moved.
+	// An operation with the right name is not the new path of another endpoint.
 	c.findMoved(all, slices.DeleteFunc(operations, func(o operation) bool { return o.used }))
 	return all
 }
 
-// leastLikeness is how alike an endpoint and the place are that it may have moved to.
+// leastLikeness is the minimum similarity of a moved endpoint.
 const leastLikeness = 0.4
 
-// A match says how much speaks for an endpoint being at an operation now.
+// A match is the similarity of an endpoint and an operation.
 type match struct {
-	endpoint, operation int // by index
+	endpoint, operation int // indexes
 	likeness            float64
 }
 
-// findMoved finds where missing endpoints are now, the surest first. No two of them are at the
-// same place, and one that could be at several is nowhere.
+// findMoved finds the new paths of missing endpoints, most similar first. Each path is used
+// once, and ambiguous endpoints are not assigned.
 func (c *Client) findMoved(all []Comparison, left []operation) {
 	var matches []match
 	for i, one := range all {
@@ -226,8 +225,8 @@ func (c *Client) findMoved(all []Comparison, left []operation) {
 	}
 }
 
-// alike is how much speaks for an operation being that of a route, from 0 to 1. What changes
-// things is not taken for what reads them, nor the other way round.
+// alike returns the similarity of an operation and a route, from 0 to 1. Reading and changing
+// operations never match.
 func alike(r Route, o operation) float64 {
 	reads := func(method string) bool { return method == "GET" || method == "HEAD" }
 	switch {
@@ -240,18 +239,18 @@ func alike(r Route, o operation) float64 {
 	if r.Method != o.Method {
 		l *= 0.6
 	}
-	// What comes last says most: a list of files is none of prompts.
+	// The last word has the most weight: a list of files is not a list of prompts.
 	if lastWord(r.Path) != lastWord(o.Path) {
 		l *= 0.8
 	}
-	// Where something has to be put is part of what it is.
+	// The positions of parameters also count.
 	if strings.HasSuffix(shape(r.Path), "{}") != strings.HasSuffix(o.shape, "{}") {
 		l *= 0.5
 	}
 	return l
 }
 
-// words are those in a path that are neither a version nor put into it.
+// words returns the words of a path without version and parameters.
 func words(path string) (all []string) {
 	for part := range strings.SplitSeq(versionPrefix.ReplaceAllString(shape(path), "/"), "/") {
 		if part != "" && part != "{}" {
@@ -269,7 +268,7 @@ func lastWord(path string) string {
 	return all[len(all)-1]
 }
 
-// overlap is the part of the words of both that both have.
+// overlap returns the share of common words.
 func overlap(a, b []string) float64 {
 	both := 0
 	for _, word := range a {
@@ -280,8 +279,8 @@ func overlap(a, b []string) float64 {
 	return float64(both) / float64(cmp.Or(len(a)+len(b)-both, 1))
 }
 
-// renamed has the names in a path be those that the client knows: by name where it has the same
-// ones, else in their order.
+// renamed replaces the parameter names of a path by those of the client: by name if they are
+// equal, otherwise by position.
 func renamed(path string, names []string) string {
 	has := placeholder.FindAllString(path, -1)
 	if slices.Equal(slices.Sorted(slices.Values(has)), slices.Sorted(slices.Values(names))) {

@@ -14,52 +14,52 @@ import (
 	"assetferry/internal/retry"
 )
 
-// What callers branch on, by errors.Is. A 404 is an fs.ErrNotExist, unless it is about a
-// model; a conversation whose ID is taken is an fs.ErrExist.
+// Errors for callers, by errors.Is. A 404 is an fs.ErrNotExist, unless it concerns a model; a
+// conversation ID in use is an fs.ErrExist.
 var (
-	// ErrMayBeBilled says that a call that costs credits may have been carried out, although
-	// there is no usable answer. It must not be made again before somebody has looked: the
-	// reply to a message may be in its conversation.
-	ErrMayBeBilled = errors.New("it may have been billed")
-	// ErrUnconfirmed says that something that stays may have been made, although there is no
-	// usable answer.
-	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
-	// ErrCredits says that the credits are used up. Its status and code are guesses.
+	// ErrMayBeBilled reports that a billable request may have been executed, although there is
+	// no usable response. Check before repeating it: the reply to a message may be in its
+	// conversation.
+	ErrMayBeBilled = errors.New("the request may have been billed")
+	// ErrUnconfirmed reports that a request may have created an object, although there is no
+	// usable response.
+	ErrUnconfirmed = errors.New("unconfirmed: the request may have been executed")
+	// ErrCredits reports that the credits are used up. Its status and code are guesses.
 	ErrCredits = errors.New("credits are used up")
-	// ErrModel says that there is no such model, or not any more.
+	// ErrModel reports that a model does not exist, or not any more.
 	ErrModel = errors.New("no such model")
-	// ErrConversationInUse says that a reply is still on its way, or was broken off. A new
-	// conversation helps.
+	// ErrConversationInUse reports that a reply is in progress or was interrupted. Use a new
+	// conversation.
 	ErrConversationInUse = errors.New("conversation is in use")
-	// ErrEmpty says that an answer holds nothing.
+	// ErrEmpty reports an empty answer.
 	ErrEmpty = errors.New("the answer is empty")
 )
 
-// An Error tells what went wrong with a request. It holds no secrets.
+// An Error describes a failed request. It contains no secrets.
 type Error struct {
 	Op      string // "send message", "list models", ...
-	Subject string // what it is about; may be empty
+	Subject string // object of the request; may be ""
 	Method  string
 	Route   string // pattern, such as "/v1/conversations/{conversationId}"
 
-	Status      int    // of the answer; 0 if there is none
+	Status      int    // 0 without a response
 	Code        string // such as "missing-permissions"
-	Message     string // what the service said, in one line
-	TraceID     string // what the vendor's support wants to know
+	Message     string // of the service, on one line
+	TraceID     string // for the support of the vendor
 	Explanation string
-	Action      string // what the service says to do
+	Action      string // recommended by the service
 	Data        map[string]any
-	Err         error // what happened to the request or its answer; nil if the service just said no
+	Err         error // failure of the request or response; nil for an error response
 
-	RetryAfter  time.Duration // 0 if the service did not say, which is usual
+	RetryAfter  time.Duration // 0 if unknown, which is usual
 	MayBeBilled bool          // see ErrMayBeBilled
 	Unconfirmed bool          // see ErrUnconfirmed
 
 	class  retry.Class
-	auth   bool   // there was no token to send
-	where  string // origin of the address
-	resend bool   // certainly not carried out, and worth another try
-	final  bool   // the next try would have the same outcome, if a later run may not
+	auth   bool   // there was no token
+	where  string // origin of the URL
+	resend bool   // certainly not executed, and worth another attempt
+	final  bool   // the next attempt would fail in the same way
 
 	redactor *redact.Redactor
 }
@@ -69,7 +69,7 @@ func (c *Client) newError(r *request) *Error {
 	return &Error{Op: r.op, Subject: r.subject, Method: route.Method, Route: route.Path, where: outbound.Origin(c.base), redactor: c.redactor}
 }
 
-// sendError is the error of a request without an answer.
+// sendError returns the error of a request without a response.
 func (c *Client) sendError(ctx context.Context, r *request, s *sending, err error) error {
 	e := c.newError(r)
 	if cause := s.cause.Load(); cause != nil {
@@ -78,7 +78,7 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	switch {
 	case isContentError(err):
 		e.Err, e.class = err, retry.Permanent
-		return e // what ends early is nothing to the service
+		return e // a local end says nothing about the service
 	case ctx.Err() != nil:
 		e.Err, e.class = outbound.ContextError(ctx), retry.Transient
 	default:
@@ -93,7 +93,7 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	return e
 }
 
-// tokenError is the error of a request that was not made for want of a token.
+// tokenError returns the error of a request without a token.
 func (c *Client) tokenError(ctx context.Context, r *request, err error) error {
 	e := c.newError(r)
 	if ctx.Err() != nil {
@@ -109,8 +109,8 @@ func isContentError(err error) bool {
 	return ok
 }
 
-// Error is one line: what we did, to what, what came of it. Anything in it may be from an answer,
-// and what is no secret in its parts may be one where they come together.
+// Error returns one line: the operation, its object and the failure. Parts may come from a
+// response, and secrets may span several parts.
 func (e *Error) Error() string { return e.redactor.Text(e.line()) }
 
 func (e *Error) line() string {
@@ -150,7 +150,7 @@ func (e *Error) line() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is says which of the errors that callers branch on this is.
+// Is matches the errors for callers.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
@@ -173,7 +173,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// isModel goes without case: this code is written unlike all others.
+// isModel ignores case, because this code is spelled differently from all others.
 func (e *Error) isModel() bool {
 	return strings.EqualFold(strings.ReplaceAll(e.Code, "-", "_"), "model_not_found")
 }
@@ -186,28 +186,28 @@ func (e *Error) isCredits() bool {
 	return e.Status == http.StatusPaymentRequired || strings.Contains(strings.ToLower(e.Code), "credit")
 }
 
-// Class says whether another try could help. Whoever sees ErrMayBeBilled or ErrUnconfirmed looks
-// first.
+// Class reports whether another attempt may succeed. With ErrMayBeBilled or ErrUnconfirmed,
+// check first.
 func (e *Error) Class() retry.Class { return e.class }
 
-// Delay is RetryAfter, for package retry.
+// Delay returns RetryAfter, for package retry.
 func (e *Error) Delay() time.Duration { return e.RetryAfter }
 
-// IsAuth reports whether the credentials are the trouble: there is no token, or the service
-// does not accept ours (401), or does not allow its holder to do this (403).
+// IsAuth reports whether the credentials are the cause: there is no token, or the service does
+// not accept it (401) or its permissions (403).
 func (e *Error) IsAuth() bool {
 	return e.auth || e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
-// MissingPermissions are the scopes that the token lacks, if that is the trouble.
+// MissingPermissions returns the scopes that the token lacks.
 func (e *Error) MissingPermissions() []string { return e.list("missingPermissions") }
 
-// FlaggedCategories are those under which moderation refused a prompt or an image, such as
+// FlaggedCategories returns the categories of moderation for a refused prompt or image, such as
 // "violence".
 func (e *Error) FlaggedCategories() []string { return e.list("flaggedCategories") }
 
-// Limit is the limit that something is above of, in its own unit, if the service said so. The
-// key is a guess.
+// Limit returns the exceeded limit in its own unit, if the service reports it. The key is a
+// guess.
 func (e *Error) Limit() (float64, bool) {
 	limit, ok := e.Data["limit"].(float64)
 	return limit, ok
@@ -223,7 +223,7 @@ func (e *Error) list(key string) (words []string) {
 	return words
 }
 
-// classOf says what an answer means.
+// classOf returns the class of a response.
 func classOf(e *Error) retry.Class {
 	switch {
 	case e.isCredits():

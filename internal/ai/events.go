@@ -10,77 +10,76 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// An Event is a part of an answer. Those that are not known are never handed out.
+// An Event is a part of an answer. Unknown events are skipped.
 type Event interface{ event() }
 
 type (
-	// MessageMetadata begins the reply to a message.
+	// MessageMetadata starts the reply to a message.
 	MessageMetadata struct {
 		MessageID string `json:"messageId"`
 	}
-	// ActionMetadata begins the answer to an action.
+	// ActionMetadata starts the answer to an action.
 	ActionMetadata struct {
 		CallID string `json:"callId"`
 	}
-	// ReviewMetadata begins a review. Its field is a guess.
+	// ReviewMetadata starts a review. Its field is a guess.
 	ReviewMetadata struct {
 		CallID string `json:"callId"`
 	}
-	// ProcessingMetadata begins the processing of documents. All of it is a guess.
+	// ProcessingMetadata starts the processing of documents. All of it is a guess.
 	ProcessingMetadata struct {
 		CallID string `json:"callId"`
 	}
 
-	// TextDelta is the next part of a text, which is Markdown or HTML.
+	// TextDelta is the next part of a text in Markdown or HTML.
 	TextDelta struct {
 		Text string `json:"textDelta"`
 	}
-	// Reasoning says that the model thinks.
+	// Reasoning reports that the model is reasoning.
 	Reasoning struct{}
-	// WebSearch says that the model searches the web, or has failed to.
+	// WebSearch reports a web search or its failure.
 	WebSearch struct{}
-	// Source is a page that the answer draws upon.
+	// Source is a web page that the answer uses.
 	Source struct {
 		ID      string `json:"id"`
 		URL     string `json:"url"`
 		Title   string `json:"title"`
 		Favicon string `json:"favicon"`
 	}
-	// DocumentRead says that the model read a document, and how.
+	// DocumentRead reports that the model read a document.
 	DocumentRead struct {
 		Method string `json:"method"`
 	}
-	// ModificationDelta is the next part of a changed text, all parts of which have one ID.
+	// ModificationDelta is the next part of a changed text. All parts have the same ID.
 	ModificationDelta struct {
 		ID         string `json:"id"`
 		Text       string `json:"textDelta"`
-		DocumentID string `json:"documentId"` // of a document in a conversation; may be empty
+		DocumentID string `json:"documentId"` // of a document in a conversation; may be ""
 	}
-	// ConversationTitle is what the service calls the conversation.
+	// ConversationTitle is the title of the conversation.
 	ConversationTitle struct {
 		Title string `json:"conversationTitle"`
 	}
-	// MCPToolResult is what a tool of the environment gave. The name begins with that of its
-	// server.
+	// MCPToolResult is the result of a tool. The name begins with that of its server.
 	MCPToolResult struct {
 		ToolName string `json:"toolName"`
-		Result   string `json:"result"` // may hold JSON
+		Result   string `json:"result"` // may contain JSON
 	}
-	// MCPToolNotification is what a tool said meanwhile.
+	// MCPToolNotification is a message of a tool.
 	MCPToolNotification struct {
 		ToolName string          `json:"toolName"`
 		Data     json.RawMessage `json:"data"`
-		Level    string          `json:"level"` // "debug" to "emergency"; may be empty
+		Level    string          `json:"level"` // "debug" to "emergency"; may be ""
 	}
-	// ReviewDelta is the next part of what a review makes of the element with this data-id.
-	// Which fields say so is a guess, so several are read.
+	// ReviewDelta is the next part of the suggestion for the element with this data-id. The
+	// fields are a guess, so several are read.
 	ReviewDelta struct{ DataID, Text string }
-	// DocumentDelta is the next part of a document that is processed. It is a guess.
+	// DocumentDelta is the next part of a processed document. It is a guess.
 	DocumentDelta struct {
-		Index int    `json:"documentIndex"` // among those that were sent, from 0
+		Index int    `json:"documentIndex"` // index in the request
 		Text  string `json:"textDelta"`
 	}
-	// SummaryDelta is the next part of what is said about changes to a document. It is a guess.
+	// SummaryDelta is the next part of the summary for a document. It is a guess.
 	SummaryDelta struct {
 		Index int    `json:"documentIndex"`
 		Text  string `json:"textDelta"`
@@ -104,7 +103,7 @@ func (ReviewDelta) event()         {}
 func (DocumentDelta) event()       {}
 func (SummaryDelta) event()        {}
 
-// decode makes an event of what came. One that is not known is nil; the last one is io.EOF.
+// decode decodes an event. Unknown events are nil; the last one is io.EOF.
 func decode(raw sse.Event) (Event, error) {
 	name, data := unwrap(raw)
 	switch name {
@@ -124,11 +123,11 @@ func decode(raw sse.Event) (Event, error) {
 	return event, nil
 }
 
-// unwrap takes an event out of the envelope in which older versions of the service put it:
-// {"event": "text-delta", "data": {"textDelta": "..."}}.
+// unwrap removes the envelope of older versions of the service: {"event": "text-delta", "data":
+// {"textDelta": "..."}}.
 func unwrap(raw sse.Event) (name string, data []byte) {
 	data = []byte(raw.Data)
-	if !strings.Contains(raw.Data, `"event"`) { // nearly always
+	if !strings.Contains(raw.Data, `"event"`) { // the usual case
 		return raw.Name, data
 	}
 	var envelope struct {
@@ -139,19 +138,19 @@ func unwrap(raw sse.Event) (name string, data []byte) {
 		return raw.Name, data
 	}
 	if raw.Name != "message" && raw.Name != envelope.Event {
-		return raw.Name, data // a payload that happens to have such keys
+		return raw.Name, data // a payload with the same keys by chance
 	}
 	return envelope.Event, envelope.Data
 }
 
-// as reads an event of a kind.
+// as decodes an event of a type.
 func as[E Event](data []byte) (Event, error) {
 	var e E
 	err := json.Unmarshal(data, &e)
 	return e, err
 }
 
-// reader is what reads events of a name; nil if that is not known.
+// reader returns the decoder for an event name, or nil.
 func reader(name string) func([]byte) (Event, error) {
 	switch name {
 	case "message-metadata":
@@ -196,7 +195,7 @@ func readSource(data []byte) (Event, error) {
 	return e.Source, err
 }
 
-// readReviewDelta takes what is there of the fields that the text and its element may be in.
+// readReviewDelta reads all possible fields for the text and its element.
 func readReviewDelta(data []byte) (Event, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -213,13 +212,13 @@ func readReviewDelta(data []byte) (Event, error) {
 	return ReviewDelta{DataID: first("dataId", "data-id", "elementId", "id"), Text: first("textDelta", "text", "content", "suggestion")}, nil
 }
 
-// parseStreamError reads what is there: no field of it is sure.
+// parseStreamError reads the existing fields: none is certain.
 func parseStreamError(data []byte) *StreamError {
 	var e struct {
 		Message   string
 		Retryable *bool
 		Cause     struct{ ProviderStatusCode int }
 	}
-	_ = json.Unmarshal(data, &e) // what is readable is set all the same
+	_ = json.Unmarshal(data, &e) // readable fields are set anyway
 	return &StreamError{Message: outbound.Printable(e.Message), ProviderStatus: e.Cause.ProviderStatusCode, Retryable: e.Retryable}
 }

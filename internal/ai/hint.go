@@ -9,13 +9,13 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// hinted are errors that know the next step, such as those of a token endpoint.
+// hinted are errors with a hint, such as those of a token endpoint.
 type hinted interface {
 	error
 	Hint() string
 }
 
-// Hint is the next step for a person; empty if the text of the error says it all.
+// Hint returns the next step for a person, or "".
 func (e *Error) Hint() string {
 	if own, ok := errors.AsType[hinted](e.Err); ok && own.Hint() != "" {
 		return own.Hint()
@@ -26,7 +26,7 @@ func (e *Error) Hint() string {
 	case errors.Is(e.Err, ErrNoUsage):
 		return "check the user ID, which is the sub claim of its tokens; assetferry ai usage lists the users with activity. A service may leave out a user who has used nothing yet: the first run then goes without --max-credits"
 	case e.final:
-		return "check the base address, and look with assetferry doctor at what the service says of its endpoints"
+		return "check the URL of the service, and compare its endpoints with assetferry doctor"
 	case e.Err != nil:
 		return outbound.Hint(e.Err, e.where)
 	}
@@ -36,26 +36,26 @@ func (e *Error) Hint() string {
 	return e.hintOfStatus()
 }
 
-// hintOfCode goes by what exactly the service said. The codes about files are guesses.
+// hintOfCode returns the hint for an error code. The codes about files are guesses.
 func (e *Error) hintOfCode() string {
 	code := strings.ToLower(e.Code)
 	switch {
 	case e.isCredits():
-		return "the credits of the environment are used up: see ai usage, and wait for the next period or have the plan extended"
+		return "the credits of the environment are used up: check them with assetferry ai usage, and wait for the next period or extend the plan"
 	case e.isModel():
-		return "the model is not known, or has been removed: see ai models, and choose another one with --ai-model"
+		return "the model is unknown or was removed: list the models with assetferry ai models, and choose one with --ai-model"
 	case e.isContext():
-		return "the context is not there: assetferry ai contexts ls lists those that are"
+		return "the context does not exist; to list the contexts: assetferry ai contexts ls"
 	case len(e.FlaggedCategories()) > 0, code == "moderation-flagged":
-		return "moderation refused it, and would again: look at the content, and write this one yourself"
+		return "moderation refuses this content: check it, and write this text yourself"
 	case code == "unknown-compatibility-version":
-		return "1 is the compatibility version that every service has: leave out --ai-compatibility"
+		return "every service supports compatibility version 1: omit --ai-compatibility"
 	case code == "environment-not-found":
 		return "the AI content service does not know the environment: check the environment ID, and that " + e.where + " is in its region"
 	case code == "image-too-large":
-		return "the image is above the limit" + e.limitText() + ": send a smaller one"
+		return "the image exceeds the limit" + e.limitText() + ": send a smaller image"
 	case strings.HasSuffix(code, "-too-large"), code == "total-file-size-exceeded":
-		return "the files are above the limit" + e.limitText() + ": send less at once"
+		return "the files are above the limit" + e.limitText() + ": send less per request"
 	case code == "unsupported-file-type":
 		return "send PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text"
 	case code == "too-many-pdf-pages", code == "too-many-files":
@@ -89,7 +89,7 @@ func (e *Error) hintOfStatus() string {
 	case e.Status == http.StatusTooManyRequests:
 		return "the limits of a minute are used up, perhaps by others: go on later, with less at once"
 	case e.Status >= 300 && e.Status < 400:
-		return "check the base address: " + e.where + " answers with a redirect"
+		return "check the URL of the service: " + e.where + " responds with a redirect"
 	}
 	return e.Action
 }

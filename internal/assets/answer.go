@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	maxFault = 64 << 10 // of the body of an error
+	maxFault = 64 << 10 // of an error body
 
-	statusKey = "statuscode" // in small letters; is in every error of the service, and in no other answer
+	statusKey = "statuscode" // lower case; in every error of the service, and in no other response
 )
 
-// receive takes in the answer to a request and judges it.
+// receive reads and checks the response to a request.
 func (c *Client) receive(ctx context.Context, r *request, s *sending, resp *http.Response) error {
 	defer outbound.Drain(resp.Body)
 	c.observe(resp, s)
 	complete := s.finish()
-	if complete || r.body == nil { // or the answer came while the body was on its way
+	if complete || r.body == nil { // or the response arrived during the upload
 		s.thought = s.now().Sub(s.sent())
 	}
-	s.dog.Alive() // all of the answer has to come within the stall timeout
+	s.dog.Alive() // the complete response has to arrive within the stall timeout
 	err := c.judge(r, resp)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
-	// Only a 4xx says for certain that nothing was made; but 408 is said by somebody
-	// on the way who gave up, and not by the service if it has got everything.
+	// Only a 4xx means for certain that nothing was created. 408 may come from a proxy that
+	// gave up, but not from a service that has received everything.
 	definite := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout
 	e.Unconfirmed = r.creates && complete && !definite
 	e.resend = resp.StatusCode == http.StatusTooManyRequests
@@ -45,10 +45,10 @@ func (c *Client) receive(ctx context.Context, r *request, s *sending, resp *http
 	return e
 }
 
-// judge reads the body of an answer and returns what is wrong with it.
+// judge reads the body of a response and returns its error.
 func (c *Client) judge(r *request, resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // a partial error is still useful
 		return c.fault(r, resp, parseFault(body))
 	}
 	if list, ok := r.into.(streamed); ok {
@@ -62,9 +62,9 @@ func (c *Client) judge(r *request, resp *http.Response) error {
 	if err != nil {
 		return c.unreadable(r, resp, err)
 	}
-	if bytes.Contains(bytes.ToLower(body), []byte(statusKey)) { // most answers need not be read twice
+	if bytes.Contains(bytes.ToLower(body), []byte(statusKey)) { // most responses need not be parsed twice
 		if f := parseFault(body); f.status >= 400 {
-			return c.fault(r, resp, f) // clients of the service expect errors that come as 200
+			return c.fault(r, resp, f) // the service may send errors with the status 200
 		}
 	}
 	if a, ok := r.into.(interface{ head(http.Header) }); ok {
@@ -78,7 +78,7 @@ func (c *Client) judge(r *request, resp *http.Response) error {
 	return nil
 }
 
-// A streamed answer is read item by item.
+// A streamed answer is decoded item by item.
 type streamed interface {
 	answer
 	weight() outbound.Weight
@@ -105,15 +105,15 @@ func (c *Client) readList(r *request, resp *http.Response, list streamed) error 
 	return nil
 }
 
-// decode reads a successful answer. Some answers mean different things with
-// different statuses and read themselves.
+// decode decodes a successful response. Responses whose meaning depends on the status decode
+// themselves.
 func decode(status int, body []byte, into answer) error {
 	if a, ok := into.(interface{ read(int, []byte) error }); ok {
 		return a.read(status, body)
 	}
 	read := func(body []byte) error { return json.Unmarshal(body, into) }
 	if u, ok := into.(json.Unmarshaler); ok {
-		read = u.UnmarshalJSON // which checks what it reads; json.Unmarshal would do so twice before
+		read = u.UnmarshalJSON // it validates itself; json.Unmarshal would validate twice
 	}
 	if err := read(body); err != nil {
 		return err
@@ -121,22 +121,22 @@ func decode(status int, body []byte, into answer) error {
 	return into.check()
 }
 
-// unreadable is a successful answer that is not what it should be.
+// unreadable returns the error of a successful response with an unexpected body.
 func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
 	e := c.newError(r)
 	e.Status = resp.StatusCode
 	e.Err = fmt.Errorf("the answer is not readable: %w", cause)
 	e.class = retry.Transient
 	if _, large := errors.AsType[*outbound.TooLargeError](cause); large {
-		e.class = retry.Permanent // the next one would be as large
+		e.class = retry.Permanent // the next response would be as large
 	}
 	if errors.Is(cause, errEcho) {
-		e.class = retry.Permanent // it is no accident
+		e.class = retry.Permanent // not accidental
 	}
 	return e
 }
 
-// fault is an answer that says no.
+// fault returns the error of an error response.
 func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
 	e := c.newError(r)
 	e.Status = resp.StatusCode
@@ -145,7 +145,7 @@ func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
 	}
 	e.Message = outbound.Printable(c.redactor.Text(f.message))
 	e.TraceID = outbound.Printable(c.redactor.Text(f.traceID))
-	if c.redactor.Holds(e.Message + e.TraceID) { // a part in each
+	if c.redactor.Holds(e.Message + e.TraceID) { // a secret may span both
 		e.TraceID = redact.Mark
 	}
 	if !c.redactor.Holds(f.text) {
@@ -164,11 +164,10 @@ type fault struct {
 	traceID string
 	data    map[string]any
 	text    string // of the data
-	foreign bool   // it is none of the service
+	foreign bool   // not from the service
 }
 
-// parseFault reads the four keys of an error as far as they are there. A body
-// that is something else is its own message.
+// parseFault decodes the four keys of an error that exist. Another body becomes the message.
 func parseFault(body []byte) fault {
 	var keys struct {
 		StatusCode json.RawMessage `json:"statusCode"`
@@ -180,7 +179,7 @@ func parseFault(body []byte) fault {
 		return fault{message: outbound.Plain(body), foreign: len(body) > 0}
 	}
 	f := fault{foreign: keys.StatusCode == nil || keys.Message == nil}
-	// Each key on its own: one of an unexpected type must not hide the others.
+	// Each key separately: one with an unexpected type must not hide the others.
 	_ = json.Unmarshal(keys.StatusCode, &f.status)
 	_ = json.Unmarshal(keys.TraceID, &f.traceID)
 	_ = json.Unmarshal(keys.Data, &f.data)

@@ -15,27 +15,26 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Question is a request whose answer is looked at as it is, whatever it says: for
-// finding out what a service does.
+// A Question is a request whose raw response is inspected, to find out what a service does.
 type Question struct {
 	Op      string // for errors, such as "ask for a page"
 	Method  string
-	Address string // a path with its query below the base address, or a whole address
+	Address string // path with query relative to the base URL, or a complete URL
 	Header  http.Header
 	Body    []byte
-	Scheme  string // in front of the token, such as "Bearer "; normally there is none
+	Scheme  string // before the token, such as "Bearer "; normally ""
 }
 
-// A Reply is what came back.
+// A Reply is a raw response.
 type Reply struct {
 	Status int
 	Header http.Header
-	Body   []byte        // not all of a long one
+	Body   []byte        // shortened if long
 	Took   time.Duration // from sending to the last byte
 }
 
-// Ask sends a request once, out of turn, and follows no redirect. That the service says
-// no is not an error. The token goes to the service's own origin only.
+// Ask sends a request once, without rate limit and without following redirects. An error status
+// is no error. The token is only sent to the origin of the service.
 func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
 	r := &request{op: q.Op, method: q.Method, route: q.Address, creates: q.Method == http.MethodPost}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, outbound.StallError{After: answerTimeout, Total: true})
@@ -94,8 +93,8 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 	return req, nil
 }
 
-// InWorkspace gives the address of a route in the client's workspace, from a route and
-// pairs of key and value for its query.
+// InWorkspace returns the URL of a route with a query of key-value pairs and the workspace of
+// the client.
 func (c *Client) InWorkspace(route string, pairs ...string) string {
 	if query := c.inWorkspace(pairs...).Encode(); query != "" {
 		return route + "?" + query

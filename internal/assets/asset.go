@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An Asset is an item in the service.
+// An Asset is an asset of the service.
 type Asset struct {
 	ID             string            `json:"id"`
 	Name           string            `json:"name"`      // without the extension
@@ -20,16 +20,16 @@ type Asset struct {
 	Size           int64             `json:"size"`
 	MIMEType       string            `json:"mimeType"`
 	CategoryID     string            `json:"categoryId"`
-	FolderID       string            `json:"folderId"` // empty: directly in the category
-	UploadedAt     time.Time         `json:"-"`        // zero if the service did not say
+	FolderID       string            `json:"folderId"` // "" directly in the category
+	UploadedAt     time.Time         `json:"-"`        // zero if unknown
 	LastModifiedAt time.Time         `json:"-"`
 	Tags           []string          `json:"tags"`
 	URL            string            `json:"url"`
-	ImageURLs      map[string]string `json:"imageUrls"` // width or "default" to address; images only
+	ImageURLs      map[string]string `json:"imageUrls"` // URLs by width or "default"; images only
 	Metadata       Metadata          `json:"metadata"`
 }
 
-// Filename is the name with its extension.
+// Filename returns the name with its extension.
 func (a Asset) Filename() string {
 	if a.Extension == "" {
 		return a.Name
@@ -37,8 +37,8 @@ func (a Asset) Filename() string {
 	return a.Name + "." + a.Extension
 }
 
-// Metadata describes an asset. All but Description and CustomAttributes are of
-// images only, and there once the service has processed them.
+// Metadata is the metadata of an asset. All fields except Description and CustomAttributes
+// exist only for processed images.
 type Metadata struct {
 	Description      string           `json:"description"`
 	CustomAttributes Attributes       `json:"customAttributes"`
@@ -50,8 +50,8 @@ type Metadata struct {
 	Thumbnail        Thumbnail        `json:"thumbnailMetadata"`
 }
 
-// Attributes are custom ones. Their numbers are json.Number: who writes them back must not
-// have rounded an ID of somebody else.
+// Attributes are custom attributes. Numbers are json.Number, because writing them back must not
+// round IDs.
 type Attributes map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -69,11 +69,10 @@ type Thumbnail struct {
 	MIMEType string `json:"mimeType"`
 }
 
-// A ProcessingStatus says how far the service is with an image; empty for other
-// assets.
+// A ProcessingStatus is the processing state of an image; "" for other assets.
 type ProcessingStatus string
 
-// The states of processing. Skipped occurs with analysis only.
+// The states of processing. Skipped only occurs for analysis.
 const (
 	Queued  ProcessingStatus = "queued"
 	Success ProcessingStatus = "success"
@@ -81,8 +80,8 @@ const (
 	Skipped ProcessingStatus = "skipped"
 )
 
-// A wireAsset is an asset as it comes: with times in any form of ISO 8601. Lists are read
-// as such, since what reads itself is looked through twice before.
+// A wireAsset is an asset in JSON, with times in any form of ISO 8601. Lists decode this type,
+// because a type with UnmarshalJSON is parsed twice.
 type wireAsset struct {
 	plainAsset
 	UploadedAt     isoTime `json:"uploadedAt"`
@@ -97,7 +96,7 @@ func (w wireAsset) asset() Asset {
 	return a
 }
 
-// UnmarshalJSON reads an asset as it comes.
+// UnmarshalJSON decodes an asset.
 func (a *Asset) UnmarshalJSON(data []byte) error {
 	wire := wireAsset{plainAsset: plainAsset(*a)}
 	err := json.Unmarshal(data, &wire)
@@ -123,14 +122,14 @@ func (c *Client) Asset(ctx context.Context, id string) (Asset, error) {
 	return a, err
 }
 
-// Changes are the fields to set; what is nil stays as it is.
+// Changes are the fields to set; nil fields do not change.
 type Changes struct {
 	Name        *string // without the extension
 	Extension   *string
 	Description *string
 	Tags        *[]string // all of them
-	// CustomAttributes are all of them: whether the service merges them is
-	// not known, so read, merge, and give the full set.
+	// CustomAttributes are the complete attributes: it is unknown whether the service merges
+	// them, so read, merge, and set all.
 	CustomAttributes map[string]any
 }
 
@@ -157,9 +156,8 @@ func (ch Changes) body() map[string]any {
 	return body
 }
 
-// Update changes an asset's metadata and returns it as it is then. It carries
-// whole values, so doing it twice is the same as once, and it is repeated after
-// transient errors.
+// Update changes the metadata of an asset and returns the new asset. It sets complete values,
+// so it is idempotent and repeated after transient errors.
 func (c *Client) Update(ctx context.Context, id string, changes Changes) (Asset, error) {
 	var a Asset
 	err := c.do(ctx, &request{
@@ -171,8 +169,8 @@ func (c *Client) Update(ctx context.Context, id string, changes Changes) (Asset,
 	return a, err
 }
 
-// Offset returns where an asset comes in the list of its category or folder, from
-// 0. The form of the answer is a guess.
+// Offset returns the position of an asset in the list of its category or folder, from 0. The
+// form of the response is a guess.
 func (c *Client) Offset(ctx context.Context, id, sortBy, order string) (int, error) {
 	query := url.Values{"assetId": {id}}
 	setUnlessEmpty(query, "sortBy", sortBy)
@@ -201,18 +199,17 @@ func (o *offsetAnswer) check() error {
 	return nil
 }
 
-// textOf gives a JSON string, "" for null.
+// textOf decodes a JSON string; null becomes "".
 func textOf(data []byte) (text string, err error) {
 	if n := len(data) - 1; n > 0 && data[0] == '"' && data[n] == '"' && bytes.IndexByte(data, '\\') < 0 {
-		return string(data[1:n]), nil // as all times are, if they are any
+		return string(data[1:n]), nil // without escapes, like all times
 	}
 	err = json.Unmarshal(data, &text)
 	return text, err
 }
 
-// An isoTime reads an ISO 8601 time; null and "" are the zero time. Anything
-// else is an error: a wrong time would hide a fresh upload from whoever looks
-// for it.
+// An isoTime is a time in ISO 8601; null and "" are the zero time. Other values are errors: a
+// wrong time would hide a new upload from the search for it.
 type isoTime struct{ time.Time }
 
 func (t *isoTime) UnmarshalJSON(data []byte) error {
@@ -222,7 +219,7 @@ func (t *isoTime) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for layout := range strings.SplitSeq("2006-01-02T15:04:05Z07:00|2006-01-02T15:04:05Z0700|2006-01-02T15:04:05|2006-01-02 15:04:05Z07:00|2006-01-02 15:04:05|2006-01-02", "|") {
-		if parsed, err := time.Parse(layout, s); err == nil { // a fraction is accepted by any of them
+		if parsed, err := time.Parse(layout, s); err == nil { // all layouts accept fractions
 			t.Time = parsed.UTC()
 			return nil
 		}

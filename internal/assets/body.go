@@ -10,7 +10,7 @@ import (
 
 var errAbandoned = errors.New("request is over")
 
-// open starts a new body, which replaces the one before.
+// open starts a new body, which replaces the previous one.
 func (s *sending) open(ctx context.Context, p *payload) (io.ReadCloser, error) {
 	content, err := p.open(ctx)
 	if err != nil {
@@ -21,9 +21,9 @@ func (s *sending) open(ctx context.Context, p *payload) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// A trackedBody counts what of a body was handed to the transport, which may read
-// and close it from goroutines of its own, even after the request is over. The
-// content is spared that: it is closed once, and never during a read.
+// A trackedBody counts the bytes that the transport has read. The transport may read and close
+// it from its own goroutines, even after the request. The content is closed once, and never
+// during a read.
 type trackedBody struct {
 	content  io.ReadCloser
 	sending  *sending
@@ -31,11 +31,11 @@ type trackedBody struct {
 	decisive int64
 
 	mu      sync.Mutex
-	handed  int64     // stays once the body is over
-	decided time.Time // when the decisive byte was handed out
+	handed  int64     // final at the end of the body
+	decided time.Time // time when the decisive byte was read
 	err     error
-	over    bool // nothing is handed out any more
-	reading bool // by the transport; whoever ends last closes the content
+	over    bool // no more bytes are returned
+	reading bool // the transport is reading; the last one closes the content
 }
 
 func (b *trackedBody) Read(p []byte) (int, error) {
@@ -46,9 +46,8 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 	return b.end(n, err)
 }
 
-// ended is what a body yields once it is over. The transport asks for more when it has
-// got everything, and the answer may be there before that: an error would make it close
-// the connection.
+// ended returns what a finished body yields. The transport may read again after a complete body
+// or an early response: an error would make it close the connection.
 func (b *trackedBody) ended() error {
 	if b.handed == b.total {
 		return io.EOF
@@ -84,7 +83,7 @@ func (b *trackedBody) end(n int, err error) (int, error) {
 	if b.handed < b.total && err == nil {
 		b.sending.dog.Alive()
 	} else {
-		b.sending.dog.Rest() // from here on the response timeout counts
+		b.sending.dog.Rest() // the response timeout starts here
 	}
 	return n, err
 }
@@ -104,8 +103,8 @@ func (b *trackedBody) finish() (complete bool) {
 	return b.handed >= b.decisive
 }
 
-// sent is when the server could have all of the body, at the earliest; if there
-// was no such time, when the request began.
+// sent returns the earliest time when the server could have the complete body, or else the
+// start of the request.
 func (b *trackedBody) sent() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

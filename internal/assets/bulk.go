@@ -13,17 +13,16 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// bulkBatch is how many assets go into one request. The service's own limit is
-// not known.
+// bulkBatch is the number of assets per request. The limit of the service is unknown.
 const bulkBatch = 100
 
-// A BulkError says which assets an operation on several failed for. It was
-// carried out for those that are neither in Failed nor in Open.
+// A BulkError lists the assets for which an operation failed. It succeeded for those that are
+// neither in Failed nor in Open.
 type BulkError struct {
 	Op     string
-	Failed map[string]int // the service's status by asset
-	Open   []string       // assets that Err left open, in the order given: not asked for, or without an answer
-	Err    error          // what ended the operation; nil if it got to its end
+	Failed map[string]int // status of the service by asset
+	Open   []string       // assets without a result in the given order: not sent, or without a response
+	Err    error          // error that ended the operation; nil if it is complete
 }
 
 func (e *BulkError) Error() string {
@@ -32,14 +31,14 @@ func (e *BulkError) Error() string {
 		parts = append(parts, fmt.Sprintf("failed for %d assets: %s", len(e.Failed), e.failures()))
 	}
 	if e.Err != nil {
-		parts = append(parts, fmt.Sprintf("left open for %d assets: %v", len(e.Open), e.Err))
+		parts = append(parts, fmt.Sprintf("not completed for %d assets: %v", len(e.Open), e.Err))
 	}
 	return e.Op + ": " + strings.Join(parts, "; ")
 }
 
 func (e *BulkError) Unwrap() error { return e.Err }
 
-// Refusal is why the operation failed for one asset, an [Error]; nil if it did not.
+// Refusal returns the [Error] for one asset, or nil.
 func (e *BulkError) Refusal(id string) error {
 	status, failed := e.Failed[id]
 	if !failed {
@@ -63,7 +62,7 @@ func (e *BulkError) failures() string {
 	return strings.Join(parts, ", ")
 }
 
-// A bulk is an operation on several assets, in as many requests as it takes.
+// A bulk is an operation on several assets, in several requests if necessary.
 type bulk[T any] struct {
 	request
 	items []T
@@ -100,7 +99,7 @@ func (b bulk[T]) ids(items []T) []string {
 	return ids
 }
 
-// bulkIDs is an operation whose body is nothing but the IDs.
+// bulkIDs sends an operation whose body contains only the IDs.
 func (c *Client) bulkIDs(ctx context.Context, op, route string, ids []string) error {
 	return bulk[string]{
 		request: request{op: op, route: route},
@@ -110,8 +109,7 @@ func (c *Client) bulkIDs(ctx context.Context, op, route string, ids []string) er
 	}.do(ctx, c)
 }
 
-// A bulkAnswer is empty if all went well. With status 207 it maps the IDs of
-// failures to statuses.
+// A bulkAnswer is empty after complete success. With status 207 it maps failed IDs to statuses.
 type bulkAnswer struct{ failed map[string]int }
 
 func (b *bulkAnswer) read(status int, body []byte) error {
@@ -126,7 +124,7 @@ func (b *bulkAnswer) read(status int, body []byte) error {
 
 func (b *bulkAnswer) check() error {
 	if len(b.failed) == 0 {
-		return errors.New("it says that something failed, but not what")
+		return errors.New("the response reports a failure without details")
 	}
 	return nil
 }

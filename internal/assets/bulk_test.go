@@ -121,7 +121,7 @@ func TestBulkEnded(t *testing.T) {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Status != 403 || !IsAuth(err) {
 				t.Errorf("got %+v", err)
 			}
-			for _, want := range []string{"id-7 (404)", "left open for 150 assets", "403 Forbidden"} {
+			for _, want := range []string{"id-7 (404)", "not completed for 150 assets", "403 Forbidden"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}

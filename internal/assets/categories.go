@@ -8,19 +8,19 @@ import (
 	"net/url"
 )
 
-// categoriesPage is the largest page that public clients ask for.
+// categoriesPage is the largest page size of public clients.
 const categoriesPage = 500
 
-// A Category holds assets and folders.
+// A Category contains assets and folders.
 type Category struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
-	Extensions  []string `json:"extensions"` // what may be uploaded; without dots
+	Extensions  []string `json:"extensions"` // allowed for uploads, without dots
 	AssetsCount int      `json:"assetsCount"`
 	Private     bool     `json:"isPrivate"`
 
-	// ExtensionsInUse are those of the files in it, from CategoriesInUse only; nil
-	// if the service did not say.
+	// ExtensionsInUse are the extensions of its files, only from CategoriesInUse; nil if
+	// unknown.
 	ExtensionsInUse []string `json:"extensionsInUse"`
 }
 
@@ -31,8 +31,8 @@ func (c *Category) check() error {
 	return nil
 }
 
-// Categories yields all categories in the service's order. At most one error
-// comes, and it comes last.
+// Categories yields all categories in the order of the service. At most one error is yielded,
+// as the last item.
 func (c *Client) Categories(ctx context.Context) iter.Seq2[Category, error] {
 	return list(ctx, c, request{op: "list categories", route: "/categories", query: c.inWorkspace()},
 		categoriesPage, func(c Category) string { return c.ID })
@@ -50,15 +50,15 @@ func (c *Client) Category(ctx context.Context, id string) (Category, error) {
 	return category, err
 }
 
-// NewCategory describes a category to be made, or what becomes of one.
+// NewCategory is a category to create, or new values for one.
 type NewCategory struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"` // at least one, without dots
 	Private    bool     `json:"isPrivate,omitempty"`
 }
 
-// CreateCategory makes a category and returns its ID. It takes an admin. The
-// service does not mind equal names.
+// CreateCategory creates a category and returns its ID. It requires an admin. The service
+// accepts equal names.
 func (c *Client) CreateCategory(ctx context.Context, n NewCategory) (string, error) {
 	return c.create(ctx, "create category", n.Name, "/admin/categories", c.inWorkspace(), n)
 }

@@ -1,10 +1,9 @@
 // Package assets is a typed client of the asset management API.
 //
-// What it knows of the service is partly documented and partly inferred;
-// inferences are marked as such where they matter. Its care goes to requests
-// that create something: the service has no idempotency key and accepts equal
-// names, so such a request is never sent again if it may have arrived. Its error
-// then satisfies errors.Is(err, ErrUnconfirmed).
+// Its knowledge of the service is partly documented and partly inferred; inferences are marked.
+// The service has no idempotency key and accepts equal names, so a request that creates
+// something is never repeated if it may have arrived. Its error then satisfies errors.Is(err,
+// ErrUnconfirmed).
 package assets
 
 import (
@@ -23,46 +22,45 @@ import (
 	"assetferry/internal/token"
 )
 
-// Options say where the service is and how to talk to it.
+// Options configure a client.
 type Options struct {
 	BaseURL string       // such as "https://api.ckbox.io"
 	Tokens  token.Source // required
-	// AdminTokens and SuperadminTokens, if there are any, are used under /admin/ and
-	// /superadmin/ instead. Tokens then need no more than the role of a user.
+	// AdminTokens and SuperadminTokens, if set, are used below /admin/ and /superadmin/. Tokens
+	// then only needs the role user.
 	AdminTokens, SuperadminTokens token.Source
-	Workspace                     string // optional; the service's default workspace if empty
+	Workspace                     string // "": default workspace of the service
 
 	Transport http.RoundTripper // nil means NewTransport(nil)
 	UserAgent string            // "assetferry" if empty
 	Retry     retry.Policy      // the zero policy gets a budget of two minutes
-	ReadOnly  bool              // refuse what could write, see ErrReadOnly
+	ReadOnly  bool              // refuse requests that could write, see ErrReadOnly
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
-	// AllowPrivateNetworks follows URLs in answers that lead to this machine or into private
-	// networks, also where the base address does not.
+	// AllowPrivateNetworks permits URLs in responses that lead to this machine or private
+	// networks, even if the base URL does not.
 	AllowPrivateNetworks bool
 
-	// Redactor strikes secrets out of what the service says; it is told of each token. Nil means
-	// one of the client's own.
+	// Redactor removes secrets from messages of the service; it learns each token. Nil means a
+	// new one.
 	Redactor *redact.Redactor
-	// Limiter decides when a request may be made; nil lets all of them pass.
+	// Limiter decides when a request may be sent; nil means at once.
 	Limiter *ratelimit.Limiter
-	// Bandwidth bounds how fast contents are sent; nil is no bound.
+	// Bandwidth limits the upload rate; nil means no limit.
 	Bandwidth *ratelimit.Bandwidth
-	// OnWait is called before each wait between two tries; it may be nil. It is
-	// called from whatever goroutine makes the request.
+	// OnWait is called before each wait between two attempts; it may be nil. It is called from
+	// the goroutine of the request.
 	OnWait func(retry.Wait)
-	// Now is our clock; nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// CompensateClock sets iat by the server's clock, as far as Tokens has a
-	// method SetSkew(time.Duration), and gives a refused token a second chance
-	// once the server's clock is known.
+	// CompensateClock sets iat by the clock of the server if Tokens has a method
+	// SetSkew(time.Duration). A refused token gets another attempt once the server's clock is
+	// known.
 	CompensateClock bool
 }
 
-// A Client talks to the service. Its methods may be called from several
-// goroutines at once.
+// A Client sends requests to the service. Several goroutines may call its methods.
 type Client struct {
-	base      *url.URL // without a slash at its end
+	base      *url.URL // without a trailing slash
 	workspace string
 	userAgent string
 	policy    retry.Policy
@@ -71,19 +69,18 @@ type Client struct {
 	onWait    func(retry.Wait)
 	now       func() time.Time
 
-	// transport carries all requests. The API goes without http.Client, which
-	// follows redirects and opens bodies for them: nobody else gets the token or
-	// a second copy of an upload.
+	// transport sends all requests. The API does not use http.Client, which follows redirects
+	// and reopens bodies for them: no other host may get the token or an upload.
 	transport http.RoundTripper
-	delivery  *delivery    // carries what is at URLs that answers name
-	files     *http.Client // for downloads: follows redirects, without taking the token elsewhere
+	delivery  *delivery    // for URLs in responses
+	files     *http.Client // for downloads: follows redirects without the token
 	anybody   *http.Client // the same without the cookie for private files
 
 	credentials credentials
 	redactor    *redact.Redactor
-	// signatures are those of the tokens that were sent. An answer that holds one is refused: what
-	// it says would be kept, and the token with it. Signatures are random, unlike what else is in a
-	// token, so nothing that the service has reason to say looks like one.
+	// signatures are those of the sent tokens. A response that contains one is refused, because
+	// it would be stored with the token. Signatures are random, so no other content looks like
+	// one.
 	signatures *redact.Redactor
 	compensate bool
 	private    *privateAccess
@@ -94,7 +91,7 @@ type Client struct {
 	pageSizes paging.Sizes
 }
 
-// New returns a client. It makes no request.
+// New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
 		return nil, errors.New("assets: no source of tokens")
@@ -135,23 +132,22 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// CloseIdleConnections closes connections that are not in use.
+// CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() { c.files.CloseIdleConnections() }
 
-// Skew returns how far the server's clock is ahead of ours (behind, if
-// negative), as of its last answer, and whether it is known. A server tells its
-// time in whole seconds, so the result is one too, and 0 if the difference may
-// be nothing but that.
+// Skew returns how far the server clock is ahead of the local clock (negative: behind), as of
+// the last response, and whether it is known. Servers report whole seconds, so the result is in
+// seconds, and 0 if the difference may be due to that.
 func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
 
-// sandboxHeader is in every answer of a sandbox, and in none of the service.
+// sandboxHeader is in every response of a sandbox, and in none of the service.
 const sandboxHeader = "X-Sandbox"
 
-// IsSandbox reports whether what answered last is a sandbox. Before the first answer it
-// says no.
+// IsSandbox reports whether the last response came from a sandbox. Before the first response it
+// returns false.
 func (c *Client) IsSandbox() bool { return c.sandbox.Load() }
 
-// inWorkspace makes a query of pairs of key and value, and names the workspace.
+// inWorkspace returns a query of key-value pairs with the workspace.
 func (c *Client) inWorkspace(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// maxRoundTrip is the longest exchange that a clock is read from: the longer it
-// takes, the less its Date header says.
+// maxRoundTrip is the longest request for reading the clock: longer ones are less exact.
 const maxRoundTrip = 10 * time.Second
 
-// A clock knows how the server's clock differs from ours.
+// A clock knows the difference between the server clock and the local clock.
 type clock struct {
 	mu    sync.Mutex
 	known bool
@@ -23,9 +22,8 @@ func (c *clock) skew() (time.Duration, bool) {
 	return c.diff, c.known
 }
 
-// observe learns from the Date header of an answer to a request that was sent
-// and answered at these times of our clock. How long that took says the clock that nobody
-// sets, if there is one: ours may have been set in between.
+// observe reads the Date header of a response, with the local times of request and response.
+// The monotonic clock measures the duration, because the local clock may be set in between.
 func (c *clock) observe(date string, sent, received time.Time) {
 	server, err := http.ParseTime(date)
 	took := received.Sub(sent)
@@ -39,19 +37,19 @@ func (c *clock) observe(date string, sent, received time.Time) {
 	c.diff, c.known = diff, true
 }
 
-// observe learns the server's time from an answer, and lets our tokens follow it
-// if they should. It also learns who answers.
+// observe reads the server time of a response and adjusts the clocks of tokens if configured.
+// It also detects a sandbox.
 func (c *Client) observe(resp *http.Response, s *sending) {
 	c.sandbox.Store(resp.Header.Get(sandboxHeader) != "")
 	c.clock.observe(resp.Header.Get("Date"), s.sent(), c.now())
 	c.followServer()
 }
 
-// skewOf is the difference of two clocks to the second. The server read its
-// clock between sent and received, and cut the fraction of its second: so the
-// difference lies between two bounds. Zero if that is possible, else the middle.
+// skewOf returns the difference of two clocks in seconds. The server read its clock between
+// sent and received and dropped the fraction, so the difference has two bounds. The result is
+// zero if possible, else the middle.
 func skewOf(server, sent, received time.Time) time.Duration {
-	sent, received = sent.Round(0), received.Round(0) // by the wall, which is what may be wrong
+	sent, received = sent.Round(0), received.Round(0) // wall clock, which may be wrong
 	low, high := server.Sub(received), server.Add(time.Second).Sub(sent)
 	if low <= 0 && high >= 0 {
 		return 0

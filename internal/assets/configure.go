@@ -11,32 +11,29 @@ import (
 	"strings"
 )
 
-// An InUseError says that a change of a category would have deleted files for
-// good, and was not made.
+// An InUseError reports that a change of a category would have permanently deleted files, and
+// was not made.
 type InUseError struct {
 	Op         string
 	CategoryID string
-	Extensions []string // those of the files
+	Extensions []string // of the files
 }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("%s %s: not done, for it would delete all files of these extensions for good: %s", e.Op, e.CategoryID, strings.Join(e.Extensions, ", "))
+	return fmt.Sprintf("%s %s: not executed, because it would permanently delete all files with these extensions: %s", e.Op, e.CategoryID, strings.Join(e.Extensions, ", "))
 }
 
-// CategoriesInUse is [Client.Categories] with the extensions that are in use. It
-// takes an admin.
+// CategoriesInUse is [Client.Categories] with the extensions in use. It requires an admin.
 func (c *Client) CategoriesInUse(ctx context.Context) iter.Seq2[Category, error] {
 	return list(ctx, c, request{op: "list categories", route: "/admin/categories", query: c.inWorkspace()},
 		categoriesPage, func(c Category) string { return c.ID })
 }
 
-// ConfigureCategory sets everything that can be set of a category. It takes an
-// admin.
+// ConfigureCategory sets all properties of a category. It requires an admin.
 //
-// The service deletes the files of an extension that is dropped for good. So the
-// extensions in use are looked up first, and if one is dropped that is not among
-// lose, nothing is changed and the error is an [InUseError]. A file that comes in
-// between the look and the change is lost nevertheless.
+// The service permanently deletes the files of a removed extension. So the extensions in use
+// are read first. If one would be removed that is not in lose, nothing changes and the error is
+// an [InUseError]. A file that is uploaded between this check and the change is still lost.
 func (c *Client) ConfigureCategory(ctx context.Context, id string, s NewCategory, lose ...string) (Category, error) {
 	const op = "configure category"
 	if err := c.checkLoss(ctx, op, id, append(slices.Clone(s.Extensions), lose...)); err != nil {
@@ -53,12 +50,12 @@ func (c *Client) ConfigureCategory(ctx context.Context, id string, s NewCategory
 	return category, err
 }
 
-// DeleteCategory deletes a category with every file in it, for good. It takes an
-// admin. The files that the caller is ready to lose are given by their extensions;
-// if there are others, nothing is deleted and the error is an [InUseError].
+// DeleteCategory permanently deletes a category with all of its files. It requires an admin.
+// The extensions of files that may be lost are given. If there are others, nothing is deleted
+// and the error is an [InUseError].
 //
-// It is repeated after transient errors; if a request got through whose answer did
-// not, the repetition finds no such category (fs.ErrNotExist).
+// It is repeated after transient errors. If a request succeeded without a response, the
+// repetition finds no category (fs.ErrNotExist).
 func (c *Client) DeleteCategory(ctx context.Context, id string, lose ...string) error {
 	const op = "delete category"
 	if err := c.checkLoss(ctx, op, id, lose); err != nil {
@@ -72,8 +69,8 @@ func (c *Client) DeleteCategory(ctx context.Context, id string, lose ...string) 
 	})
 }
 
-// checkLoss makes sure that no extension is in use in a category but those that
-// stay or may be lost.
+// checkLoss checks that a category has no files with other extensions than those that stay or
+// may be lost.
 func (c *Client) checkLoss(ctx context.Context, op, id string, spared []string) error {
 	category, err := c.categoryInUse(ctx, op, id)
 	if err != nil {
@@ -86,8 +83,8 @@ func (c *Client) checkLoss(ctx context.Context, op, id string, spared []string) 
 	return nil
 }
 
-// inUse are the extensions of the files in a category. If the service does not
-// say, any may be in use.
+// inUse returns the extensions of the files in a category. If the service does not report them,
+// any may be in use.
 func (c *Category) inUse() []string {
 	if c.ExtensionsInUse == nil {
 		return slices.Clone(c.Extensions)
@@ -95,8 +92,8 @@ func (c *Category) inUse() []string {
 	return slices.Clone(c.ExtensionsInUse)
 }
 
-// OrderCategories sets the order in which the categories of the workspace are
-// listed: all of them, once each. It takes an admin. The body is a guess.
+// OrderCategories sets the order of all categories in the workspace. It requires an admin. The
+// body is a guess.
 func (c *Client) OrderCategories(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return errors.New("order categories: no categories given")
@@ -110,7 +107,7 @@ func (c *Client) OrderCategories(ctx context.Context, ids []string) error {
 	})
 }
 
-// nothing is an answer whose body does not matter.
+// nothing is a response whose body is ignored.
 type nothing struct{}
 
 func (nothing) read(int, []byte) error { return nil }

@@ -10,11 +10,11 @@ import (
 	"assetferry/internal/token"
 )
 
-// tokenRest is the age under which a refused token is not replaced: a new one
-// would say the same.
+// tokenRest is the age below which a refused token is not replaced: a new one would be the
+// same.
 const tokenRest = time.Minute
 
-// A credential is a source of tokens with what is known of the one in use.
+// A credential is a source of tokens with the state of the current one.
 type credential struct {
 	source     token.Source
 	server     *clock
@@ -23,18 +23,18 @@ type credential struct {
 
 	mu       sync.Mutex
 	current  string        // the token last used
-	since    time.Time     // when we saw it first
-	skew     time.Duration // of the server's clock, as it was known then
-	replaced int           // how many tokens were
+	since    time.Time     // first use
+	skew     time.Duration // of the server clock, as known then
+	replaced int           // number of replaced tokens
 }
 
-// A used token is one that a request was sent with.
+// A used token is the token of a request.
 type used struct {
 	secret   string
-	replaced int // how many tokens were when it was asked for
+	replaced int // number of replaced tokens at the time of the request
 }
 
-// credentials are used by the beginning of a route. All of them may be the same.
+// credentials are selected by the beginning of a route. All may be the same.
 type credentials struct{ user, admin, superadmin *credential }
 
 func (c *Client) credentialsOf(o Options) credentials {
@@ -52,7 +52,7 @@ func (c *Client) credentialsOf(o Options) credentials {
 	return all
 }
 
-// to is the credential for a route.
+// to returns the credential for a route.
 func (c credentials) to(route string) *credential {
 	switch {
 	case strings.HasPrefix(route, "/admin/"):
@@ -69,7 +69,7 @@ func (c *credential) token(ctx context.Context, now time.Time) (string, error) {
 	return t.secret, err
 }
 
-// use returns the current token and remembers since when it is in use.
+// use returns the current token and records its first use.
 func (c *credential) use(ctx context.Context, now time.Time) (used, error) {
 	c.mu.Lock()
 	replaced := c.replaced
@@ -88,16 +88,16 @@ func (c *credential) use(ctx context.Context, now time.Time) (used, error) {
 	if parts := strings.Split(s, "."); len(parts) == 3 {
 		c.signatures.Token(parts[2])
 	}
-	if replaced == c.replaced { // or it may be the former one
+	if replaced == c.replaced { // unless it may be the previous one
 		c.current, c.since = s, now
 		c.skew, _ = c.server.skew()
 	}
 	return used{s, replaced}, nil
 }
 
-// renew replaces a token that was refused, unless it has been replaced already,
-// and reports whether another try makes sense. One that is hardly in use is
-// replaced only if its time was wrong, which is so also where a clock has been set right.
+// renew replaces a refused token, unless it was already replaced, and reports whether another
+// attempt is useful. A new token is only replaced if its time was wrong, also after a clock was
+// set.
 func (c *credential) renew(ctx context.Context, refused used, now time.Time, follow func() (skew time.Duration, follows bool)) bool {
 	if now, err := c.source.Token(ctx); err != nil || now.Reveal() != refused.secret {
 		return err == nil
@@ -117,8 +117,8 @@ func (c *credential) renew(ctx context.Context, refused used, now time.Time, fol
 	return true
 }
 
-// followServer sets the tokens' clocks by the server's, if it should. It says by how much that
-// is ahead of ours, and whether a clock was set by it.
+// followServer sets the clocks of tokens by the server if configured. It returns the skew, and
+// whether a clock was set.
 func (c *Client) followServer() (skew time.Duration, follows bool) {
 	skew, known := c.clock.skew()
 	if !c.compensate || !known {

@@ -13,13 +13,13 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// ErrRefused says that a URL was not followed that the service named, or that a redirect leads
-// to: it leads into this machine or a private network, or to plain HTTP.
+// ErrRefused reports a refused URL in a response or redirect: it leads to this machine, a
+// private network, or plain HTTP.
 var ErrRefused = errors.New("refused")
 
-// A delivery carries requests for content, whose URLs are in answers of the service. What is at
-// the origin of the base address is had as usual. Any other host is one that the service names,
-// and the service may be hostile: requests to it are guarded.
+// A delivery sends requests for content, whose URLs are in responses of the service. Requests
+// to the origin of the base URL are sent normally. Other hosts are named by the service, which
+// may be hostile, so they are checked.
 type delivery struct {
 	base         *url.URL
 	next         http.RoundTripper
@@ -34,7 +34,7 @@ func newDelivery(o Options, base *url.URL, next http.RoundTripper) *delivery {
 	return d
 }
 
-// RoundTrip implements http.RoundTripper. It is asked for each redirect as well.
+// RoundTrip implements http.RoundTripper. It is also called for redirects.
 func (d *delivery) RoundTrip(r *http.Request) (*http.Response, error) {
 	if d.isOwn(r.URL) {
 		return d.next.RoundTrip(r)
@@ -67,7 +67,7 @@ func (d *delivery) CloseIdleConnections() {
 
 func (d *delivery) isOwn(u *url.URL) bool { return outbound.Origin(u) == outbound.Origin(d.base) }
 
-// check refuses a URL for its scheme.
+// check refuses a URL by its scheme.
 func (d *delivery) check(u *url.URL) error {
 	if d.base.Scheme == "https" && u.Scheme == "http" {
 		return fmt.Errorf("%w: %s %w", ErrRefused, outbound.Origin(u), outbound.ErrDowngrade)
@@ -78,8 +78,8 @@ func (d *delivery) check(u *url.URL) error {
 	return nil
 }
 
-// checkRedirect keeps the token away from any origin but the service's own.
-// (net/http keeps it on the way to a subdomain, too.)
+// checkRedirect sends the token only to the origin of the service. (net/http also sends it to
+// subdomains.)
 func (d *delivery) checkRedirect(next *http.Request, _ []*http.Request) error {
 	if !d.isOwn(next.URL) {
 		next.Header.Del("Authorization")
@@ -87,9 +87,9 @@ func (d *delivery) checkRedirect(next *http.Request, _ []*http.Request) error {
 	return d.check(next.URL)
 }
 
-// refusal is the error of a request that the guard did not let pass; nil if it is another one.
+// refusal returns the error of a request that the check refused, or nil.
 func refusal(err error) error {
-	if network, ok := errors.AsType[*outbound.NetworkError](err); ok { // without what the dialer says of it
+	if network, ok := errors.AsType[*outbound.NetworkError](err); ok { // without the text of the dialer
 		return fmt.Errorf("%w: %w", ErrRefused, network)
 	}
 	if errors.Is(err, outbound.ErrDowngrade) && !errors.Is(err, ErrRefused) {
@@ -98,24 +98,23 @@ func refusal(err error) error {
 	return nil
 }
 
-// refusalHint is the next step after an [ErrRefused].
+// refusalHint returns the next step after an [ErrRefused].
 func refusalHint(err error) string {
 	network, ok := errors.AsType[*outbound.NetworkError](err)
 	switch {
 	case ok && network.Never:
-		return "no flag allows this: correct the URLs of files in the configuration of the service"
+		return "no flag permits this: fix the file URLs in the configuration of the service"
 	case ok:
-		return "if the service delivers its files from there, allow that with --allow-private-networks"
+		return "if the service delivers its files from there, add --allow-private-networks"
 	case errors.Is(err, outbound.ErrDowngrade):
-		return "correct the URLs of files in the configuration of the service: they must begin with https://"
+		return "fix the file URLs in the configuration of the service: they must begin with https://"
 	}
 	return ""
 }
 
-// A home is where the base address leads. In a private network, as on premises or with the
-// sandbox, files may be there too. The first connection over which the service was reached
-// decides, and not a name that was looked up: who can make that name lead elsewhere afterwards
-// gains nothing.
+// A home knows where the base URL leads. In a private network, as on premises or with the
+// sandbox, files may be there too. The first connection to the service decides, not a DNS
+// lookup, so that a later change of DNS has no effect.
 type home struct{ where atomic.Int32 }
 
 const (
@@ -124,7 +123,7 @@ const (
 	privateHome
 )
 
-// begin decides what the base address says by itself. Behind a proxy nothing else can be known.
+// begin decides by the base URL itself. Behind a proxy nothing else is known.
 func (h *home) begin(base *url.URL) {
 	name := strings.ToLower(base.Hostname())
 	ip, err := netip.ParseAddr(name)
@@ -139,7 +138,7 @@ func (h *home) begin(base *url.URL) {
 	}
 }
 
-// learn is told of a connection to the base address, once TLS has established who is there.
+// learn receives a connection to the base URL after its TLS handshake.
 func (h *home) learn(conn net.Conn) {
 	if h.where.Load() != unknownHome || conn == nil {
 		return

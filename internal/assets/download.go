@@ -16,19 +16,18 @@ import (
 	"assetferry/internal/retry"
 )
 
-// Download reads the content at an asset's URL from an offset. The size is that
-// of the whole content, -1 if it is not known. A body that ends early ends with
-// io.ErrUnexpectedEOF; if the connection is cut and the service vouches for the
-// version (a strong ETag), reading goes on by itself, or ends with ErrChanged if
-// the content was replaced.
+// Download reads the content at the URL of an asset from an offset. The size is that of the
+// complete content, or -1 if unknown. A body that ends early returns io.ErrUnexpectedEOF. If
+// the connection is closed and there is a strong ETag, reading continues automatically, or
+// returns ErrChanged if the content was replaced.
 //
-// The token is sent only if the URL's origin is that of the service: delivery is
-// often somebody else's. What is refused may be of a private category: it is asked for
-// once more with the cookie of [Client.AuthorizePrivateAccess], if that may go there.
+// The token is only sent to the origin of the service, because other hosts may deliver content.
+// A refused request may be for a private category: it is repeated with the cookie of
+// [Client.AuthorizePrivateAccess], if that host may receive it.
 func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.ReadCloser, int64, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || offset < 0 {
-		return nil, 0, errors.New("download: not an absolute address, or a negative offset")
+		return nil, 0, errors.New("download: the URL is not absolute, or the offset is negative")
 	}
 	d := &download{c: c, ctx: ctx, url: u, at: offset}
 	if err := c.delivery.check(u); err != nil {
@@ -40,17 +39,17 @@ func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.
 	return d, d.size, nil
 }
 
-// A download is a body that knows how far it was read.
+// A download is a body with its position.
 type download struct {
 	c   *Client
-	ctx context.Context // of the caller, for further requests
+	ctx context.Context // of the caller, for later requests
 	url *url.URL
 
 	at   int64
 	size int64  // -1 if unknown
-	etag string // strong, or empty
-	cuts int    // in a row
-	err  error  // for good
+	etag string // strong, or ""
+	cuts int    // interruptions in a row
+	err  error  // final
 
 	body io.ReadCloser
 	dog  *outbound.Watchdog
@@ -63,7 +62,7 @@ func (d *download) request() *request {
 	}
 }
 
-// open asks for the content from where we are.
+// open requests the content from the current position.
 func (d *download) open() error {
 	had := d.c.private.standsFor()
 	err := d.try()
@@ -73,7 +72,7 @@ func (d *download) open() error {
 	}
 	again, aerr := d.c.openPrivate(d.ctx, d.url, had)
 	if class, _ := retry.Classify(aerr); aerr != nil && (class.Repeatable() || d.ctx.Err() != nil) {
-		return aerr // who knows what would have been said
+		return aerr // the first error is more specific
 	}
 	if !again {
 		return err
@@ -81,7 +80,7 @@ func (d *download) open() error {
 	return d.try()
 }
 
-// try asks with what opens files to us now.
+// try requests with the credentials that currently permit files.
 func (d *download) try() error {
 	r := d.request()
 	return d.c.policy.Do(d.ctx, d.c.onWait, func(ctx context.Context) error {
@@ -92,9 +91,9 @@ func (d *download) try() error {
 	})
 }
 
-// exchange asks once. The limiter is for the service: a delivery host of somebody
-// else has a pace of its own. The request is over with the head of its answer, so
-// that who reads slowly holds up nobody else.
+// exchange sends one request. The rate limiter is for the service, not for other delivery
+// hosts. The request ends with the header of its response, so that slow readers block no other
+// request.
 func (d *download) exchange(ctx context.Context, r *request, secret string) error {
 	s := &sending{now: d.c.now, start: d.c.now()}
 	if outbound.Origin(d.url) != outbound.Origin(d.c.base) {
@@ -108,16 +107,16 @@ func (d *download) ask(ctx context.Context, r *request, s *sending, secret strin
 	s.dog = dog
 	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
-		err = d.c.sendError(ctx, r, s, err) // before the watchdog ends the context that it asks for a cause
+		err = d.c.sendError(ctx, r, s, err) // before the watchdog ends the context
 		dog.Stop()
 		return d.foreign(err)
 	}
 	if outbound.Origin(resp.Request.URL) == outbound.Origin(d.c.base) {
 		d.c.observe(resp, s)
 	}
-	dog.Alive() // skipping to the offset may take a while
+	dog.Alive() // skipping to the offset may take long
 	if err = d.accept(r, resp); err != nil {
-		outbound.Drain(resp.Body) // which may trickle as well
+		outbound.Drain(resp.Body) // a slow body
 		dog.Stop()
 		return d.foreign(err)
 	}
@@ -132,7 +131,7 @@ func (d *download) get(ctx context.Context, secret string) (*http.Response, erro
 		return nil, err
 	}
 	req.Header.Set("User-Agent", d.c.userAgent)
-	req.Header.Set("Accept-Encoding", "identity") // lengths are those of the content
+	req.Header.Set("Accept-Encoding", "identity") // lengths refer to the content
 	if secret != "" {
 		req.Header.Set("Authorization", secret)
 	}
@@ -145,8 +144,8 @@ func (d *download) get(ctx context.Context, secret string) (*http.Response, erro
 	return d.c.files.Do(req)
 }
 
-// foreign corrects errors of a delivery host that is not the service: its 403 is
-// about this one asset, and none of its errors is about our token.
+// foreign adapts errors of other delivery hosts: a 403 concerns this asset only, and no error
+// concerns the token.
 func (d *download) foreign(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || outbound.Origin(d.url) == outbound.Origin(d.c.base) {
@@ -159,7 +158,7 @@ func (d *download) foreign(err error) error {
 	return e
 }
 
-// accept looks at an answer's head and places its body at our offset.
+// accept checks the header of a response and moves its body to the offset.
 func (d *download) accept(r *request, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusOK:
@@ -176,8 +175,8 @@ func (d *download) accept(r *request, resp *http.Response) error {
 	return d.c.fault(r, resp, parseFault(body))
 }
 
-// acceptWhole takes an answer with all of the content: to a first request, or
-// because the server does not know ranges, or because the content is another.
+// acceptWhole accepts a complete response: to the first request, without support for ranges, or
+// with changed content.
 func (d *download) acceptWhole(r *request, resp *http.Response) error {
 	tag := strongTag(resp)
 	if d.etag != "" && tag != d.etag {
@@ -198,7 +197,7 @@ func (d *download) acceptPart(r *request, resp *http.Response) error {
 	tag := strongTag(resp)
 	switch {
 	case !ok || start != d.at:
-		return d.c.unreadable(r, resp, errors.New("it is another range than was asked for"))
+		return d.c.unreadable(r, resp, errors.New("the response has a different range"))
 	case d.etag != "" && (tag != d.etag || size != d.size):
 		return d.changed(r)
 	}
@@ -206,7 +205,7 @@ func (d *download) acceptPart(r *request, resp *http.Response) error {
 	return nil
 }
 
-// isAtEnd reports that there is no such range because all was read.
+// isAtEnd reports that the range does not exist because everything was read.
 func (d *download) isAtEnd(resp *http.Response) bool {
 	size, err := strconv.ParseInt(strings.TrimPrefix(resp.Header.Get("Content-Range"), "bytes */"), 10, 64)
 	if err != nil || size != d.at {
@@ -229,7 +228,7 @@ func (d *download) Read(p []byte) (int, error) {
 		}
 		d.dog.Alive()
 		n, err := d.body.Read(p)
-		d.dog.Rest() // between reads it is our caller who takes time
+		d.dog.Rest() // the caller may be slow between reads
 		d.at += int64(n)
 		if n > 0 {
 			d.cuts = 0
@@ -238,14 +237,13 @@ func (d *download) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if n > 0 {
-			return n, nil // the error comes again
+			return n, nil // the error is returned by the next read
 		}
 		d.err = d.goOn(noEOF(err))
 	}
 }
 
-// goOn opens the content again where it was cut, if that is sure to be the same
-// content.
+// goOn reopens the content after an interruption, if it is certain to be the same.
 func (d *download) goOn(cut error) error {
 	stalled, isStall := errors.AsType[outbound.StallError](cut)
 	d.release()
@@ -267,7 +265,7 @@ func (d *download) release() {
 	d.dog.Stop()
 }
 
-// Close ends the download. What is left is not read: it may be a lot.
+// Close ends the download without reading the rest.
 func (d *download) Close() error {
 	d.release()
 	return nil
@@ -280,7 +278,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// strongTag is the ETag, if it promises equal bytes.
+// strongTag returns the ETag if it is strong.
 func strongTag(resp *http.Response) string {
 	if tag := resp.Header.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
@@ -288,7 +286,7 @@ func strongTag(resp *http.Response) string {
 	return ""
 }
 
-// parseContentRange reads "bytes 5-9/10".
+// parseContentRange parses "bytes 5-9/10".
 func parseContentRange(s string) (start, size int64, ok bool) {
 	s, ok = strings.CutPrefix(s, "bytes ")
 	span, total, ok2 := strings.Cut(s, "/")

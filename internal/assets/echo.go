@@ -7,24 +7,24 @@ import (
 	"assetferry/internal/redact"
 )
 
-// errEcho says that an answer repeats the token that was sent.
-var errEcho = errors.New("it repeats the token that it was asked with")
+// errEcho reports that a response contains the sent token.
+var errEcho = errors.New("the response contains the token of the request")
 
 const (
-	// overlap is how many bytes of an answer are looked at again with those behind them.
+	// overlap is the number of bytes that are checked again with the following ones.
 	overlap = 512
-	// portion is how many bytes are looked at together: the JSON decoder asks for a few hundred, and
-	// would have most of them looked at twice.
+	// portion is the number of bytes checked at a time: the JSON decoder reads a few hundred,
+	// most of which would be checked twice.
 	portion = 8 << 10
 )
 
-// An echoReader reads an answer, and ends it where it repeats a token.
+// An echoReader reads a response and fails if it contains a token.
 type echoReader struct {
 	in         io.Reader
 	signatures *redact.Redactor
-	buffer     []byte // the last of what was read before, and what was read
-	unread     []byte // the end of it
-	err        error  // that follows it
+	buffer     []byte // overlap and new bytes
+	unread     []byte // not returned yet
+	err        error  // after the unread bytes
 }
 
 func (c *Client) withoutEcho(body io.Reader) io.Reader {
@@ -42,7 +42,7 @@ func (e *echoReader) Read(p []byte) (int, error) {
 	return n, e.err
 }
 
-// fill reads what has come by now.
+// fill reads the available bytes.
 func (e *echoReader) fill() {
 	if e.buffer == nil {
 		e.buffer = make([]byte, 0, overlap+portion)

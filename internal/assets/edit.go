@@ -9,9 +9,8 @@ import (
 	"strconv"
 )
 
-// An Edit says what becomes of an image. Parts that are nil change nothing. What
-// they are called is known; the order in which they are done, that angles go to
-// the right, and what Flip means, are guesses.
+// An Edit changes an image; nil parts have no effect. The names are known. The order of the
+// steps, clockwise angles and the meaning of Flip are guesses.
 type Edit struct {
 	Crop   *Crop   `json:"crop,omitempty"`
 	Rotate *Rotate `json:"rotate,omitempty"`
@@ -19,7 +18,7 @@ type Edit struct {
 	Resize *Resize `json:"resize,omitempty"`
 }
 
-// A Crop is the part of an image to keep, in pixels.
+// A Crop is the area of an image to keep, in pixels.
 type Crop struct {
 	X      int `json:"x"`
 	Y      int `json:"y"`
@@ -27,7 +26,7 @@ type Crop struct {
 	Height int `json:"height"`
 }
 
-// A Rotate turns an image by an angle in degrees.
+// A Rotate rotates an image by an angle in degrees.
 type Rotate struct {
 	Angle int `json:"angle"`
 }
@@ -38,16 +37,15 @@ type Flip struct {
 	Y bool `json:"y"`
 }
 
-// A Resize brings an image to a size in pixels.
+// A Resize sets the size of an image in pixels.
 type Resize struct {
 	Width  int `json:"width"`
 	Height int `json:"height"`
 }
 
-// EditToNew makes a new asset of an edited image, beside it and with a name of
-// its own, given without the extension. It is sent again only while it is certain
-// that nothing was made; beyond that the error satisfies
-// errors.Is(err, ErrUnconfirmed).
+// EditToNew creates a new asset from an edited image, with its own name without the extension.
+// It is only repeated while it is certain that nothing was created. Otherwise the error
+// satisfies errors.Is(err, ErrUnconfirmed).
 func (c *Client) EditToNew(ctx context.Context, id, name string, e Edit) (Asset, error) {
 	if name == "" {
 		return Asset{}, errors.New("edit image: the new asset needs a name")
@@ -55,9 +53,8 @@ func (c *Client) EditToNew(ctx context.Context, id, name string, e Edit) (Asset,
 	return c.edit(ctx, id, map[string]any{"action": "create", "assetName": name, "transformations": e})
 }
 
-// EditInPlace edits an image, which keeps ID, address, name and tags; the file as
-// it was is kept as a revision. Doing it twice is not the same as once, so it is
-// sent again as carefully as [Client.EditToNew].
+// EditInPlace edits an image, which keeps its ID, URL, name and tags; the old file becomes a
+// revision. It is not idempotent, so it is repeated as carefully as [Client.EditToNew].
 func (c *Client) EditInPlace(ctx context.Context, id string, e Edit) (Asset, error) {
 	return c.edit(ctx, id, map[string]any{"action": "overwrite", "transformations": e})
 }
@@ -77,8 +74,8 @@ func (c *Client) edit(ctx context.Context, id string, body any) (Asset, error) {
 	return a, nil
 }
 
-// Analyze has the service describe images and tag them. It goes on in the
-// background; [Client.Analysed] waits for it. Asking twice is the same as once.
+// Analyze requests descriptions and tags of images. The service works in the background;
+// [Client.Analysed] waits for it. It is idempotent.
 func (c *Client) Analyze(ctx context.Context, ids ...string) error {
 	for batch := range slices.Chunk(ids, bulkBatch) {
 		err := c.do(ctx, &request{

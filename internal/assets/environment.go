@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// An EnvironmentConfig may restrict all workspaces of an environment to some
-// extensions.
+// An EnvironmentConfig can restrict all workspaces of an environment to certain extensions.
 type EnvironmentConfig struct {
 	AllowedExtensions []string `json:"allowedExtensions"`
 	Restricted        bool     `json:"isAllowedExtensionsEnabled"`
@@ -15,8 +14,7 @@ type EnvironmentConfig struct {
 
 func (*EnvironmentConfig) check() error { return nil }
 
-// EnvironmentConfig returns the configuration of the environment. It takes an
-// admin.
+// EnvironmentConfig returns the settings of the environment. It requires an admin.
 func (c *Client) EnvironmentConfig(ctx context.Context) (EnvironmentConfig, error) {
 	var e EnvironmentConfig
 	err := c.do(ctx, &request{
@@ -25,8 +23,7 @@ func (c *Client) EnvironmentConfig(ctx context.Context) (EnvironmentConfig, erro
 	return e, err
 }
 
-// SetEnvironmentConfig sets the configuration of the environment. It takes a
-// superadmin.
+// SetEnvironmentConfig sets the settings of the environment. It requires a superadmin.
 func (c *Client) SetEnvironmentConfig(ctx context.Context, e EnvironmentConfig) error {
 	e.AllowedExtensions = append([]string{}, e.AllowedExtensions...) // never null
 	return c.do(ctx, &request{
@@ -36,7 +33,7 @@ func (c *Client) SetEnvironmentConfig(ctx context.Context, e EnvironmentConfig) 
 	})
 }
 
-// A template is how the categories of new workspaces are sent; its form is a guess.
+// A template is the list of categories of new workspaces; its form is a guess.
 type template struct {
 	Categories []NewCategory `json:"categories"`
 }
@@ -48,8 +45,7 @@ func (t *template) check() error {
 	return nil
 }
 
-// WorkspacesTemplate returns the categories with which new workspaces start. It
-// takes a superadmin.
+// WorkspacesTemplate returns the categories of new workspaces. It requires a superadmin.
 func (c *Client) WorkspacesTemplate(ctx context.Context) ([]NewCategory, error) {
 	var t template
 	err := c.do(ctx, &request{
@@ -58,8 +54,7 @@ func (c *Client) WorkspacesTemplate(ctx context.Context) ([]NewCategory, error) 
 	return t.Categories, err
 }
 
-// SetWorkspacesTemplate sets the categories with which new workspaces start. It
-// takes a superadmin.
+// SetWorkspacesTemplate sets the categories of new workspaces. It requires a superadmin.
 func (c *Client) SetWorkspacesTemplate(ctx context.Context, categories []NewCategory) error {
 	return c.do(ctx, &request{
 		op: "set template of workspaces", method: http.MethodPut, route: "/superadmin/workspacesTemplate",

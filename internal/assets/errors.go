@@ -15,41 +15,40 @@ import (
 )
 
 var (
-	// ErrUnconfirmed says that a request that creates something may have been
-	// carried out, although there is no usable answer. It must not be sent
-	// again before somebody has looked.
-	ErrUnconfirmed = errors.New("in doubt: it may have been carried out")
-	// ErrSize says that the content of an upload is not of the announced size.
+	// ErrUnconfirmed reports that a creating request may have been executed, although there is
+	// no usable response. Check before repeating it.
+	ErrUnconfirmed = errors.New("unconfirmed: the request may have been executed")
+	// ErrSize reports an upload whose content does not have the announced size.
 	ErrSize = outbound.ErrSize
-	// ErrChanged says that the content of an asset was replaced while it was read.
-	ErrChanged = errors.New("changed while it was read")
+	// ErrChanged reports that the content of an asset was replaced during a download.
+	ErrChanged = errors.New("the content changed during the download")
 )
 
-// worthTelling is the skew from which we mention it: smaller ones harm no token.
+// worthTelling is the minimum skew for messages: smaller ones do not affect tokens.
 const worthTelling = 30 * time.Second
 
-// An Error tells what went wrong with a request. It holds no secrets.
+// An Error describes a failed request. It contains no secrets.
 type Error struct {
 	Op      string // "upload", "list assets", ...
-	Subject string // what it is about; may be empty
+	Subject string // object of the request; may be ""
 	Method  string
 	Route   string // pattern, such as "/assets/{id}"
 
-	Status  int    // of the answer; 0 if there is none
-	Message string // what the service said, in one line
-	TraceID string // what the vendor's support wants to know
+	Status  int    // 0 without a response
+	Message string // of the service, on one line
+	TraceID string // for the support of the vendor
 	Data    map[string]any
-	Err     error // what happened to the request or its answer; nil if the service just said no
+	Err     error // failure of the request or response; nil for an error response
 
-	RetryAfter  time.Duration // 0 if the service did not say
-	Skew        time.Duration // the server's clock minus ours, as far as known
+	RetryAfter  time.Duration // 0 if unknown
+	Skew        time.Duration // server clock minus local clock, if known
 	Unconfirmed bool          // see ErrUnconfirmed
-	Foreign     bool          // the answer is in no form that the service gives it
+	Foreign     bool          // the response does not have the form of the service
 
 	class    retry.Class
-	auth     bool   // there was no token to send
-	where    string // origin of the address
-	resend   bool   // certainly not carried out, and worth another try at once
+	auth     bool   // there was no token
+	where    string // origin of the URL
+	resend   bool   // certainly not executed, and worth another attempt
 	redactor *redact.Redactor
 }
 
@@ -58,8 +57,8 @@ func (c *Client) newError(r *request) *Error {
 	return &Error{Op: r.op, Subject: r.subject, Method: r.method, Route: r.route, Skew: skew, where: outbound.Origin(c.base), redactor: c.redactor}
 }
 
-// Error is one line: what we did, to what, what came of it. Anything in it may be from an answer,
-// and what is no secret in its parts may be one where they come together.
+// Error returns one line: the operation, its object and the failure. Parts may come from a
+// response, and secrets may span several parts.
 func (e *Error) Error() string { return e.redactor.Text(e.line()) }
 
 func (e *Error) line() string {
@@ -94,12 +93,12 @@ func skewText(skew time.Duration) string {
 	if skew < 0 {
 		direction = "ahead of"
 	}
-	return fmt.Sprintf("our clock is %v %s the server's", skew.Abs(), direction)
+	return fmt.Sprintf("the local clock is %v %s the server clock", skew.Abs(), direction)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is maps 404 to fs.ErrNotExist, and in doubt to ErrUnconfirmed.
+// Is maps 404 to fs.ErrNotExist, and unconfirmed errors to ErrUnconfirmed.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
@@ -110,33 +109,29 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Class says whether another try could help. Whoever sees ErrUnconfirmed settles
-// that first.
+// Class reports whether another attempt may succeed. With ErrUnconfirmed, check first.
 func (e *Error) Class() retry.Class { return e.class }
 
-// Delay is RetryAfter, for package retry.
+// Delay returns RetryAfter, for package retry.
 func (e *Error) Delay() time.Duration { return e.RetryAfter }
 
-// IsAuth reports whether the credentials are the trouble: there is no token, or
-// the service does not accept ours (401), or does not allow its holder to do
-// this (403).
+// IsAuth reports whether the credentials are the cause: there is no token, or the service does
+// not accept it (401) or its permissions (403).
 func (e *Error) IsAuth() bool {
 	return e.auth || e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
-// SizeLimit is the largest file in bytes that the plan allows, if an upload was
-// refused for that.
+// SizeLimit returns the file size limit of the plan in bytes, if an upload exceeded it.
 func (e *Error) SizeLimit() (int64, bool) {
 	f, ok := e.number("sizeLimit")
 	return int64(f), ok
 }
 
-// MegapixelsLimit is the largest image that the plan allows, if an upload was
-// refused for that.
+// MegapixelsLimit returns the image size limit of the plan, if an upload exceeded it.
 func (e *Error) MegapixelsLimit() (float64, bool) { return e.number("megapixelsLimit") }
 
-// QuotaLimit is the storage that the plan allows, if an upload was refused
-// because it is used up. The unit is not documented.
+// QuotaLimit returns the storage limit of the plan, if an upload exceeded it. The unit is not
+// documented.
 func (e *Error) QuotaLimit() (float64, bool) { return e.number("limit") }
 
 func (e *Error) number(key string) (float64, bool) {
@@ -161,8 +156,8 @@ func isBadRequest(err error) bool {
 	return ok && e.Status == http.StatusBadRequest
 }
 
-// classOf says what an answer means. What is not documented (413, 429, 503) is
-// taken by its meaning in HTTP.
+// classOf returns the class of a response. Undocumented statuses (413, 429, 503) have their
+// meaning in HTTP.
 func classOf(e *Error) retry.Class {
 	if _, quota := e.QuotaLimit(); quota && e.Status < 500 {
 		return retry.Fatal
@@ -183,8 +178,8 @@ func classOf(e *Error) retry.Class {
 	return retry.Permanent
 }
 
-// A BodyError says that what was to be uploaded could not be read. The trouble is
-// at the source, not with the service.
+// A BodyError reports that the content to upload could not be read. The cause is the source,
+// not the service.
 type BodyError struct {
 	Op  string // "open", "read"
 	Err error

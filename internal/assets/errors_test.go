@@ -87,10 +87,10 @@ func TestErrorText(t *testing.T) {
 		{Error{Op: "upload", Subject: `"a.jpg"`, Status: 400, Message: "extension not allowed", TraceID: "t-1"},
 			`upload "a.jpg": 400 Bad Request: extension not allowed (trace t-1)`},
 		{Error{Op: "list folders", Status: 500}, "list folders: 500 Internal Server Error"},
-		{Error{Op: "upload", Status: 500, Unconfirmed: true}, "upload: 500 Internal Server Error; in doubt: it may have been carried out"},
+		{Error{Op: "upload", Status: 500, Unconfirmed: true}, "upload: 500 Internal Server Error; unconfirmed: the request may have been executed"},
 		{Error{Op: "upload", Err: io.ErrUnexpectedEOF}, "upload: unexpected EOF"},
-		{Error{Op: "x", Status: 401, Skew: 5 * time.Minute}, "x: 401 Unauthorized; our clock is 5m0s behind the server's: set the clock, or use --compensate-clock"},
-		{Error{Op: "x", Status: 401, Skew: -31 * time.Second}, "x: 401 Unauthorized; our clock is 31s ahead of the server's: set the clock, or use --compensate-clock"},
+		{Error{Op: "x", Status: 401, Skew: 5 * time.Minute}, "x: 401 Unauthorized; the local clock is 5m0s behind the server clock: set the clock, or use --compensate-clock"},
+		{Error{Op: "x", Status: 401, Skew: -31 * time.Second}, "x: 401 Unauthorized; the local clock is 31s ahead of the server clock: set the clock, or use --compensate-clock"},
 		{Error{Op: "x", Status: 401, Skew: 30 * time.Second}, "x: 401 Unauthorized"},
 	}
 	for _, tt := range tests {
@@ -297,7 +297,7 @@ func TestHints(t *testing.T) {
 			}
 		})
 	}
-	for status, hint := range map[string]string{"401": "access key", "403": "role", "302": "base address"} {
+	for status, hint := range map[string]string{"401": "access key", "403": "role", "302": "check the URL of the service"} {
 		_, err := serve(t, answers(status).ServeHTTP).Asset(t.Context(), "x")
 		if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Hint(), hint) {
 			t.Errorf("%s: got %v, %q", status, err, e.Hint())

@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// A ChangedError says that somebody changed a category meanwhile, so that a change of it was
-// not made.
+// A ChangedError reports that another user changed a category, so that it was not changed.
 type ChangedError struct{ Op, CategoryID string }
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s %s: not done, because another user changed the category meanwhile", e.Op, e.CategoryID)
 }
 
-// CategoryInUse returns one category with the extensions that are in use. It takes an admin.
+// CategoryInUse returns a category with the extensions in use. It requires an admin.
 func (c *Client) CategoryInUse(ctx context.Context, id string) (Category, error) {
 	return c.categoryInUse(ctx, "read category", id)
 }
@@ -48,7 +47,7 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 	case err != nil:
 		return Category{}, err
 	case len(now.Extensions) == 0:
-		return Category{}, fmt.Errorf("%s %s: the service does not say which ones it takes already", op, was.ID)
+		return Category{}, fmt.Errorf("%s %s: the service does not report the allowed extensions", op, was.ID)
 	case !now.isConfiguredAs(was):
 		return Category{}, &ChangedError{op, was.ID}
 	}
@@ -67,7 +66,7 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 		into:    &category,
 	})
 	if missing := without(all, category.Extensions); err == nil && category.Extensions != nil && len(missing) > 0 {
-		err = errors.New(op + " " + was.ID + ": the service answers that it does not take " + strings.Join(missing, ", "))
+		err = errors.New(op + " " + was.ID + ": the response of the service does not contain " + strings.Join(missing, ", "))
 	}
 	return category, err
 }

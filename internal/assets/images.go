@@ -60,7 +60,7 @@ func (a Asset) ImageURL(r Rendition) (string, error) {
 	}
 	base, isFile := strings.CutSuffix(a.URL, "/file")
 	if !isFile {
-		return "", fmt.Errorf("asset %s: its address does not end in /file, so that of an image cannot be made from it", a.ID)
+		return "", fmt.Errorf("asset %s: its URL does not end in /file, so the URL of a rendition is unknown", a.ID)
 	}
 	return base + "/images/" + name, nil
 }
@@ -110,7 +110,7 @@ func (c *Client) await(ctx context.Context, id string, status func(Metadata) Pro
 			return a, err
 		}
 		if look == looks {
-			return a, fmt.Errorf("asset %s: %w; look again later", id, ErrQueued)
+			return a, fmt.Errorf("asset %s: %w; try again later", id, ErrQueued)
 		}
 		select {
 		case <-time.After(pause):

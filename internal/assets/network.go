@@ -83,11 +83,11 @@ func (e *Error) Hint() string {
 	case e.Status == http.StatusUnauthorized:
 		return "check the environment ID, the access key, the workspace and --service"
 	case e.Status == http.StatusPaymentRequired:
-		return "a limit of the plan is used up: see what the service says under its limits"
+		return "a limit of the plan is reached: check the limits in the service"
 	case e.Status == http.StatusForbidden:
 		return "check the role in the token, the permissions in the service, and that the plan includes the API"
 	case e.Status >= 300 && e.Status < 400:
-		return "check the base address: " + e.where + " answers with a redirect"
+		return "check the URL of the service: " + e.where + " responds with a redirect"
 	}
 	return ""
 }
@@ -100,7 +100,7 @@ func (e *Error) transportHint() string {
 		return refusalHint(e.Err)
 	}
 	if _, large := errors.AsType[*outbound.TooLargeError](e.Err); large {
-		return "check that " + e.where + " is the service; what it answers is too long for one answer of it"
+		return "check that " + e.where + " is the service: its response is too long"
 	}
 	return outbound.Hint(e.Err, e.where)
 }

@@ -27,9 +27,9 @@ func (p Public) IsThere() bool { return p.Status >= 200 && p.Status < 300 }
 func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
-		return Public{}, errors.New("look at address: it is not an absolute one")
+		return Public{}, errors.New("check URL: it is not absolute")
 	}
-	r := request{op: "look at address", subject: outbound.Origin(u) + u.EscapedPath(), route: "(asset url)"}
+	r := request{op: "check URL", subject: outbound.Origin(u) + u.EscapedPath(), route: "(asset url)"}
 	if err := c.delivery.check(u); err != nil {
 		return Public{}, c.refused(&r, u, err)
 	}

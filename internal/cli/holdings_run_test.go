@@ -53,7 +53,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	}
 	call("sync", "src")
 	call("verify", "--content")
-	call("enrich", "survey")
+	call("enrich", "audit")
 	log, err := os.ReadFile(filepath.Join(dir, "run.log"))
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestKillDescribe(t *testing.T) {
 	w := startWords(t, s, aiservice.Options{Faults: aiFaults})
 	env := append(s.variables(), w.variables()...)
 	assetferry(t, dir, env, "migrate", "src").must(t, exit.CodeDone)
-	assetferry(t, dir, env, "enrich", "survey").must(t, exit.CodeDone)
+	assetferry(t, dir, env, "enrich", "audit").must(t, exit.CodeDone)
 
 	describe := []string{"enrich", "describe", "--yes", "--json", "-j", "8", "--confirm-timeout", "100ms"}
 	for range kills {

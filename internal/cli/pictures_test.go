@@ -130,7 +130,7 @@ func session(t *testing.T) []picture {
 	terminal := folded(sameEachTime(t, text.String(), home, s))
 	return []picture{
 		{"terminal.png", terminalPage(terminal), 740, 19*strings.Count(terminal, "\n") + 52},
-		{"report.png", sameEachTime(t, string(page), home, s), 1280, 1000},
+		{"report.png", sameEachTime(t, string(page), home, s), 1280, 830},
 	}
 }
 
@@ -166,15 +166,19 @@ func sameEachTime(t *testing.T, text, home string, s *service) string {
 	return text
 }
 
-// folded breaks lines as a terminal of 80 columns does.
+// folded breaks lines between words, as the program does on a terminal of 80 columns.
 func folded(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		rest := []rune(strings.TrimSuffix(line, "\n"))
-		for ; len(rest) > 80; rest = rest[80:] {
-			b.WriteString(string(rest[:80]) + "\n")
+		for line = strings.TrimSuffix(line, "\n"); len(line) > 80; {
+			end := strings.LastIndexByte(line[:81], ' ')
+			if end <= 0 {
+				break
+			}
+			b.WriteString(line[:end] + "\n")
+			line = line[end+1:]
 		}
-		b.WriteString(string(rest) + "\n")
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }

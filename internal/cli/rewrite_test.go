@@ -19,7 +19,7 @@ func TestRewriteLeavesPrivate(t *testing.T) {
 	page := `<img src="/f/one.jpg"> <a href="/f/two.txt">`
 	tree{"page.html": page}.write(t, b.dir)
 	stdout, _ := b.ferry(exit.CodeDone, "rewrite", "--old-prefix", "/f/", "page.html", "--write")
-	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left as they are: 1 in private categories.")
+	wantIn(t, stdout, "1 of 1 file changed: 1 URL.", "Unchanged: 1 URL in private categories.")
 	text, err := os.ReadFile(filepath.Join(b.dir, "page.html"))
 	if err != nil || !strings.Contains(string(text), `"/f/one.jpg"`) || strings.Contains(string(text), `"/f/two.txt"`) {
 		t.Errorf("got %s (%v)", text, err)
@@ -41,8 +41,8 @@ func TestRewriteTellsWhatIsNoText(t *testing.T) {
 	}.write(t, dir)
 	p := assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "--write", "dump.sql.gz", "site")
 	stdout := p.must(t, exit.CodeItems)
-	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left out: 1 binary file; --verbose names them.")
-	wantIn(t, p.stderr.String(), "Left as it is: dump.sql.gz: it is compressed", "wide.html: it is UTF-16", "2 files could not be read or written, told above.")
+	wantIn(t, stdout, "1 of 1 file changed: 1 URL.", "Skipped: 1 binary file; --verbose lists them.")
+	wantIn(t, p.stderr.String(), "Unchanged: dump.sql.gz: compressed file", "wide.html: UTF-16 file", "Failed: 2 files; see above.")
 	wantIn(t, assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "--json", "dump.sql.gz", "site").must(t, exit.CodeItems), `"files_failed":2`)
 
 	p = assetferry(t, dir, nil, "rewrite", "--map", "map.tsv", "-")
@@ -50,5 +50,5 @@ func TestRewriteTellsWhatIsNoText(t *testing.T) {
 	if stdout := p.must(t, exit.CodeError); stdout != "" {
 		t.Errorf("wrote %q", stdout)
 	}
-	wantIn(t, p.stderr.String(), "assetferry: stdin: it is compressed: unpack it first")
+	wantIn(t, p.stderr.String(), "assetferry: stdin: compressed file: unpack it")
 }

@@ -45,11 +45,11 @@ type trace struct {
 // hosts are those that help security lists, each under the name that the proxy knows it by.
 func hosts() map[string]trace {
 	return map[string]trace{
-		"service":   {"the service, at the address that --to, ASSETFERRY_URL or assetferry.yaml names", "assets.test"},
-		"delivery":  {"the host that delivers the files of the service, where that is another one", "files.test"},
-		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the address in assetferry.yaml, and the host that delivers its files", "from.test"},
+		"service":   {"the service, at the URL in --to, ASSETFERRY_URL or assetferry.yaml;", "assets.test"},
+		"delivery":  {"the host that delivers the files of the service, if it is another one", "files.test"},
+		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the URL in assetferry.yaml, and the host that delivers its files", "from.test"},
 		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
-		"connector": {"for a source behind a CKFinder connector: the host in its address", "connector.test"},
+		"connector": {"for a source behind a CKFinder connector: the host in its URL", "connector.test"},
 		"table":     {"for a table: the hosts of the URLs in it", "table.test"},
 		"redirect":  {"the hosts that a redirect of content leads to", "moved.test"},
 		"hook":      {"for --notify: the hosts of the URLs given there", "hook.test"},
@@ -60,12 +60,12 @@ func hosts() map[string]trace {
 
 // notTraced are the entries of the list that no test can use: they are of the machine.
 func notTraced() []string {
-	return []string{"what the credentials of AWS ask for", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
+	return []string{"hosts for AWS credentials", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
 }
 
 // readsBeside is what is read that nobody named; see systemFiles.
 func readsBeside() string {
-	return "assetferry.yaml where it is called, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and what the kernel says of memory, processors and the network"
+	return "assetferry.yaml in the working directory, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
 }
 
 // written are the kinds of files that help security lists. What strace alone sees is in
@@ -81,16 +81,16 @@ func written() map[string]trace {
 		"metrics": {"--metrics", `^m\.prom$`},
 		"rewrite": {"the files that rewrite --write changes", `^site/.*$`},
 		"backups": {"$XDG_STATE_HOME/assetferry/backups, or --backup-dir DIR: the originals of files that rewrite --write replaced", `^state/assetferry/backups(/.*)?$`},
-		"made":    {"what init, demo, man and doctor --probe make", `^made/.*$`},
+		"made":    {"files of init, demo, man and doctor --probe", `^made/.*$`},
 	}
 }
 
 // fleeting are files that are gone when a command is over.
 func fleeting() map[string]trace {
 	return map[string]trace{
-		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and what SQLite sorts (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
+		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
 		"draft":     {"A file that is written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
-		"doctor":    {"an empty file by which doctor finds out whether a state database can be made (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
+		"doctor":    {"an empty file with which doctor tests whether a state database can be created (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
 	}
 }
 
@@ -436,7 +436,7 @@ func TestHelpNamesHostsAndFiles(t *testing.T) {
 		}
 	}
 	_, list, _ := strings.Cut(text, "This program contacts exactly these, and no other:")
-	list, _, found := strings.Cut(list, "What a command does that you name")
+	list, _, found := strings.Cut(list, "Commands that you configure")
 	if !found {
 		t.Fatal("the list of hosts was not found")
 	}

@@ -81,7 +81,7 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 	if strings.Contains(stdout, "one.jpg") || !strings.Contains(stdout, "two.txt") {
 		t.Errorf("got %s", stdout)
 	}
-	wantIn(t, stderr, "Left out: 1 in categories of which it is not known", "Try: assetferry verify")
+	wantIn(t, stderr, "Omitted: 1 URL in categories of unknown privacy", "Try: assetferry verify")
 	stdout, _ = b.ferry(exit.CodeDone, "urls", "--json")
 	wantIn(t, stdout, `"addresses":1,"verified":0,"left_out":{"privacy_unknown":1}`)
 	b.ferry(exit.CodeDone, "verify")
@@ -100,7 +100,7 @@ func TestURLsOfRun(t *testing.T) {
 		t.Errorf("got %s", stdout)
 	}
 	stdout, _ = b.ferry(exit.CodeDone, "urls", "--run", run, "--check", "--all")
-	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.")
+	wantIn(t, stdout, "Checked 1 of 1 URL: all lead to their assets (")
 }
 
 // A private asset that everybody can read is the worst that a check can find.
@@ -111,11 +111,11 @@ func TestURLsCheckPrivacy(t *testing.T) {
 	}
 	b.ferry(exit.CodeDone, "verify")
 	stdout, _ := b.ferry(exit.CodeDone, "urls", "--check")
-	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.", "Checked 1 of 1 address that must be private: nobody can read them")
+	wantIn(t, stdout, "Checked 1 of 1 URL: all lead to their assets (", "Checked 1 of 1 URL of private assets: none can be read")
 	b.deliver(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "3") })
 	stdout, stderr := b.ferry(exit.CodeDifference, "urls", "--check")
-	wantIn(t, stdout, "! one.jpg: ALARM: it is in a private category, and everybody can read it at http://", "1 can be read by EVERYBODY")
-	wantIn(t, stderr, "Try: see in the service")
+	wantIn(t, stdout, "! one.jpg: ALARM: private asset, readable by everyone at http://", "1 can be read by EVERYONE")
+	wantIn(t, stderr, "Try: check in the service")
 	stdout, _ = b.ferry(exit.CodeDifference, "urls", "--check", "--json")
 	wantIn(t, stdout, `"key":"one.jpg"`, `"field":"privacy","want":"401","got":"200"`)
 }
@@ -133,10 +133,10 @@ func TestURLsCheckSize(t *testing.T) {
 		_, _ = w.Write([]byte("o"))
 	})
 	stdout, _ := b.ferry(exit.CodeDifference, "urls", "--check")
-	wantIn(t, stdout, "has 4 bytes instead of 3", "Checked 1 of 1 address: 1 not as they should be.")
+	wantIn(t, stdout, "has 4 bytes instead of 3", "Checked 1 of 1 URL: 1 does not lead to its asset (")
 	b.deliver(func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() })
 	_, stderr := b.ferry(exit.CodeDone, "urls", "--check")
-	wantIn(t, stderr, "1 address did not say how large the asset is")
+	wantIn(t, stderr, "Size not compared: 1 URL without a content length.")
 }
 
 // A map that is in use is replaced as a whole, or stays.

@@ -52,21 +52,21 @@ func TestAddresses(t *testing.T) {
 
 func TestAddressMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"addresses:\n  - /files/${key}\n":                                      "assetferry.yaml:2:12: there is no placeholder ${key}",
-		"addresses: /files/${name}\n":                                          "assetferry.yaml:1:12: one cannot tell the folder",
+		"addresses:\n  - /files/${key}\n":                                      "assetferry.yaml:2:12: unknown placeholder ${key}",
+		"addresses: /files/${name}\n":                                          "assetferry.yaml:1:12: the folder is missing",
 		"addresses:\n  - widths: [1]\n":                                        "assetferry.yaml:2:5: address is missing",
 		"addresses:\n  - address: /${path}\n    width: 3\n":                    `assetferry.yaml:3:5: unknown key "width"; did you mean "widths"?`,
 		"addresses:\n  - {address: \"/${width}/${path}\", widths: [320, 0]}\n": `:2:50: "0" is no width`,
 		"addresses:\n  - {address: \"/${width}/${path}\", widths: [32, 32]}\n": `:2:49: the width 32 is there twice`,
 		"addresses:\n  - {address: \"/${width}/${path}\", widths: 320}\n":      `takes a list of numbers`,
 		"addresses:\n  - {address: \"/${width}/${path}\", widths: []}\n":       `takes a list of numbers`,
-		"addresses:\n  - {address: /x/}\n":                                     `:2:15: one cannot tell the object`,
+		"addresses:\n  - {address: /x/}\n":                                     `:2:15: it does not identify an object`,
 		"addresses:\n  - [a]\n":                                                `an address is expected here`,
 		"addresses:\n  - /${path}\n  - /${path}\n":                             `:3:5: this address is there twice`,
-		"jobs:\n  j:\n    source: x\n    addresses: [files]\n":                 `:4:17: it begins neither`,
-		"addresses:\n  - https://anna:secret@cdn.example.com/${path}\n":        `must not hold a user name or password`,
-		"addresses:\n  - {address: \"/${path}\", widths: [320]}\n":             `widths, and no ${width}`,
-		"addresses:\n  - {address: \"/${height}/${path}\"}\n":                  `without a ${width}`,
+		"jobs:\n  j:\n    source: x\n    addresses: [files]\n":                 `:4:17: it must begin with https://`,
+		"addresses:\n  - https://anna:secret@cdn.example.com/${path}\n":        `a user name or password is not allowed`,
+		"addresses:\n  - {address: \"/${path}\", widths: [320]}\n":             `widths need ${width}`,
+		"addresses:\n  - {address: \"/${height}/${path}\"}\n":                  `${height} needs ${width}`,
 	} {
 		_, err := load(t, text, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {

@@ -208,7 +208,7 @@ func noted(note, more string) string {
 }
 
 // withWarnings adds notes about doubtful text to a proposal.
-func withWarnings(p enrichment.Proposal, a enrichment.Surveyed, language string) enrichment.Proposal {
+func withWarnings(p enrichment.Proposal, a enrichment.AuditedAsset, language string) enrichment.Proposal {
 	if p.Text == "" {
 		return p
 	}

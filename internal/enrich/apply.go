@@ -323,7 +323,7 @@ func (w *writer) tell(ctx context.Context, e enrichment.Enrichment, st enrichmen
 	w.states[st]++
 	w.mu.Unlock()
 	o := outcomeOf(e)
-	if a, err := w.Store.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // otherwise only the ID is known
+	if a, err := w.Store.Asset(ctx, w.Destination, e.Asset); err == nil { // otherwise only the ID is known
 		o.Path = Path(a)
 	}
 	o.State, o.Proposal, o.Class, o.Error = st, &e.Proposal, class, why

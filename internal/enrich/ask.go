@@ -25,7 +25,7 @@ const maxFailureStreak = 20
 func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	r, err := r.withDefaults()
 	if err == nil {
-		err = e.needSurvey(ctx)
+		err = e.needAudit(ctx)
 	}
 	if err != nil {
 		return Result{}, err
@@ -123,7 +123,7 @@ func (r *asker) readCategories(ctx context.Context) error {
 func (r *asker) maySend(l *Candidate) bool {
 	c, ok := r.categories[l.Category]
 	l.CategoryName, l.Private = c.Name, c.Private
-	return ok && r.request.Rules.exclusion(l.Surveyed) == ""
+	return ok && r.request.Rules.exclusion(l.AuditedAsset) == ""
 }
 
 func batchSize(kind enrichment.Kind) int {

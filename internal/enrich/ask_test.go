@@ -164,7 +164,7 @@ func TestDecorative(t *testing.T) {
 	if err != nil || got.States[enrichment.Applied] != 1 || w.updates != 0 {
 		t.Errorf("got %+v after %d updates (%v)", got, w.updates, err)
 	}
-	must(t, New(Deps{Store: w.store, Library: w, Destination: library}).Survey(t.Context(), ""))
+	must(t, New(Deps{Store: w.store, Library: w, Destination: library}).Audit(t.Context(), ""))
 	counts, err := w.engine().Findings(t.Context())
 	if err != nil || counts.Findings[FindingDecorative] != 2 {
 		t.Errorf("got %+v (%v)", counts, err)
@@ -221,10 +221,10 @@ func TestDecorativeAfterACrash(t *testing.T) {
 }
 
 // Changes of an asset since the audit are respected.
-func TestChangedSinceSurvey(t *testing.T) {
+func TestChangedSinceAudit(t *testing.T) {
 	w := newWorld(t, 4)
 	e := w.engine()
-	must(t, e.Survey(t.Context(), "en"))
+	must(t, e.Audit(t.Context(), "en"))
 	w.assets["asset00"].Metadata.Description = "A person wrote this about the dog"
 	w.assets["asset01"].Tags = append(w.assets["asset01"].Tags, "no-ai")
 	w.assets["asset02"].CategoryID = "elsewhere"
@@ -268,7 +268,7 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("the rest: %v, and %v", err, w.states())
 	}
 	got, err := w.engine().Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"})
-	if err != nil || got.Assets != 0 || got.Held[ReasonFailed] != 30 {
+	if err != nil || got.Assets != 0 || got.Excluded[ReasonFailed] != 30 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }
@@ -278,7 +278,7 @@ func TestPlanKnowsTheLimit(t *testing.T) {
 	w := newWorld(t, 30)
 	e := w.engine()
 	e.PerMinute = 10
-	if err := e.Survey(t.Context(), ""); err != nil {
+	if err := e.Audit(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	got, err := e.Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"})
@@ -305,8 +305,8 @@ func TestRefused(t *testing.T) {
 	if len(e.Flagged) != 1 || e.Flagged[0] != "violence" || len(w.talks) != 0 {
 		t.Errorf("got %+v", e)
 	}
-	must(t, w.engine().Survey(t.Context(), "en"))
-	if got, err := w.engine().Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); err != nil || got.Held[ReasonRefused] != 1 {
+	must(t, w.engine().Audit(t.Context(), "en"))
+	if got, err := w.engine().Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); err != nil || got.Excluded[ReasonRefused] != 1 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 	refused, err := w.engine().Import(t.Context(), []Row{{Num: e.Num, Accepted: true, Text: "What a person wrote"}})
@@ -324,12 +324,12 @@ func (*flaggedError) Error() string               { return "flagged" }
 func (*flaggedError) Class() retry.Class          { return retry.Permanent }
 func (*flaggedError) FlaggedCategories() []string { return []string{"violence"} }
 
-func TestNoSurvey(t *testing.T) {
+func TestNoAudit(t *testing.T) {
 	w := newWorld(t, 1)
-	if _, err := w.engine().Ask(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); !errors.Is(err, ErrNoSurvey) {
+	if _, err := w.engine().Ask(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); !errors.Is(err, ErrNoAudit) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := w.engine().Findings(t.Context()); !errors.Is(err, ErrNoSurvey) || errors.Is(err, fs.ErrNotExist) {
+	if _, err := w.engine().Findings(t.Context()); !errors.Is(err, ErrNoAudit) || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func TestContexts(t *testing.T) {
 				r := Request{Model: Model{ID: "agent-1"}}
 				request(&r)
 				r.Contexts = contexts
-				if plan, err := e.Plan(t.Context(), r); err != nil || plan.Held[ReasonKnown] != 1 || plan.Other != other {
+				if plan, err := e.Plan(t.Context(), r); err != nil || plan.Excluded[ReasonAlreadyProposed] != 1 || plan.Other != other {
 					t.Errorf("with %v: got %+v, %v", contexts, plan, err)
 				}
 			}

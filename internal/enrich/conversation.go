@@ -65,7 +65,7 @@ func (r *asker) settleOne(ctx context.Context, c enrichment.Conversation) error 
 	a := enrichment.Answer{Num: c.Enrichment.Num, State: enrichment.Planned, Model: c.Enrichment.Proposal.Model, Calls: said.Questions}
 	p, err := proposalOf(said.Reply)
 	if isUsable(err) {
-		p = withWarnings(shortened(p), enrichment.Surveyed{}, c.Enrichment.Language)
+		p = withWarnings(shortened(p), enrichment.AuditedAsset{}, c.Enrichment.Language)
 		a.State, a.Proposal = enrichment.Proposed, &p
 	}
 	return r.record(ctx, []Outcome{outcomeOf(c.Enrichment)}, []enrichment.Answer{a})

@@ -20,10 +20,10 @@ const maxFile = 64 << 20
 
 // describe requests a description of one asset. It only returns errors of the state database.
 func (r *asker) describe(ctx context.Context, l Candidate) error {
-	o := Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: enrichment.KindDescribe, Language: r.request.Language}
+	o := Outcome{Asset: l.Asset, Path: Path(l.AuditedAsset), Kind: enrichment.KindDescribe, Language: r.request.Language}
 	now, err := r.Library.Asset(ctx, l.Asset)
 	if err != nil {
-		return r.failWithout(ctx, l.Surveyed, o, err)
+		return r.failWithout(ctx, l.AuditedAsset, o, err)
 	}
 	a, changed := r.current(l, now)
 	if changed {
@@ -51,17 +51,17 @@ func (r *asker) describe(ctx context.Context, l Candidate) error {
 
 // current returns an audited asset as it is at the service now. It reports changed if another
 // user described it or made it excluded since; such an asset waits for the next audit.
-func (r *asker) current(l Candidate, now assets.Asset) (a enrichment.Surveyed, changed bool) {
+func (r *asker) current(l Candidate, now assets.Asset) (a enrichment.AuditedAsset, changed bool) {
 	c := assets.Category{ID: l.Category, Name: l.CategoryName, Private: l.Private}
-	a = surveyed(now, c, l.Folder, r.request.Language)
+	a = audited(now, c, l.Folder, r.request.Language)
 	if now.CategoryID != l.Category || now.FolderID != l.FolderID {
 		return a, true // its new path is not known
 	}
-	return a, !r.request.isAbout(enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.exclusion(a) != ""
+	return a, !r.request.isAbout(enrichment.Enrichable{AuditedAsset: a, Enrichment: l.Enrichment}) || r.request.Rules.exclusion(a) != ""
 }
 
 // intend records a request before it is sent. Conversation is "" if there is none.
-func (r *asker) intend(ctx context.Context, a enrichment.Surveyed, conversation string) (int64, error) {
+func (r *asker) intend(ctx context.Context, a enrichment.AuditedAsset, conversation string) (int64, error) {
 	nums, err := r.Store.Ask(ctx, r.run, []enrichment.Question{r.asking(a, conversation)})
 	if err != nil {
 		return 0, err
@@ -69,14 +69,14 @@ func (r *asker) intend(ctx context.Context, a enrichment.Surveyed, conversation 
 	return nums[0], nil
 }
 
-func (r *asker) asking(a enrichment.Surveyed, conversation string) enrichment.Question {
+func (r *asker) asking(a enrichment.AuditedAsset, conversation string) enrichment.Question {
 	return enrichment.Question{Asset: a.Asset, Kind: r.request.Kind, Language: r.request.Language, Conversation: conversation, Basis: enrichment.Basis{
 		Size: a.Size, Width: a.Width, Height: a.Height, Blur: a.Blur, Description: a.Description, Tags: a.Tags,
 		Attribute: r.request.attribute, Value: attributeOf(a.Attributes, r.request.attribute)}}
 }
 
 // failWithout records the failure of an asset before a request was sent.
-func (r *asker) failWithout(ctx context.Context, a enrichment.Surveyed, o Outcome, err error) error {
+func (r *asker) failWithout(ctx context.Context, a enrichment.AuditedAsset, o Outcome, err error) error {
 	answer := r.failed(ctx, 0, err)
 	if answer.State == enrichment.Planned {
 		return context.Cause(ctx)
@@ -95,7 +95,7 @@ func (e *imageError) Class() retry.Class { return retry.Permanent }
 
 // loadImage returns the image of an asset for a model: the rendition of the service, or else
 // the file.
-func (r *asker) loadImage(ctx context.Context, a enrichment.Surveyed) (picture.Picture, error) {
+func (r *asker) loadImage(ctx context.Context, a enrichment.AuditedAsset) (picture.Picture, error) {
 	addresses := slices.DeleteFunc([]string{a.Image, a.URL}, func(address string) bool { return address == "" })
 	err := error(&imageError{errors.New("the asset has no URL")})
 	for _, address := range addresses {
@@ -135,7 +135,7 @@ func (r *asker) fetch(ctx context.Context, address string) (shown picture.Pictur
 // A conversation is a conversation about one asset.
 type conversation struct {
 	*asker
-	asset enrichment.Surveyed
+	asset enrichment.AuditedAsset
 	id    string
 	num   int64
 	shown picture.Picture
@@ -248,6 +248,6 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 }
 
 // fileNameFor returns the name of an asset with the extension of an image type.
-func fileNameFor(a enrichment.Surveyed, mediaType string) string {
+func fileNameFor(a enrichment.AuditedAsset, mediaType string) string {
 	return strings.ReplaceAll(clean(a.Name), "/", "-") + "." + strings.TrimPrefix(mediaType, "image/")
 }

@@ -103,8 +103,8 @@ var (
 	ErrNoReply = errors.New("there is no reply")
 	// ErrBudget reports that a run ended at its credit limit.
 	ErrBudget = errors.New("the credit limit is reached")
-	// ErrNoSurvey reports that no audit of the destination is complete.
-	ErrNoSurvey = errors.New("there is no complete audit of the destination")
+	// ErrNoAudit reports that no audit of the destination is complete.
+	ErrNoAudit = errors.New("there is no complete audit of the destination")
 )
 
 // A BreakerError reports that a run ended after identical failures in a row.

@@ -115,7 +115,7 @@ func (w *world) engine() *Engine {
 // ask runs an audit and a request, which change can modify.
 func (w *world) ask(e *Engine, change func(*Request)) (Result, error) {
 	w.Helper()
-	must(w, New(Deps{Store: w.store, Library: w.unfailing(), Destination: library}).Survey(w.Context(), "en"))
+	must(w, New(Deps{Store: w.store, Library: w.unfailing(), Destination: library}).Audit(w.Context(), "en"))
 	r := Request{Kind: enrichment.KindDescribe, Language: "en", Model: Model{ID: "agent-1"}}
 	if change != nil {
 		change(&r)

@@ -60,7 +60,7 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 	}
 	for _, named := range [][]string{nil, {"report"}} {
 		got, err := e.Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en", Assets: named})
-		if err != nil || got.Held[ReasonNoPicture] != int64(len(named)) {
+		if err != nil || got.Excluded[ReasonNotAnImage] != int64(len(named)) {
 			t.Errorf("named %v: got %+v (%v)", named, got, err)
 		}
 	}

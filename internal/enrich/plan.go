@@ -100,7 +100,7 @@ func (e *Engine) Candidates(ctx context.Context, r Request) iter.Seq2[Candidate,
 	return func(yield func(Candidate, error) bool) {
 		r, err := r.withDefaults()
 		if err == nil {
-			err = e.needSurvey(ctx)
+			err = e.needAudit(ctx)
 		}
 		if err != nil {
 			yield(Candidate{}, err)
@@ -132,21 +132,21 @@ func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	case len(r.only) > 0 && !r.only[c.Asset]:
 		return "", false
 	case c.Enrichment != nil && c.Enrichment.State == enrichment.Asking:
-		return ReasonUnsettled, true
-	case r.Kind == enrichment.KindDescribe && len(r.only) == 0 && !IsPicture(c.Surveyed):
+		return ReasonUnconfirmed, true
+	case r.Kind == enrichment.KindDescribe && len(r.only) == 0 && !IsPicture(c.AuditedAsset):
 		return "", false // a document needs no description
 	case !r.Again && r.isKnown(c):
-		return ReasonKnown, true
+		return ReasonAlreadyProposed, true
 	case !r.isAbout(c):
 		return "", false
 	case c.Decorative:
 		return ReasonDecorative, true
 	}
-	if reason := r.Rules.exclusion(c.Surveyed); reason != "" {
+	if reason := r.Rules.exclusion(c.AuditedAsset); reason != "" {
 		return reason, true
 	}
-	if r.Kind == enrichment.KindDescribe && !IsPicture(c.Surveyed) {
-		return ReasonNoPicture, true
+	if r.Kind == enrichment.KindDescribe && !IsPicture(c.AuditedAsset) {
+		return ReasonNotAnImage, true
 	}
 	return r.afterFailure(c), true
 }
@@ -187,7 +187,7 @@ func attributeOf(attributes map[string]any, name string) string {
 // hasChanged reports whether an asset changed since its last request: its image, or for texts
 // its description.
 func (r Request) hasChanged(c enrichment.Enrichable) bool {
-	e, a := c.Enrichment, c.Surveyed
+	e, a := c.Enrichment, c.AuditedAsset
 	if r.Kind != enrichment.KindDescribe {
 		return a.Description != e.Basis.Description && a.Description != e.Proposal.Text
 	}
@@ -222,7 +222,7 @@ func (r Request) afterFailure(c enrichment.Enrichable) Reason {
 type Estimate struct {
 	Host     string // of the service
 	Assets   int64  // selected
-	Held     map[Reason]int64
+	Excluded map[Reason]int64
 	Other    int64         // already proposed, but with other contexts
 	Calls    int64         // billable requests without repetitions
 	Credits  *float64      // nil: unknown, because no earlier run has costs
@@ -238,14 +238,14 @@ const callTime = 5 * time.Second
 
 // Plan returns the estimate for a request. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
-	s, contexts := Estimate{Host: e.Host, Held: map[Reason]int64{}}, r.contexts()
+	s, contexts := Estimate{Host: e.Host, Excluded: map[Reason]int64{}}, r.contexts()
 	for l, err := range e.Candidates(ctx, r) {
 		if err != nil {
 			return s, err
 		}
 		if l.Reason != "" {
-			s.Held[l.Reason]++
-			if l.Reason == ReasonKnown && !slices.Equal(l.Enrichment.Contexts, contexts) {
+			s.Excluded[l.Reason]++
+			if l.Reason == ReasonAlreadyProposed && !slices.Equal(l.Enrichment.Contexts, contexts) {
 				s.Other++
 			}
 			continue

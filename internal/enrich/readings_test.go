@@ -18,7 +18,7 @@ import (
 
 // However a service lists folders and categories, the audit contains each asset once, with its
 // folder: rules exclude by folder.
-func TestSurveyMeetsEachOnce(t *testing.T) {
+func TestAuditListsEachOnce(t *testing.T) {
 	for _, reading := range sandboxtest.Readings() {
 		t.Run(reading, func(t *testing.T) {
 			l := newLibrary(t, nil, nil)
@@ -42,9 +42,9 @@ func TestSurveyMeetsEachOnce(t *testing.T) {
 			var met counted
 			e := l.engine()
 			e.Observer = &met
-			must(t, e.Survey(t.Context(), ""))
+			must(t, e.Audit(t.Context(), ""))
 			var got []string
-			for a, err := range l.store.Surveyed(t.Context(), destination) {
+			for a, err := range l.store.Assets(t.Context(), destination) {
 				must(t, err)
 				got = append(got, a.Folder+"/"+a.Name)
 			}

@@ -38,21 +38,21 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonExcluded   Reason = "excluded"   // a glob of the user matches
-	ReasonCategory   Reason = "category"   // the user excludes the category
-	ReasonPrivate    Reason = "private"    // the category is private
-	ReasonTag        Reason = "tag"        // the user excludes one of its tags
-	ReasonDecorative Reason = "decorative" // marked as needing no description
-	ReasonNoPicture  Reason = "no-picture" // no image, or an unsupported type
-	ReasonKnown      Reason = "known"      // a proposal exists
-	ReasonUnsettled  Reason = "unsettled"  // requested, but the reply is unknown
-	ReasonRefused    Reason = "refused"    // moderation refused it: a person has to write the text
-	ReasonFailed     Reason = "failed"     // failed permanently or too often
-	ReasonConflict   Reason = "conflict"   // changed by another user after the proposal
+	ReasonExcluded        Reason = "excluded"         // a glob of the user matches
+	ReasonCategory        Reason = "category"         // the user excludes the category
+	ReasonPrivate         Reason = "private"          // the category is private
+	ReasonTag             Reason = "tag"              // the user excludes one of its tags
+	ReasonDecorative      Reason = "decorative"       // marked as needing no description
+	ReasonNotAnImage      Reason = "not_an_image"     // no image, or an unsupported type
+	ReasonAlreadyProposed Reason = "already_proposed" // a proposal exists
+	ReasonUnconfirmed     Reason = "unconfirmed"      // requested, but the reply is unknown
+	ReasonRefused         Reason = "refused"          // moderation refused it: a person has to write the text
+	ReasonFailed          Reason = "failed"           // failed permanently or too often
+	ReasonConflict        Reason = "conflict"         // changed by another user after the proposal
 )
 
 // exclusion returns the rule that excludes an asset, or "".
-func (r Rules) exclusion(a enrichment.Surveyed) Reason {
+func (r Rules) exclusion(a enrichment.AuditedAsset) Reason {
 	switch {
 	case a.Private && !r.Private:
 		return ReasonPrivate
@@ -79,7 +79,7 @@ func contains(list []string, text string) bool {
 func caseFolded(text string) string { return strings.ToLower(norm.NFC.String(strings.TrimSpace(text))) }
 
 // Path returns CATEGORY/FOLDER/NAME.ext, as used in rules and shown to people.
-func Path(a enrichment.Surveyed) string {
+func Path(a enrichment.AuditedAsset) string {
 	parts := []string{a.CategoryName}
 	if a.Folder != "" {
 		parts = append(parts, a.Folder)
@@ -87,7 +87,7 @@ func Path(a enrichment.Surveyed) string {
 	return strings.Join(append(parts, fileNameOf(a)), "/")
 }
 
-func fileNameOf(a enrichment.Surveyed) string {
+func fileNameOf(a enrichment.AuditedAsset) string {
 	if a.Extension == "" {
 		return a.Name
 	}

@@ -7,8 +7,8 @@ import (
 
 // The rules permit only what is clearly permitted.
 func TestRules(t *testing.T) {
-	asset := func(change func(*enrichment.Surveyed)) enrichment.Surveyed {
-		a := enrichment.Surveyed{Asset: "a", Category: "c1", CategoryName: "Images", Folder: "people/board", Name: "Zoe\u0308", Extension: "jpg", Tags: []string{"portrait"}}
+	asset := func(change func(*enrichment.AuditedAsset)) enrichment.AuditedAsset {
+		a := enrichment.AuditedAsset{Asset: "a", Category: "c1", CategoryName: "Images", Folder: "people/board", Name: "Zoe\u0308", Extension: "jpg", Tags: []string{"portrait"}}
 		if change != nil {
 			change(&a)
 		}
@@ -17,12 +17,12 @@ func TestRules(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rules Rules
-		asset enrichment.Surveyed
+		asset enrichment.AuditedAsset
 		want  Reason
 	}{
 		{"no rules", Rules{}, asset(nil), ""},
-		{"private", Rules{}, asset(func(a *enrichment.Surveyed) { a.Private = true }), ReasonPrivate},
-		{"private allowed", Rules{Private: true}, asset(func(a *enrichment.Surveyed) { a.Private = true }), ""},
+		{"private", Rules{}, asset(func(a *enrichment.AuditedAsset) { a.Private = true }), ReasonPrivate},
+		{"private allowed", Rules{Private: true}, asset(func(a *enrichment.AuditedAsset) { a.Private = true }), ""},
 		{"a folder", Rules{Exclude: []string{"Images/people/**"}}, asset(nil), ReasonExcluded},
 		{"a folder in other capitals", Rules{Exclude: []string{"images/PEOPLE/**"}}, asset(nil), ReasonExcluded},
 		{"a folder anywhere", Rules{Exclude: []string{"board"}}, asset(nil), ReasonExcluded},
@@ -33,8 +33,8 @@ func TestRules(t *testing.T) {
 		{"another category", Rules{Categories: []string{"Image"}}, asset(nil), ""},
 		{"a tag", Rules{Tags: []string{"Portrait"}}, asset(nil), ReasonTag},
 		{"another tag", Rules{Tags: []string{"no-ai"}}, asset(nil), ""},
-		{"in no folder", Rules{Exclude: []string{"Images/*.jpg"}}, asset(func(a *enrichment.Surveyed) { a.Folder = "" }), ReasonExcluded},
-		{"without an extension", Rules{Exclude: []string{"*.jpg"}}, asset(func(a *enrichment.Surveyed) { a.Extension = "" }), ""},
+		{"in no folder", Rules{Exclude: []string{"Images/*.jpg"}}, asset(func(a *enrichment.AuditedAsset) { a.Folder = "" }), ReasonExcluded},
+		{"without an extension", Rules{Exclude: []string{"*.jpg"}}, asset(func(a *enrichment.AuditedAsset) { a.Extension = "" }), ""},
 	} {
 		if got := tt.rules.exclusion(tt.asset); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

@@ -146,7 +146,7 @@ func TestServices(t *testing.T) {
 	l := newLibrary(t, nil, nil)
 	l.fill(5)
 	e := l.engine()
-	must(t, e.Survey(t.Context(), "de"))
+	must(t, e.Audit(t.Context(), "de"))
 	describe := enrich.Request{Kind: enrichment.KindDescribe, Language: "de", Model: enrich.Model{ID: "agent-1"}}
 	got, err := e.Ask(t.Context(), describe)
 	if err != nil || got.States[enrichment.Proposed] != 5 || got.Run.Calls != 5 || got.Run.Credits == nil || *got.Run.Credits <= 0 || got.Left != 0 {
@@ -166,7 +166,7 @@ func TestServices(t *testing.T) {
 	if err != nil || applied.States[enrichment.Applied] != 5 {
 		t.Fatalf("got %+v (%v)", applied, err)
 	}
-	must(t, e.Survey(t.Context(), ""))
+	must(t, e.Audit(t.Context(), ""))
 	for _, r := range []enrich.Request{{Kind: enrichment.KindReview, Review: "correctness"}, {Kind: enrichment.KindTranslate, Language: "fr"}} {
 		if got, err := e.Ask(t.Context(), r); err != nil || got.Run.Calls != 1 || got.States[enrichment.Failed] != 0 {
 			t.Errorf("%s: got %+v (%v)", r.Kind, got, err)
@@ -195,15 +195,15 @@ func TestServicesHeedContexts(t *testing.T) {
 			_, err = l.ai.CreatePrompt(t.Context(), style, ai.Prompt{Name: "Begin", Prompt: `Begin every text with "HOUSE:".`})
 			must(t, err)
 			e := l.engine()
-			must(t, e.Survey(t.Context(), "en"))
+			must(t, e.Audit(t.Context(), "en"))
 			if kind != enrichment.KindDescribe {
-				for a, err := range l.store.Surveyed(t.Context(), destination) {
+				for a, err := range l.store.Assets(t.Context(), destination) {
 					must(t, err)
 					text := "A dog on teh beach"
 					_, err = l.assets.Update(t.Context(), a.Asset, assets.Changes{Description: &text})
 					must(t, err)
 				}
-				must(t, e.Survey(t.Context(), "en"))
+				must(t, e.Audit(t.Context(), "en"))
 			}
 			got, err := e.Ask(t.Context(), enrich.Request{Kind: kind, Language: "en", Review: "correctness", Model: enrich.Model{ID: "agent-1"}, Contexts: []ai.ContextRef{{ID: style}}})
 			if err != nil || got.States[enrichment.Proposed] != 1 {
@@ -268,9 +268,9 @@ func TestBadServices(t *testing.T) {
 func (l *library) run(r enrich.Request) {
 	l.Helper()
 	e := l.engine()
-	for e.Survey(l.Context(), "en") != nil {
+	for e.Audit(l.Context(), "en") != nil {
 		if l.Context().Err() != nil {
-			l.Fatal("no survey came to its end")
+			l.Fatal("no audit is complete")
 		}
 	}
 	r.Kind, r.Language, r.Model = enrichment.KindDescribe, "en", enrich.Model{ID: "agent-1"}

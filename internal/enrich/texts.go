@@ -94,7 +94,7 @@ func (r *asker) askAbout(ctx context.Context, batch []Candidate, ask asking) err
 	}
 	asked := make([]enrichment.Question, len(batch))
 	for n, l := range batch {
-		asked[n] = r.asking(l.Surveyed, "")
+		asked[n] = r.asking(l.AuditedAsset, "")
 	}
 	nums, err := r.Store.Ask(ctx, r.run, asked)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *asker) askAbout(ctx context.Context, batch []Candidate, ask asking) err
 	answers := r.answersTo(ctx, nums, batch, ask)
 	outcomes := make([]Outcome, len(batch))
 	for n, l := range batch {
-		outcomes[n] = Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: r.request.Kind, Language: r.request.Language}
+		outcomes[n] = Outcome{Asset: l.Asset, Path: Path(l.AuditedAsset), Kind: r.request.Kind, Language: r.request.Language}
 	}
 	return r.record(ctx, outcomes, answers)
 }
@@ -124,7 +124,7 @@ func (r *asker) allCurrent(ctx context.Context, batch []Candidate) (same []Candi
 			continue
 		}
 		if a, changed := r.current(l, now); !changed && a.Description == l.Description {
-			same = append(same, Candidate{enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
+			same = append(same, Candidate{enrichment.Enrichable{AuditedAsset: a, Enrichment: l.Enrichment}, ""})
 		}
 	}
 	return same, nil
@@ -179,7 +179,7 @@ func (r *asker) textAnswer(num int64, l Candidate, text string) enrichment.Answe
 		p.Note = fmt.Sprintf("shortened from %d characters", len(characters))
 	}
 	if r.request.Language != "" {
-		p = withWarnings(p, l.Surveyed, r.request.Language)
+		p = withWarnings(p, l.AuditedAsset, r.request.Language)
 	}
 	a.Proposal = &p
 	return a

@@ -150,13 +150,13 @@ func TestElements(t *testing.T) {
 }
 
 // Changes of an asset since the audit are respected for its texts, too.
-func TestTextsChangedSinceSurvey(t *testing.T) {
+func TestTextsChangedSinceAudit(t *testing.T) {
 	w := newWorld(t, 0)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		w.add(id, "A dog on teh beach")
 	}
 	e := w.engine()
-	must(t, e.Survey(t.Context(), "en"))
+	must(t, e.Audit(t.Context(), "en"))
 	w.assets["a"].Metadata.Description = "A cat on teh beach"
 	w.assets["b"].Tags = append(w.assets["b"].Tags, "no-ai")
 	w.assets["c"].FolderID = "elsewhere"

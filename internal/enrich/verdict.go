@@ -39,7 +39,7 @@ func (e *Engine) judge(ctx context.Context, accepted bool, nums []int64) ([]int6
 
 // judgeAll records decisions in transactions of limited size.
 func (e *Engine) judgeAll(ctx context.Context, verdicts []enrichment.Verdict) (refused []int64, err error) {
-	for batch := range slices.Chunk(verdicts, surveyPage) {
+	for batch := range slices.Chunk(verdicts, auditPage) {
 		left, err := e.Store.Judge(ctx, e.Destination, batch)
 		if err != nil {
 			return refused, err

@@ -124,7 +124,7 @@ func (w *world) settle(e *Engine) error {
 // A run interrupted during a request leaves it to the next one.
 func TestInterrupt(t *testing.T) {
 	w := newWorld(t, 2)
-	must(t, w.engine().Survey(t.Context(), "en"))
+	must(t, w.engine().Audit(t.Context(), "en"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	e := w.engine()
 	e.Service = &interrupted{w, cancel}

@@ -1,15 +1,15 @@
 package event
 
-// A Model is a "model" event: a model of the AI content service. Limits that the
-// service does not tell are left out; sizes are in bytes.
+// A Model is a "model" event: a model of the AI content service. Unknown limits are omitted;
+// sizes are in bytes.
 type Model struct {
 	ID               string `json:"id"`
 	Name             string `json:"name"`
 	Provider         string `json:"provider"`
 	Description      string `json:"description,omitempty"`
-	Allowed          bool   `json:"allowed"` // to our token
+	Allowed          bool   `json:"allowed"` // by the token
 	Recommended      bool   `json:"recommended"`
-	Removal          string `json:"removal,omitempty"` // the day on which it goes
+	Removal          string `json:"removal,omitempty"` // date of its removal
 	MaxContextLength int64  `json:"max_context_length,omitempty"`
 	MaxFiles         int64  `json:"max_files,omitempty"`
 	MaxFileSize      int64  `json:"max_file_size,omitempty"`
@@ -22,9 +22,9 @@ type Model struct {
 type Usage struct {
 	From      string   `json:"from"`
 	To        string   `json:"to"`
-	User      string   `json:"user,omitempty"` // empty: of all
+	User      string   `json:"user,omitempty"` // "": all users
 	Credits   float64  `json:"credits"`
-	Allowance *float64 `json:"allowance,omitempty"` // where the service tells it
+	Allowance *float64 `json:"allowance,omitempty"` // if the service reports it
 }
 
 // A Conversation is a "conversation" event.
@@ -38,25 +38,25 @@ type Conversation struct {
 	UpdatedAt string `json:"updated_at,omitempty"`
 }
 
-// An Answer is an "answer" event: what the AI content service said to a question.
+// An Answer is an "answer" event: an answer of the AI content service.
 type Answer struct {
 	Text    string   `json:"text"`
-	Sources []string `json:"sources"` // addresses that the service names
+	Sources []string `json:"sources"` // URLs from the service
 }
 
 // A Suggestion is a "suggestion" event: an element that a review would change.
 type Suggestion struct {
 	Element string `json:"element"` // its data-id
-	Text    string `json:"text"`    // that it would have, in HTML
+	Text    string `json:"text"`    // new content, in HTML
 }
 
 // A Context is a "context" event: a context of the AI content service.
 type Context struct {
-	ID           string          `json:"id,omitempty"` // none of one that is to be created
+	ID           string          `json:"id,omitempty"` // "" for a planned context
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
-	AppliesTo    []string        `json:"applies_to,omitempty"` // by itself
+	AppliesTo    []string        `json:"applies_to,omitempty"` // features with automatic use
 	Prompts      []ContextPrompt `json:"prompts,omitempty"`
 	Files        []ContextFile   `json:"files,omitempty"`
 	State        string          `json:"state,omitempty"` // done, planned
@@ -77,25 +77,25 @@ type ContextFile struct {
 	Size int64  `json:"size,omitempty"`
 }
 
-// A Survey is a "survey" event: what is wrong with how many descriptions.
-type Survey struct {
+// An Audit is an "audit" event: the number of descriptions with problems.
+type Audit struct {
 	Assets   int64            `json:"assets"`
-	Pictures int64            `json:"pictures"` // of these
-	Findings map[string]int64 `json:"findings"` // by name, of pictures
+	Images   int64            `json:"images"`   // of these
+	Findings map[string]int64 `json:"findings"` // images by finding
 
-	Languages map[string]int64 `json:"languages"` // of descriptions of pictures; unknown among them
+	Languages map[string]int64 `json:"languages"` // images by language of the description, or unknown
 }
 
-// A Finding is a "finding" event: a picture whose description is missing or no good.
+// A Finding is a "finding" event: an image with a missing or poor description.
 type Finding struct {
 	AssetID     string   `json:"asset_id"`
 	Path        string   `json:"path"`
 	Findings    []string `json:"findings"`
 	Description string   `json:"description"`
-	Language    string   `json:"language,omitempty"` // of the description, if it is known
+	Language    string   `json:"language,omitempty"` // of the description, if known
 }
 
-// An Enrichment is an "enrichment" event: what became of one asset.
+// An Enrichment is an "enrichment" event: the result for an asset.
 type Enrichment struct {
 	AssetID     string   `json:"asset_id"`
 	Path        string   `json:"path,omitempty"`
@@ -111,7 +111,7 @@ type Enrichment struct {
 	Flagged     []string `json:"flagged,omitempty"` // categories of moderation
 }
 
-// A Proposal is a "proposal" event: what is proposed for one asset.
+// A Proposal is a "proposal" event: a proposal for an asset.
 type Proposal struct {
 	ID             string   `json:"id"`
 	AssetID        string   `json:"asset_id"`
@@ -125,54 +125,52 @@ type Proposal struct {
 	OldTags        []string `json:"old_tags"`
 	Description    string   `json:"description"`
 	Tags           []string `json:"tags"`
-	Attribute      string   `json:"attribute,omitempty"` // custom attribute that the text is for
+	Attribute      string   `json:"attribute,omitempty"` // custom attribute for the text
 	Decorative     bool     `json:"decorative"`
-	Calls          int      `json:"calls"` // that were billed
+	Requests       int      `json:"requests"` // billed
 	Model          string   `json:"model,omitempty"`
-	Remark         string   `json:"remark,omitempty"`
+	Note           string   `json:"note,omitempty"`
 }
 
-// A Decisions is a "decisions" event: how many proposals a person decided on.
+// A Decisions is a "decisions" event: the number of decisions on proposals.
 type Decisions struct {
 	Accepted   int64 `json:"accepted"`
 	Rejected   int64 `json:"rejected"`
 	Decorative int64 `json:"decorative"`
-	Open       int64 `json:"open"` // in the file and left undecided
-	Late       int64 `json:"late"` // in the file and applied or given up since
+	Undecided  int64 `json:"undecided"`
+	Obsolete   int64 `json:"obsolete"` // applied or deleted since the export
 }
 
-// An Estimate is an "estimate" event: what would leave for the AI content service, and
-// what that takes.
+// An Estimate is an "estimate" event: the size and cost of a request to the AI content service.
 type Estimate struct {
-	Service string           `json:"service"` // host
-	Kind    string           `json:"kind"`
-	Assets  int64            `json:"assets"` // that would leave
-	Calls   int64            `json:"calls"`  // that are billed
-	Credits *float64         `json:"credits,omitempty"`
-	Seconds Seconds          `json:"seconds"`
-	Bytes   int64            `json:"bytes"` // of pictures, at most
-	Held    map[string]int64 `json:"held"`  // back, by reason
+	Service  string           `json:"service"` // host
+	Kind     string           `json:"kind"`
+	Assets   int64            `json:"assets"`   // selected
+	Requests int64            `json:"requests"` // billable
+	Credits  *float64         `json:"credits,omitempty"`
+	Seconds  Seconds          `json:"seconds"`
+	Bytes    int64            `json:"bytes"`    // maximum, of images
+	Excluded map[string]int64 `json:"excluded"` // assets by reason
 
-	Contexts      []string `json:"contexts,omitempty"`       // that go along
-	OtherContexts int64    `json:"other_contexts,omitempty"` // of those held back as known: proposed with other contexts
+	Contexts      []string `json:"contexts,omitempty"`
+	OtherContexts int64    `json:"other_contexts,omitempty"` // already proposed, but with other contexts
 }
 
-// A Leaving is a "leaving" event: whether one asset would leave for the AI content
-// service.
-type Leaving struct {
-	AssetID string `json:"asset_id"`
-	Path    string `json:"path"`
-	Leaves  bool   `json:"leaves"`
-	Reason  string `json:"reason,omitempty"` // why it does not
+// A Selection is a "selection" event: whether an asset would be sent to the AI content service.
+type Selection struct {
+	AssetID  string `json:"asset_id"`
+	Path     string `json:"path"`
+	Selected bool   `json:"selected"`
+	Reason   string `json:"reason,omitempty"` // code of why it is excluded
 }
 
-// A Page is a "page" event: what became of one HTML page.
+// A Page is a "page" event: the result for an HTML page.
 type Page struct {
 	File      string `json:"file"`
 	State     string `json:"state"`            // planned, written, refused
-	Images    int    `json:"images"`           // that lacked an alternative text
+	Images    int    `json:"images"`           // without alternative text
 	Described int    `json:"described"`        // of these
-	Output    string `json:"output,omitempty"` // what was written
+	Output    string `json:"output,omitempty"` // file that was written
 	Summary   string `json:"summary,omitempty"`
 	Error     string `json:"error,omitempty"`
 }

@@ -16,16 +16,16 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Directory is a store in the file system. It is made with the first thing that is put
-// into it, and nothing is ever written outside of it, also where somebody puts a link into it.
+// A Directory is a store in the file system. The first write creates it. Nothing is written outside
+// it, even if another process puts a link into it.
 type Directory struct {
 	name string
 
 	mu   sync.Mutex
-	root *os.Root // nil until it is there
+	root *os.Root // nil until it exists
 }
 
-// OpenDirectory returns the directory of a name.
+// OpenDirectory returns the store of a directory.
 func OpenDirectory(name string) *Directory { return &Directory{name: name} }
 
 // Close closes the directory.
@@ -38,7 +38,7 @@ func (d *Directory) Close() error {
 	return d.root.Close()
 }
 
-// open gives the root, if it is there or may be made.
+// open returns the root. It creates the directory if mayMake is true.
 func (d *Directory) open(mayMake bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *Directory) Read(ctx context.Context, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case size > maxManifest:
-		return nil, fmt.Errorf("%s has %d bytes, which is more than any file of an export has that describes", name, size)
+		return nil, fmt.Errorf("%s has %d bytes, more than any metadata file of an export", name, size)
 	}
 	root, err := d.open(false)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *Directory) Size(_ context.Context, name string) (int64, error) {
 	}
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is there already, and is no file", name)
+		err = fmt.Errorf("%s already exists and is not a file", name)
 	}
 	if err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func (d *Directory) Size(_ context.Context, name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// IsEmpty implements Store. What begins with a dot is the system's business.
+// IsEmpty implements Store. It ignores names that begin with a dot, which belong to the system.
 func (d *Directory) IsEmpty(context.Context) (bool, error) {
 	root, err := d.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (d *Directory) IsEmpty(context.Context) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") && e.Name() != "lost+found" }), err
 }
 
-// Folder implements Store. What an export that was killed had half written there is removed.
+// Folder implements Store. It removes drafts of a killed export.
 func (d *Directory) Folder(_ context.Context, name string) error {
 	root, err := d.open(true)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *Directory) Folder(_ context.Context, name string) error {
 	return removeDrafts(root, name)
 }
 
-// Write implements Store: beside what is there, to the disk, and then in its place.
+// Write implements Store. It writes a draft, makes it durable and renames it.
 func (d *Directory) Write(ctx context.Context, name, _ string, size int64, content io.Reader) (err error) {
 	root, err := d.open(true)
 	if err != nil {
@@ -127,13 +127,13 @@ func (d *Directory) Write(ctx context.Context, name, _ string, size int64, conte
 		return full(err)
 	}
 	defer func() {
-		if rerr := root.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) { // renamed
+		if rerr := root.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) { // it was renamed
 			err = errors.Join(err, rerr)
 		}
 	}()
 	n, err := io.Copy(f, content)
 	if err == nil && n != size {
-		err = fmt.Errorf("%d bytes came, %d are listed", n, size)
+		err = fmt.Errorf("received %d bytes instead of the listed %d", n, size)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -150,8 +150,8 @@ func (d *Directory) Write(ctx context.Context, name, _ string, size int64, conte
 	return syncFolder(root, filepath.Dir(name))
 }
 
-// syncFolder has a folder know for good what was renamed in it, where systems can do that:
-// a sidecar must not be there before its file.
+// syncFolder makes renames in a folder durable, if the system supports it: a sidecar must not exist
+// before its file.
 func syncFolder(root *os.Root, name string) error {
 	f, err := root.Open(name)
 	if err != nil {
@@ -164,7 +164,7 @@ func syncFolder(root *os.Root, name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// A fullError says that there is no room for anything any more.
+// A fullError means that the disk is full.
 type fullError struct{ error }
 
 func (e fullError) Unwrap() error      { return e.error }

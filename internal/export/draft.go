@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// A draft is a file in a directory that is not whole yet. Its name is none that an asset gets.
+// A draft is an incomplete file in a directory. No asset gets such a name.
 const (
 	draftStart = ".assetferry-"
 	draftEnd   = ".part"
 	draftMark  = 16 // characters in between
 )
 
-// draftAge is how long nobody has written to a draft that nobody will complete any more: the
-// one who wrote it was killed.
+// draftAge is the time without a write after which a draft counts as that of a killed process.
 const draftAge = 24 * time.Hour
 
 func newDraft() string { return draftStart + rand.Text()[:draftMark] + draftEnd }
@@ -28,7 +27,7 @@ func isDraft(name string) bool {
 	return len(name) == len(draftStart)+draftMark+len(draftEnd) && strings.HasPrefix(name, draftStart) && strings.HasSuffix(name, draftEnd)
 }
 
-// removeDrafts removes the drafts in a folder that were left there.
+// removeDrafts removes old drafts in a folder.
 func removeDrafts(root *os.Root, folder string) error {
 	f, err := root.Open(folder)
 	if err != nil {
@@ -50,7 +49,7 @@ func removeDrafts(root *os.Root, folder string) error {
 	}
 }
 
-// removeDraft removes a file if it is a draft that was left.
+// removeDraft removes a file if it is an old draft.
 func removeDraft(root *os.Root, name string) error {
 	if !isDraft(filepath.Base(name)) {
 		return nil
@@ -59,7 +58,7 @@ func removeDraft(root *os.Root, name string) error {
 	if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > draftAge {
 		err = root.Remove(name)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // it was completed
+	if errors.Is(err, fs.ErrNotExist) { // another process completed it
 		return nil
 	}
 	return err

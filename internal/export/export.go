@@ -1,10 +1,10 @@
-// Package export writes a workspace out as files: each asset as CATEGORY/FOLDER/NAME.EXT
-// with a sidecar beside it, and a manifest at the top, so that nobody is locked in. It also
-// reads such files as a source, which knows again what was private.
+// Package export writes a workspace as files: each asset as CATEGORY/FOLDER/NAME.EXT with a
+// sidecar, and a manifest at the top. It also reads such files as a source with the same private
+// categories.
 //
-// No file is ever seen that is not whole. A file is written before its sidecar, which says
-// of which version of which asset it is: so what is there with its sidecar is not fetched
-// again, and an export that was interrupted goes on where it was, without a journal.
+// Readers never see an incomplete file. A file is written before its sidecar, which contains the ID
+// and the version of the asset. A file with a current sidecar is not downloaded again. So an
+// interrupted export resumes without a state database.
 package export
 
 import (
@@ -30,55 +30,55 @@ import (
 	"assetferry/sources"
 )
 
-// A Library is what is exported.
+// A Library is the source of an export.
 type Library interface {
 	sources.Structured
 	Identity() string
-	// Contents lists all objects, in the order of keys, and tells of each container by
-	// its prefix, before what is in it.
+	// Contents lists all objects in the order of keys. It calls entered with the prefix of
+	// each container before the objects in it.
 	Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error]
-	// Open opens an object; what it gives is an [Opened].
+	// Open opens an object; it returns an [Opened].
 	Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error)
 }
 
-// Opened is the content of an asset, with what is known of it.
+// Opened is the content of an asset, with its metadata.
 type Opened interface {
 	io.ReadCloser
 	sources.Describer
 	Asset() assets.Asset
 }
 
-// A Store is where files are written. Its names have slashes, and are safe everywhere.
+// A Store is the target of an export. Names contain slashes, and are safe in every store.
 type Store interface {
-	// Read gives a small file; without one it fails with fs.ErrNotExist.
+	// Read returns a small file, or fs.ErrNotExist.
 	Read(ctx context.Context, name string) ([]byte, error)
-	// Size gives the size of a file; without one it fails with fs.ErrNotExist.
+	// Size returns the size of a file in bytes, or fs.ErrNotExist.
 	Size(ctx context.Context, name string) (int64, error)
-	// Write puts a file of a size in the place of whatever is there. Nobody sees a part
-	// of it, and where it fails nothing is changed.
+	// Write creates or replaces a file of a size. The file is never visible in part, and a
+	// failure changes nothing.
 	Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error
-	// IsEmpty reports whether there is nothing that an export could get in the way of.
+	// IsEmpty reports whether there are no files that an export could overwrite.
 	IsEmpty(ctx context.Context) (bool, error)
-	// Folder makes a folder, where there are any; the top is ".".
+	// Folder creates a folder, if the store has folders; the top is ".".
 	Folder(ctx context.Context, name string) error
 }
 
-// An Action is what happens to an asset.
+// An Action is the action for an asset.
 type Action string
 
 // The actions.
 const (
 	Create    Action = "create"
-	Replace   Action = "replace"   // a version that is there already, which is another one
-	Unchanged Action = "unchanged" // it is there
+	Replace   Action = "replace"   // another version of the asset exists
+	Unchanged Action = "unchanged" // the file is current
 )
 
-// An Outcome is what came of an asset.
+// An Outcome is the result for an asset.
 type Outcome struct {
 	Key    sources.Key
 	Path   string
 	Asset  string // its ID
-	URL    string // empty if it was not asked for
+	URL    string // "" if it was not requested
 	Action Action
 	Size   int64
 	Err    error
@@ -89,47 +89,45 @@ type Exporter struct {
 	Library Library
 	Store   Store
 	Now     func() time.Time
-	// Concurrency is the most assets at once.
+	// Concurrency is the maximum number of parallel downloads.
 	Concurrency int
-	// Limit bounds how fast contents are read; nil does not.
+	// Limit limits the rate of reading; nil for no limit.
 	Limit func(ctx context.Context, content io.ReadCloser) io.ReadCloser
-	// Stop ends an export in good order when it is closed.
+	// Stop, when closed, ends an export after the assets in progress.
 	Stop <-chan struct{}
-	// Outcome is told what came of each asset, by one goroutine at a time, and Progress of
-	// the bytes that were written, by any.
+	// Outcome receives the result of each asset, from one goroutine at a time. Progress
+	// receives the number of written bytes, from any goroutine.
 	Outcome  func(Outcome)
 	Progress func(bytes int64)
-	// StaysPrivate is told of each category that is public now and was private when it was
-	// exported before: its folder may have files from then, so the manifest has it as
-	// private as ever.
+	// StaysPrivate receives each category that is public now, but was private in an earlier
+	// export. Its folder may contain files of that export, so it stays private in the
+	// manifest.
 	StaysPrivate func(category string)
-	// DryRun only looks what would happen.
+	// DryRun writes nothing.
 	DryRun bool
 }
 
-// ErrStopped says that an export ended because it was asked to.
+// ErrStopped means that an export ended because of Stop.
 var ErrStopped = errors.New("stopped before everything was exported")
 
-// errChanged says that an asset was changed or deleted since it was listed.
-var errChanged = errors.New("changed since it was listed; export again to have it as it is now")
+// errChanged means that an asset was changed or deleted after it was listed.
+var errChanged = errors.New("changed since it was listed; run the export again")
 
-// An OccupiedError says that there is something else where an export was to go, which it
-// might overwrite.
+// An OccupiedError means that the target contains other files, which an export could overwrite.
 type OccupiedError struct{ What string }
 
 func (e *OccupiedError) Error() string {
-	return "it would get in the way of what is there already: " + e.What
+	return "the target is not empty: it contains " + e.What
 }
 
-// admit makes sure that files go where there is nothing, or an export of the same library,
-// of which it gives the manifest.
+// admit checks that the target is empty or an export of the same library, and returns its manifest.
 func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 	data, err := e.Store.Read(ctx, ManifestName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		empty, err := e.Store.IsEmpty(ctx)
 		if err == nil && !empty {
-			err = &OccupiedError{"files that are no export"}
+			err = &OccupiedError{"files other than an export"}
 		}
 		return Manifest{}, err
 	case err != nil:
@@ -138,15 +136,15 @@ func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 	m, err := readManifest(bytes.NewReader(data))
 	switch {
 	case errors.Is(err, errNoManifest):
-		err = &OccupiedError{"files that are no export"}
+		err = &OccupiedError{"files other than an export"}
 	case err == nil && m.Source != e.Library.Identity():
 		err = &OccupiedError{"an export of " + m.Source}
 	}
 	return m, err
 }
 
-// Run exports everything. What fails is told to Outcome and does not keep the rest from
-// being exported; an error is of the export as a whole.
+// Run exports everything. Outcome receives failures of single assets, and the others are exported.
+// An error concerns the whole export.
 func (e *Exporter) Run(ctx context.Context) error {
 	before, err := e.admit(ctx)
 	if err != nil {
@@ -160,7 +158,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 	if err := r.folder(ctx, "."); err != nil {
 		return err
 	}
-	// Before the first content, so that what is private is known as such whenever this ends.
+	// Before the first content, so that private categories are recorded even after a kill.
 	if err := r.writeManifest(ctx); err != nil {
 		return err
 	}
@@ -177,17 +175,17 @@ type run struct {
 	names    *names
 	private  map[string]bool // categories by their segments
 	manifest Manifest
-	pending  *empty // the container that was entered last, as long as nothing is in it
+	pending  *empty // the last container, as long as it is empty
 
-	telling sync.Mutex // guards what follows, and the sums in the manifest
-	failed  int
-	inRow   int
+	reporting sync.Mutex // guards what follows, and the sums in the manifest
+	failed    int
+	inRow     int
 }
 
 type empty struct{ prefix, path string }
 
-// newRun begins an export of categories into what another one left. The categories of that
-// one stay known which are gone: their files are still there, and some of them are private.
+// newRun begins an export of categories into an earlier export. It keeps deleted categories of that
+// export, because their files still exist and some are private.
 func (e *Exporter) newRun(structure []sources.Category, before Manifest) *run {
 	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
 	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
@@ -234,8 +232,8 @@ type task struct {
 	path   string
 }
 
-// all lists, and has workers export what is listed. What they have begun they end, unless one
-// of them finds that nothing can be exported any more.
+// all lists all objects, and workers export them. Workers complete their assets, unless one of them
+// finds an error that ends the export.
 func (r *run) all(ctx context.Context) error {
 	tasks := make(chan task)
 	group, ctx := errgroup.WithContext(ctx)
@@ -274,7 +272,7 @@ func (r *run) list(ctx context.Context, tasks chan<- task) error {
 		}
 		r.leave(string(o.Key))
 		select {
-		case <-r.Stop: // also if somebody would take it
+		case <-r.Stop: // even if a worker is ready
 			return ErrStopped
 		default:
 		}
@@ -290,17 +288,17 @@ func (r *run) list(ctx context.Context, tasks chan<- task) error {
 	return failed
 }
 
-// knows makes sure that the manifest has the category that the listing comes to. One that was
-// made meanwhile may be private, and nobody would know.
+// knows returns an error if the manifest lacks the category of a prefix. A category that was
+// created during the export may be private.
 func (r *run) knows(prefix sources.Key) error {
 	segment, folder, _ := strings.Cut(string(prefix), "/")
 	if _, known := r.private[segment]; !known && folder == "" {
-		return fmt.Errorf("the category %q was made while the others were exported; export again", segment)
+		return fmt.Errorf("the category %q was created during the export; run the export again", segment)
 	}
 	return nil
 }
 
-// enter takes note of a container, which is empty unless something in it comes next.
+// enter records a container. It is empty unless the next object is in it.
 func (r *run) enter(prefix sources.Key) (path string) {
 	r.leave(string(prefix))
 	path = r.names.enter(prefix)
@@ -308,8 +306,8 @@ func (r *run) enter(prefix sources.Key) (path string) {
 	return path
 }
 
-// leave notes that the container that was entered last is empty, if what comes next is not
-// in it. An empty category is known as such anyway.
+// leave records the last container as empty if the next object is not in it. Empty categories are
+// in the manifest anyway.
 func (r *run) leave(next string) {
 	if p := r.pending; p != nil && !strings.HasPrefix(next, p.prefix) && strings.Contains(p.path, "/") {
 		r.manifest.EmptyFolders = append(r.manifest.EmptyFolders, p.path)
@@ -317,7 +315,7 @@ func (r *run) leave(next string) {
 	r.pending = nil
 }
 
-// one exports an asset, and tells what came of it. Its error is one of the whole export.
+// one exports an asset, and reports the outcome. An error concerns the whole export.
 func (r *run) one(ctx context.Context, t task) error {
 	out := Outcome{Key: t.object.Key, Path: t.path, Asset: t.object.VersionTag, Size: t.object.Size}
 	out.Action, out.Err = r.decide(ctx, t)
@@ -333,16 +331,17 @@ func (r *run) one(ctx context.Context, t task) error {
 	if errors.Is(out.Err, sources.ErrChanged) || errors.Is(out.Err, fs.ErrNotExist) {
 		out.Err = errChanged
 	}
-	return r.tell(out)
+	return r.report(out)
 }
 
-// mostInRow is how many assets may fail one after the other: then it is not them.
+// mostInRow is the number of failures in a row that ends an export, because the assets are not the
+// reason.
 const mostInRow = 50
 
-// tell counts an outcome.
-func (r *run) tell(out Outcome) error {
-	r.telling.Lock()
-	defer r.telling.Unlock()
+// report counts an outcome, and passes it to Outcome.
+func (r *run) report(out Outcome) error {
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
 	r.Outcome(out)
 	if out.Err == nil {
 		r.inRow = 0
@@ -352,12 +351,12 @@ func (r *run) tell(out Outcome) error {
 	}
 	r.failed++
 	if r.inRow++; r.inRow >= mostInRow {
-		return fmt.Errorf("%d assets in a row could not be exported, the last one because of this: %w", r.inRow, out.Err)
+		return fmt.Errorf("%d assets in a row failed; the last error: %w", r.inRow, out.Err)
 	}
 	return nil
 }
 
-// decide finds out whether this version of an asset is there already.
+// decide returns the action for an asset.
 func (r *run) decide(ctx context.Context, t task) (Action, error) {
 	size, err := r.Store.Size(ctx, t.path)
 	switch {
@@ -382,8 +381,8 @@ func (r *run) decide(ctx context.Context, t task) (Action, error) {
 	return Replace, nil
 }
 
-// stored is an error of the store: one that does not say what it means is not tried again,
-// and that something is not there that has to be is not about the asset.
+// stored converts an error of the store. An error without a class is not retried. fs.ErrNotExist
+// does not concern the asset.
 func stored(err error) error {
 	if _, ok := errors.AsType[retry.Classified](err); ok {
 		return err
@@ -393,7 +392,7 @@ func stored(err error) error {
 
 type storeError struct{ error }
 
-// read is an error of the library.
+// read converts an error of the library.
 func read(err error) error {
 	if errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
 		return retry.Stop(err)
@@ -409,9 +408,9 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
 	}
 	opened, ok := body.(Opened)
 	if !ok {
-		return retry.Stop(errors.Join(errors.New("what was opened does not say what it is"), body.Close()))
+		return retry.Stop(errors.Join(errors.New("the opened content has no metadata"), body.Close()))
 	}
-	defer opened.Close() // of something that was read
+	defer opened.Close() // opened for reading
 	asset := opened.Asset()
 	out.URL = asset.URL
 	d, err := opened.Describe(ctx)
@@ -444,7 +443,7 @@ func (r *run) limited(ctx context.Context, content io.ReadCloser) io.Reader {
 	return r.Limit(ctx, content)
 }
 
-// passing is content on its way into a store. It knows whether the library was to blame.
+// passing is content on its way to a store. It records errors of the library.
 type passing struct {
 	of       io.Reader
 	into     hash.Hash

@@ -166,7 +166,7 @@ func TestPrivateCategoriesStayKnown(t *testing.T) {
 		t.Error(diff)
 	}
 	_, err = w.export(func(e *Exporter) { e.Library = growing{e.Library, w} })
-	if files := w.files(); err == nil || !strings.Contains(err.Error(), `the category "Late" was made`) || files["Late/new.png"] != "" {
+	if files := w.files(); err == nil || !strings.Contains(err.Error(), `the category "Late" was created`) || files["Late/new.png"] != "" {
 		t.Errorf("with a category that came late: %v", err)
 	}
 }
@@ -438,7 +438,7 @@ func TestRecognise(t *testing.T) {
 	must(t, d.Close())
 	l, err := local.New(w.dir, local.Options{})
 	must(t, err)
-	if _, err := Recognise(t.Context(), l); err == nil || !strings.Contains(err.Error(), "a newer assetferry wrote this export") {
+	if _, err := Recognise(t.Context(), l); err == nil || !strings.Contains(err.Error(), "a newer version of assetferry wrote this export") {
 		t.Errorf("of a newer version: %v", err)
 	}
 }

@@ -138,7 +138,7 @@ func (w *world) export(change ...func(*Exporter)) (*recorder, error) {
 	return r, errors.Join(err, d.Close())
 }
 
-// files gives everything in the directory by its path.
+// files returns everything in the directory by its path.
 func (w *world) files() map[string]string {
 	w.Helper()
 	found := map[string]string{}

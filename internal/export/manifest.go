@@ -10,32 +10,31 @@ import (
 	"time"
 )
 
-// ManifestName is the file at the top of an export that says what it is.
+// ManifestName is the file at the top that identifies an export.
 const ManifestName = "assetferry-export.json"
 
 const (
 	manifestType    = "assetferry-export"
 	manifestVersion = 1
-	// maxManifest is how large a manifest may be that is read back: it grows with the
-	// categories and the empty folders, and not with the assets.
+	// maxManifest is the maximum size in bytes of a manifest. It grows with the number of
+	// categories and empty folders, and not with that of assets.
 	maxManifest = 64 << 20
 )
 
-// A Manifest says what an export is of, and what files and folders do not: which categories
-// are private, and what they allow.
+// A Manifest identifies an export, and contains the privacy and the extensions of its categories.
 type Manifest struct {
 	Type         string     `json:"type"`
 	Version      int        `json:"version"`
 	Source       string     `json:"source"` // ckbox://ENVIRONMENT/WORKSPACE
 	Made         time.Time  `json:"made"`
-	Complete     bool       `json:"complete"` // everything that was listed is there
+	Complete     bool       `json:"complete"` // all listed assets were exported
 	Assets       int64      `json:"assets"`
 	Bytes        int64      `json:"bytes"`
 	Categories   []Category `json:"categories"`
 	EmptyFolders []string   `json:"empty_folders"` // by their paths in the export
 }
 
-// A Category is one of an export.
+// A Category is a category of an export.
 type Category struct {
 	Folder     string   `json:"folder"` // in the export
 	Name       string   `json:"name"`
@@ -43,15 +42,15 @@ type Category struct {
 	Extensions []string `json:"extensions"`
 }
 
-// isPrivate reports whether there may be files in a folder that not everybody may see.
+// isPrivate reports whether a folder may contain private files.
 func (m Manifest) isPrivate(folder string) bool {
 	return slices.ContainsFunc(m.Categories, func(c Category) bool { return c.Folder == folder && c.Private })
 }
 
-// errNoManifest says that a file is something else, by chance of that name.
+// errNoManifest means that a file with the name of the manifest is another file.
 var errNoManifest = errors.New("it is not the manifest of an export")
 
-// readManifest reads what encode gave.
+// readManifest parses the result of encode.
 func readManifest(r io.Reader) (m Manifest, err error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
@@ -61,12 +60,12 @@ func readManifest(r io.Reader) (m Manifest, err error) {
 		return Manifest{}, errNoManifest
 	}
 	if m.Version > manifestVersion {
-		return m, fmt.Errorf("a newer assetferry wrote this export: its version is %d, and this one knows %d", m.Version, manifestVersion)
+		return m, fmt.Errorf("a newer version of assetferry wrote this export: format %d, supported %d", m.Version, manifestVersion)
 	}
 	return m, nil
 }
 
-// encode gives a value as a file that people can read.
+// encode returns a value as readable JSON.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

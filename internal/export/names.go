@@ -15,27 +15,27 @@ import (
 	"assetferry/sources"
 )
 
-// maxSegment is how many bytes a name may have: what file systems allow, less what a sidecar
-// has behind it.
+// maxSegment is the maximum length of a name in bytes: the limit of file systems without the ending
+// of a sidecar.
 const maxSegment = 255 - len(sidecarEnding)
 
-// names give the objects of a listing paths that any file system holds, and that stay apart
-// where case or Unicode form make no difference. They depend on nothing but the keys, so the
-// same listing has the same paths again. Keys and containers come in the order of keys.
+// names converts keys to paths that are valid on all file systems, and unique without case and
+// Unicode form. Paths depend only on the keys, so the same listing has the same paths. Keys and
+// containers must come in the order of keys.
 type names struct {
-	levels []level // the top, and those around the last key
+	levels []level // the top, and the containers of the last key
 }
 
 // A level is a container of the listing.
 type level struct {
 	prefix string          // of the keys in it
-	path   string          // with a slash at its end, but at the top
-	taken  map[uint64]bool // names in it, as they are compared
+	path   string          // ends with a slash, except at the top
+	taken  map[uint64]bool // hashes of folded names in it
 }
 
 func newNames() *names { return &names{levels: []level{{taken: map[uint64]bool{}}}} }
 
-// enter gives the path of a container that the listing comes to.
+// enter returns the path of the next container.
 func (n *names) enter(prefix sources.Key) string {
 	l := n.level(string(prefix))
 	segment := strings.TrimSuffix(strings.TrimPrefix(string(prefix), l.prefix), "/")
@@ -44,13 +44,13 @@ func (n *names) enter(prefix sources.Key) string {
 	return path
 }
 
-// place gives the path of an object.
+// place returns the path of the next object.
 func (n *names) place(key sources.Key) string {
 	l := n.level(string(key))
 	return l.path + l.take(strings.TrimPrefix(string(key), l.prefix), string(key))
 }
 
-// level leaves the containers that a key is not in, and gives the one that it is in.
+// level leaves containers that do not contain a key, and returns the one that does.
 func (n *names) level(key string) *level {
 	for !strings.HasPrefix(key, n.levels[len(n.levels)-1].prefix) || key == n.levels[len(n.levels)-1].prefix {
 		n.levels = n.levels[:len(n.levels)-1]
@@ -58,8 +58,8 @@ func (n *names) level(key string) *level {
 	return &n.levels[len(n.levels)-1]
 }
 
-// take gives a name that nothing else in a container has. What has to be kept apart gets a
-// part of the hash of its key in front of its extension.
+// take returns a unique name in a container. If needed, it inserts a part of the hash of the key
+// before the extension.
 func (l *level) take(segment, key string) string {
 	name := fit(escape(segment), "")
 	if looksLikeSidecar(name) || isDraft(name) || name != escape(segment) {
@@ -72,10 +72,9 @@ func (l *level) take(segment, key string) string {
 	return name
 }
 
-// FileName makes a name that a service gives to something one of a file in a folder of ours.
-// It is what an export would call it, but for a dot or a dash at its beginning: those are
-// escaped, too, because the folder is not one of an export. There a hidden file may be one
-// that a shell or a web server reads, and a dash the beginning of an option.
+// FileName converts a name of the service to a file name like in an export, and also escapes a dot
+// or a dash at the beginning. In other folders, a shell or a web server may read hidden files, and
+// a dash may begin an option.
 func FileName(name string) string {
 	escaped := escape(name)
 	switch {
@@ -90,8 +89,7 @@ func FileName(name string) string {
 	return fit(escaped, mark(name))
 }
 
-// looksLikeSidecar reports whether a file would be taken for one that describes another, or a
-// folder would be in the way of one. The manifest is kept out of the way like that, too.
+// looksLikeSidecar reports whether a name could be that of a sidecar or of the manifest.
 func looksLikeSidecar(name string) bool {
 	switch i := strings.LastIndexByte(name, '.'); strings.ToLower(name[i+1:]) {
 	case "json", "yaml", "yml", "xmp":
@@ -100,13 +98,13 @@ func looksLikeSidecar(name string) bool {
 	return false
 }
 
-// mark is a part of the hash of a key.
+// mark returns a part of the hash of a key.
 func mark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "~" + hex.EncodeToString(sum[:4])
 }
 
-// fit puts a mark in front of the extension of a name, and cuts what is too long before that.
+// fit inserts a mark before the extension of a name, and cuts a long name before the mark.
 func fit(name, mark string) string {
 	base, extension := name, ""
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i < maxSegment/2 {
@@ -120,16 +118,16 @@ func fit(name, mark string) string {
 	return base + mark + extension
 }
 
-// folded is a hash of a name as file systems compare it that know no case. That two names
-// fall together that are different does no harm: one of them is marked.
+// folded returns the hash of a name as compared by file systems without case. On a collision, one
+// of the names gets a mark.
 func folded(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))))
 	return h.Sum64()
 }
 
-// escape makes a segment a name that every file system holds: %XX stands for what one of
-// them does not, and for a % that would be read as such.
+// escape converts a segment to a name that is valid on all file systems. Other characters become
+// %XX, and so does a % before two hexadecimal digits.
 func escape(segment string) string {
 	var b strings.Builder
 	for i := range len(segment) {
@@ -149,8 +147,8 @@ func escape(segment string) string {
 	return name
 }
 
-// isControl reports whether a text begins with a control character: those of ASCII, and those
-// of Unicode, which begin escape sequences of terminals, too.
+// isControl reports whether a text begins with a control character of ASCII or Unicode. The latter
+// begin escape sequences of terminals, too.
 func isControl(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsControl(r)
@@ -164,7 +162,7 @@ func isEscape(s string) bool {
 	return err == nil
 }
 
-// isDevice reports whether Windows takes a name for a device. It knows superscript digits, too.
+// isDevice reports whether a name is that of a Windows device, including superscript digits.
 func isDevice(base string) bool {
 	base = strings.ToUpper(strings.TrimRight(base, " "))
 	switch base {

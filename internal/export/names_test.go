@@ -104,7 +104,7 @@ func FuzzFileName(f *testing.F) {
 	})
 }
 
-// placed gives the paths of keys, with the containers around them.
+// placed returns the paths of keys, with the containers around them.
 func placed(keys ...string) (paths []string) {
 	n := newNames()
 	entered := map[string]bool{}

@@ -11,11 +11,10 @@ import (
 	"assetferry/sources"
 )
 
-// sidecarEnding follows the name of a file in that of its sidecar.
+// sidecarEnding is appended to the name of a file for its sidecar.
 const sidecarEnding = ".json"
 
-// A sidecar says beside a file what is known of the asset, in words that a migration
-// understands, and what the export itself needs to know again.
+// A sidecar has the metadata of an asset in the names of a migration, and a record for the export.
 type sidecar struct {
 	Description string            `json:"description,omitempty"`
 	Tags        []string          `json:"tags,omitempty"`
@@ -25,10 +24,10 @@ type sidecar struct {
 	Name        string            `json:"name"`
 	Private     bool              `json:"private"`
 	Address     []string          `json:"address,omitempty"`
-	Export      record            `json:"assetferry"` // under the name that means nothing to a migration
+	Export      record            `json:"assetferry"` // a migration ignores this name
 }
 
-// A record says of which asset, and of which version of it, a file is.
+// A record identifies the asset and the version of a file.
 type record struct {
 	Version  int       `json:"version"`
 	ID       string    `json:"id"`
@@ -39,11 +38,11 @@ type record struct {
 	Modified time.Time `json:"modified,omitzero"`
 	Width    int       `json:"width,omitempty"` // pixels
 	Height   int       `json:"height,omitempty"`
-	// Values are those custom attributes that are no text, as they are.
+	// Values are the custom attributes that are not texts.
 	Values map[string]any `json:"values,omitempty"`
 }
 
-// newSidecar puts together what is known of an asset and its content.
+// newSidecar returns the sidecar of an asset and its content.
 func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksum string) sidecar {
 	s := sidecar{
 		Description: first(d.Fields["description"]), Tags: d.Fields["tags"], Category: first(d.Fields["category"]), Folder: first(d.Fields["folder"]),
@@ -73,7 +72,7 @@ func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksu
 	return s
 }
 
-// isField reports whether a field is no custom attribute, although one has its name.
+// isField reports whether the name of a field is not that of a custom attribute.
 func isField(name string) bool {
 	return slices.Contains([]string{"description", "tags", "address", "category", "folder", "name", "private"}, name)
 }
@@ -85,8 +84,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// isOf reports whether a sidecar says that the file beside it is of this version of an
-// asset, which is as private as it was.
+// isOf reports whether the file of a sidecar has this version of an asset, with the same privacy.
 func (s sidecar) isOf(o sources.Object, private bool) bool {
 	e := s.Export
 	return e.ID == o.VersionTag && e.Size == o.Size && e.Modified.Equal(o.Time) && s.Private == private && e.SHA256 != ""

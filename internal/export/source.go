@@ -9,9 +9,8 @@ import (
 	"assetferry/sources"
 )
 
-// Recognise gives a source as what it is: one with the manifest of an export at its top
-// tells of the categories in it, and neither the manifest nor a file that is not whole is an
-// object. Any other comes back as it is.
+// Recognise returns a source with the categories of an export if it has a manifest at the top. The
+// manifest and drafts are not objects then. It returns other sources unchanged.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	o, err := findManifest(ctx, s)
 	if err != nil || o.Key == "" {
@@ -34,7 +33,7 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	return e, nil
 }
 
-// findManifest looks for it without listing everything: it begins right before it.
+// findManifest finds the manifest with a listing that begins right before it.
 func findManifest(ctx context.Context, s sources.Source) (sources.Object, error) {
 	before := sources.Key(ManifestName[:len(ManifestName)-1])
 	for o, err := range s.Objects(ctx, before) {
@@ -55,12 +54,12 @@ func openManifest(ctx context.Context, s sources.Source, o sources.Object) (m Ma
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if o.Size > maxManifest {
-		return m, fmt.Errorf("it has %d bytes, which is more than any manifest has", o.Size)
+		return m, fmt.Errorf("it has %d bytes, more than any manifest", o.Size)
 	}
 	return readManifest(r)
 }
 
-// exported is a source that is an export.
+// An exported is a source that is an export.
 type exported struct {
 	sources.Source
 	manifest Manifest

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// MostDrawn is how many bytes of a drawing are looked through.
+// MostDrawn is the maximum number of bytes of a drawing that are read.
 const MostDrawn = 8 << 20
 
-// Active tells what an SVG holds that may run script or leads elsewhere, such as "a
-// script", or why that cannot be told; empty if there is nothing of that. It reads no
-// more than MostDrawn bytes, of a compressed one also after decompression. Errors of
-// reading come as they are.
+// Active returns the content of an SVG that may run scripts or refer to other places, such as "a
+// script", or the reason why the SVG cannot be checked. It returns "" for a safe SVG. It reads at most
+// MostDrawn bytes, before and after decompression. It returns read errors unchanged.
 func Active(r io.Reader) (what string, err error) {
 	in := &faithful{Reader: r}
 	text := bufio.NewReader(&io.LimitedReader{R: in, N: MostDrawn})
@@ -32,16 +31,15 @@ func Active(r io.Reader) (what string, err error) {
 		return "", in.err
 	}
 	if what == "" && limited.N <= 0 {
-		return "too large to be looked through", nil
+		return "too large to check", nil
 	}
 	return what, nil
 }
 
-// unclear is what is said of a drawing that cannot be read: browsers may read more into
-// it than we do.
-const unclear = "cannot be looked through"
+// unclear is the result for a drawing with invalid syntax, which browsers may read in another way.
+const unclear = "cannot be checked"
 
-// faithful keeps an error of reading.
+// faithful keeps a read error.
 type faithful struct {
 	io.Reader
 	err error
@@ -61,7 +59,7 @@ func lookThrough(r io.Reader) string {
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return &latin{bufio.NewReader(in)}, nil }
 	for {
-		token, err := d.RawToken() // which keeps no stack of what is open
+		token, err := d.RawToken() // it keeps no stack of open elements
 		if err == io.EOF {
 			return ""
 		}
@@ -74,7 +72,7 @@ func lookThrough(r io.Reader) string {
 	}
 }
 
-// activity tells what a part of a drawing may do.
+// activity returns the active content of a token, or "".
 func activity(token xml.Token) string {
 	switch t := token.(type) {
 	case xml.StartElement:
@@ -111,7 +109,7 @@ func elementActivity(e xml.StartElement) string {
 			if what := linkActivity(value); what != "" {
 				return what
 			}
-		case strings.Contains(value, "javascript:"): // as animations set them
+		case strings.Contains(value, "javascript:"): // set by animations
 			return "a script"
 		default:
 			if what := styleActivity(a.Value); what != "" {
@@ -122,7 +120,7 @@ func elementActivity(e xml.StartElement) string {
 	return ""
 }
 
-// squeeze makes comparable what browsers take for the same address.
+// squeeze returns the same text for URLs that browsers treat as the same.
 func squeeze(s string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r <= ' ' {
@@ -132,8 +130,8 @@ func squeeze(s string) string {
 	}, s))
 }
 
-// linkActivity judges an address; only what is in the drawing itself, and images that
-// are, are harmless.
+// linkActivity returns the active content of a URL. Only references within the drawing and embedded
+// images are safe.
 func linkActivity(address string) string {
 	scheme, _, hasScheme := strings.Cut(address, ":")
 	switch {
@@ -146,14 +144,14 @@ func linkActivity(address string) string {
 	case hasScheme && scheme == "data":
 		return "foreign content"
 	}
-	return "a reference to elsewhere"
+	return "an external reference"
 }
 
-// styleActivity finds what a style loads.
+// styleActivity returns the external references of a style.
 func styleActivity(style string) string {
 	text := squeeze(style)
 	if strings.Contains(text, "@import") {
-		return "a reference to elsewhere"
+		return "an external reference"
 	}
 	for {
 		_, rest, found := strings.Cut(text, "url(")
@@ -172,7 +170,7 @@ func before(s, end string) string {
 	return s
 }
 
-// latin takes every byte for a character: whatever the encoding is, markup is in ASCII.
+// latin reads each byte as a character: markup is ASCII in all encodings.
 type latin struct{ in *bufio.Reader }
 
 func (l *latin) Read(p []byte) (n int, err error) {

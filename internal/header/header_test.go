@@ -191,7 +191,7 @@ func zipped(tb testing.TB, text string) string {
 }
 
 func TestActive(t *testing.T) {
-	const script, handler, foreign, elsewhere = "a script", "an event handler", "foreign content", "a reference to elsewhere"
+	const script, handler, foreign, elsewhere = "a script", "an event handler", "foreign content", "an external reference"
 	for text, want := range map[string]string{
 		`<svg><path d="M0 0"/></svg>`: "",
 		`<?xml version="1.0" encoding="ISO-8859-1"?><svg><text>` + "caf\xe9" + `</text></svg>`:                     "",
@@ -227,8 +227,8 @@ func TestActive(t *testing.T) {
 		zipped(t, `<svg><script/></svg>`):                                                script,
 		zipped(t, `<svg/>`):                                                              "",
 		"\x1f\x8b\x08 not gzip":                                                          unclear,
-		zipped(t, `<svg>`+strings.Repeat(" ", MostDrawn)):                                "too large to be looked through",
-		`<svg>` + strings.Repeat(" ", MostDrawn):                                         "too large to be looked through",
+		zipped(t, `<svg>`+strings.Repeat(" ", MostDrawn)):                                "too large to check",
+		`<svg>` + strings.Repeat(" ", MostDrawn):                                         "too large to check",
 	} {
 		got, err := Active(strings.NewReader(text))
 		if err != nil || got != want {

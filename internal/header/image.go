@@ -14,24 +14,22 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// MostRead is how many bytes of an image are read to find its size: before it there may
-// be large profiles and thumbnails.
+// MostRead is the maximum number of bytes of an image that are read for its size. Large profiles and
+// thumbnails may come before it.
 const MostRead = 4 << 20
 
-// ErrUnknown says that the size of an image cannot be told, which does not mean that
-// there is something wrong with it.
-var ErrUnknown = errors.New("cannot be told")
+// ErrUnknown means that the size of an image is unknown. The image may be valid.
+var ErrUnknown = errors.New("unknown image size")
 
-// Size reads the size of an image of a kind from its header. An error that is not
-// ErrUnknown says that the header is damaged or cut off. Errors of reading come as they
-// are.
+// Size returns the size of an image in pixels from its header. An error other than ErrUnknown means that
+// the header is damaged or incomplete. It returns read errors unchanged.
 func Size(kind Kind, r io.ReaderAt, size int64) (width, height int, err error) {
 	decode := decoder(kind)
 	if decode == nil {
 		return 0, 0, ErrUnknown
 	}
 	in := &bounded{r: r, size: size, left: MostRead}
-	defer func() { // what others decode is hostile here
+	defer func() { // decoders may panic on hostile input
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
@@ -45,7 +43,7 @@ func Size(kind Kind, r io.ReaderAt, size int64) (width, height int, err error) {
 	case err != nil:
 		return 0, 0, err
 	case config.Width <= 0 || config.Height <= 0:
-		return 0, 0, errors.New("it has no size")
+		return 0, 0, errors.New("width or height is missing")
 	}
 	return config.Width, config.Height, nil
 }
@@ -68,8 +66,7 @@ func decoder(kind Kind) func(io.Reader) (image.Config, error) {
 	return nil
 }
 
-// isUnsupported reports whether an image is of a form that we cannot read, though others
-// may.
+// isUnsupported reports whether an image has a valid format that the decoder does not support.
 func isUnsupported(err error) bool {
 	_, isJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	_, isPNG := errors.AsType[png.UnsupportedError](err)
@@ -77,12 +74,11 @@ func isUnsupported(err error) bool {
 	return isJPEG || isPNG || isTIFF || errors.Is(err, bmp.ErrUnsupported)
 }
 
-// bounded reads so many bytes and no more. It keeps an error of reading, which decoders
-// may hide.
+// bounded limits the bytes that are read. It keeps a read error, which decoders may hide.
 type bounded struct {
 	r    io.ReaderAt
 	size int64
-	at   int64 // of Read
+	at   int64 // offset of Read
 	left int64
 	err  error
 }
@@ -97,8 +93,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt implements io.ReaderAt, which spares the decoder of TIFF to keep all that is
-// before what it looks for.
+// ReadAt implements io.ReaderAt, so that the TIFF decoder does not buffer the file.
 func (b *bounded) ReadAt(p []byte, at int64) (int, error) {
 	if b.left <= 0 || at < 0 || at >= b.size {
 		return 0, io.EOF

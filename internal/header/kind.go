@@ -1,7 +1,6 @@
-// Package header tells from the first bytes of a file what kind it is, whether that
-// agrees with its name, how large the image is, and whether a drawing may run script.
-// What it reads is hostile: nothing is decoded as a whole, and all reading and memory
-// is bounded.
+// Package header reads the beginning of a file: its kind, whether that matches its name, the size of an
+// image, and whether a drawing may run scripts. The input is hostile, so reading and memory are limited
+// and nothing is decoded completely.
 package header
 
 import (
@@ -11,8 +10,7 @@ import (
 	"strings"
 )
 
-// A Kind is what the content of a file is, as people call it; empty if that cannot be
-// told.
+// A Kind is the display name of a file format; "" if unknown.
 type Kind string
 
 // The kinds.
@@ -29,7 +27,7 @@ const (
 	HTML     Kind = "HTML"
 	XML      Kind = "XML"
 	PDF      Kind = "PDF"
-	Video    Kind = "MP4" // also QuickTime and what else consists of the same boxes
+	Video    Kind = "MP4" // also QuickTime and other formats of the same boxes
 	Matroska Kind = "Matroska"
 	RIFF     Kind = "RIFF" // WAV, AVI
 	Ogg      Kind = "Ogg"
@@ -38,15 +36,15 @@ const (
 	GZIP     Kind = "gzip"
 	SevenZip Kind = "7z"
 	RAR      Kind = "RAR"
-	OLE      Kind = "OLE" // Office documents of old
+	OLE      Kind = "OLE" // old Office documents
 	Program  Kind = "program"
-	JSON     Kind = "JSON" // not told by first bytes: text of any kind may begin like it
+	JSON     Kind = "JSON" // not detected: any text may begin like it
 )
 
-// Enough is how many bytes tell the kind of a file.
+// Enough is the number of bytes that KindOf needs.
 const Enough = 4 << 10
 
-// magics are the bytes that files of a kind begin with.
+// magics are the first bytes of the formats.
 var magics = []struct {
 	kind  Kind
 	bytes string
@@ -59,7 +57,7 @@ var magics = []struct {
 	{Program, "\x7fELF"}, {Program, "\xfe\xed\xfa\xce"}, {Program, "\xfe\xed\xfa\xcf"}, {Program, "\xce\xfa\xed\xfe"}, {Program, "\xcf\xfa\xed\xfe"},
 }
 
-// KindOf tells the kind of a file by its first bytes.
+// KindOf returns the kind of a file by its first bytes.
 func KindOf(head []byte) Kind {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.bytes)) {
@@ -78,7 +76,7 @@ func KindOf(head []byte) Kind {
 		return boxes(string(head[8:12]))
 	case isWindowsProgram(head):
 		return Program
-	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")): // readers allow something before it
+	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")): // readers allow bytes before it
 		return PDF
 	}
 	return markup(head)
@@ -91,8 +89,7 @@ func boxes(brand string) Kind {
 	return Video
 }
 
-// isWindowsProgram reports whether the header of DOS leads to another one, or beyond
-// what is there to see.
+// isWindowsProgram reports whether the DOS header points to another header, or beyond head.
 func isWindowsProgram(head []byte) bool {
 	if len(head) < 64 || string(head[:2]) != "MZ" {
 		return false
@@ -101,7 +98,7 @@ func isWindowsProgram(head []byte) bool {
 	return at >= 4 && int64(at)+4 <= int64(len(head)) && string(head[at:at+4]) == "PE\x00\x00"
 }
 
-// markup tells kinds of text that begins with a tag.
+// markup returns the kind of a text that begins with a tag.
 func markup(head []byte) Kind {
 	text := strings.ToLower(string(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n\f")))
 	switch {
@@ -120,7 +117,7 @@ func markup(head []byte) Kind {
 	return ""
 }
 
-// insideProlog tells what comes after declarations and comments.
+// insideProlog returns the kind of the text after declarations and comments.
 func insideProlog(text string) Kind {
 	for _, tag := range []struct {
 		name string
@@ -136,7 +133,7 @@ func insideProlog(text string) Kind {
 	return ""
 }
 
-// hasTag reports whether text begins with a tag, as a whole.
+// hasTag reports whether text begins with a complete tag.
 func hasTag(text, tag string) bool {
 	rest, ok := strings.CutPrefix(text, tag)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r\n\f/>"))

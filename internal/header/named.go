@@ -2,9 +2,8 @@ package header
 
 import "slices"
 
-// kindsOf are the kinds that files with an extension, in lower case, may be of; none if
-// anything may be in it. What is strict must be of one of them: there is no other way
-// to read it.
+// kindsOf returns the possible kinds for an extension in lower case, or nil for any kind. If strict is
+// true, other kinds cannot be opened.
 func kindsOf(extension string) (kinds []Kind, strict bool) {
 	switch extension {
 	case "jpg", "jpeg", "jpe", "jfif":
@@ -32,7 +31,7 @@ func kindsOf(extension string) (kinds []Kind, strict bool) {
 	case "pdf":
 		return []Kind{PDF}, true
 	case "mp4", "m4v", "m4a", "mov", "qt", "3gp", "3g2":
-		return []Kind{Video, HEIF}, false // QuickTime may begin with any box
+		return []Kind{Video, HEIF}, false // QuickTime can begin with any box
 	case "mkv", "webm", "mka":
 		return []Kind{Matroska}, true
 	case "wav", "avi":
@@ -40,9 +39,9 @@ func kindsOf(extension string) (kinds []Kind, strict bool) {
 	case "ogg", "oga", "ogv", "opus":
 		return []Kind{Ogg}, true
 	case "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "ods", "odp":
-		return []Kind{ZIP, OLE}, true // OLE where it has a password
+		return []Kind{ZIP, OLE}, true // OLE if it has a password
 	case "zip", "epub", "jar", "apk":
-		return []Kind{ZIP, Program}, false // what unpacks itself begins with a program
+		return []Kind{ZIP, Program}, false // self-extracting archives begin with a program
 	case "gz", "tgz":
 		return []Kind{GZIP}, true
 	case "7z":
@@ -57,15 +56,14 @@ func kindsOf(extension string) (kinds []Kind, strict bool) {
 	return nil, false
 }
 
-// IsImage reports whether files with an extension, in lower case, are images that Size
-// can read.
+// IsImage reports whether Size can read files with an extension in lower case.
 func IsImage(extension string) bool {
 	kinds, _ := kindsOf(extension)
 	return len(kinds) > 0 && slices.Contains([]Kind{JPEG, PNG, GIF, WebP, TIFF, BMP}, kinds[0])
 }
 
-// Agrees reports whether a file of a kind may have an extension, in lower case. What is
-// a program is told whatever the extension, and otherwise only what is known.
+// Agrees reports whether a file of a kind may have an extension in lower case. A program needs an
+// extension for programs. An unknown kind agrees with all extensions that are not strict.
 func Agrees(extension string, kind Kind) bool {
 	kinds, strict := kindsOf(extension)
 	switch {
@@ -79,8 +77,8 @@ func Agrees(extension string, kind Kind) bool {
 	return len(kinds) == 0
 }
 
-// isProgram reports whether nobody wonders at a program with that extension. Those
-// without any usually are.
+// isProgram reports whether a program may have the extension. Files without an extension may be
+// programs.
 func isProgram(extension string) bool {
 	return slices.Contains([]string{"", "exe", "dll", "sys", "scr", "com", "ocx", "cpl", "efi", "so", "dylib", "elf", "o", "a", "ko", "bin", "node", "msi", "syso", "mui"}, extension)
 }

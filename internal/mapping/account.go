@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Unmapped returns the names of the fields without a rule, sorted. It omits fields that a rule
-// leaves out on purpose, dropped GPS coordinates, and technical EXIF data.
+// Unmapped returns the names of the fields that are not copied to the asset, sorted. It omits fields
+// that a rule drops on purpose, dropped GPS coordinates, and technical EXIF data.
 func (m *Mapping) Unmapped(o Object) ([]string, error) {
 	m = m.usable()
 	o = m.read(o)
@@ -36,10 +36,9 @@ func (d *description) unmapped(p *placed) []string {
 	return slices.Sorted(maps.Keys(missed))
 }
 
-// wentSomewhere reports whether a field is in what describes the object, or was left out
-// on purpose.
+// wentSomewhere reports whether a field is copied to the asset, or dropped on purpose.
 func (d *description) wentSomewhere(word string) bool {
-	if word == wordAddress || d.isUnsent(word) { // the map of addresses has the first
+	if word == wordAddress || d.isUnsent(word) { // redirect maps use the first
 		return true
 	}
 	if d.describedBy.covers(wordDescription, word) || d.taggedBy.covers(wordTags, word) {
@@ -60,13 +59,13 @@ func (d *description) wentSomewhere(word string) bool {
 	return false
 }
 
-// covers reports whether a field was decided from a word, or against it.
+// covers reports whether a field was set from a word, or a rule decided against the word.
 func (r reason) covers(field, word string) bool {
 	return r.word == word || r.rule != nil && field == word
 }
 
-// wentSomewhere reports whether rules made something of a field to say where the object
-// goes, or decided what it says of that by themselves.
+// wentSomewhere reports whether rules use a field for the place of the object, or decide the same part
+// of the place without it.
 func (p *placed) wentSomewhere(word string) bool {
 	if _, decided := p.by[word]; decided {
 		return true
@@ -81,20 +80,20 @@ func (p *placed) wentSomewhere(word string) bool {
 	return false
 }
 
-// A Conflict is a field of which origins say different things.
+// A Conflict is a field with different values in several metadata sources.
 type Conflict struct {
 	Field string
-	Said  []Said // by precedence: the first one counts
+	Said  []Said // by precedence: the first one wins
 }
 
-// Said is what an origin says of a field.
+// Said is the value of a field in a metadata source.
 type Said struct {
 	From  metadata.Source
 	Value string
 }
 
-// Conflicts gives the fields of which origins say different things, by name. What was
-// found is in normal form, so only what differs to a reader does so here.
+// Conflicts returns the fields with different values in several metadata sources, by name. Values are
+// in normal form, so invisible differences do not count.
 func (m *Mapping) Conflicts(o Object) []Conflict {
 	m = m.usable()
 	return m.conflicts(m.read(o))
@@ -119,7 +118,7 @@ func (m *Mapping) conflicts(o Object) []Conflict {
 	return conflicts
 }
 
-// sameOrder makes one text of values, of which the order of tags does not matter.
+// sameOrder joins values into a text that does not depend on the order of tags.
 func sameOrder(word string, values []string) string {
 	if word == wordTags {
 		values = slices.Sorted(slices.Values(values))

@@ -12,16 +12,16 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// templateFiles hold the templates that rules can use, one in a file that is called like it.
+// templateFiles contains one file for each built-in template, with its name.
 //
 //go:embed templates/*.yaml
 var templateFiles embed.FS
 
-// TemplateNames are the names of the built-in templates, in order.
+// TemplateNames returns the names of the built-in templates, in order.
 func TemplateNames() []string {
 	files, err := fs.Glob(templateFiles, "templates/*.yaml")
 	if err != nil {
-		panic(err) // the pattern is right
+		panic(err) // the pattern is valid
 	}
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
@@ -29,7 +29,7 @@ func TemplateNames() []string {
 	return files
 }
 
-// builtIn is a template, nil if there is none of that name.
+// builtIn returns the template of a name, or nil.
 func builtIn(name string) (*Rules, error) {
 	for _, known := range TemplateNames() {
 		if known == name {
@@ -40,9 +40,9 @@ func builtIn(name string) (*Rules, error) {
 	return nil, nil
 }
 
-// A builtInTemplate is a list of rules, and of columns, for what another program writes.
+// A builtInTemplate has rules and columns for the export of another program.
 type builtInTemplate struct {
-	about string // which program, and which of its exports
+	about string // the program and the kind of export
 	rules *Rules
 }
 

@@ -9,27 +9,27 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// A column is a field that has another name with us.
+// A column maps the name of a field elsewhere to our name.
 type column struct{ name, word string }
 
-// columns are names by which fields are known elsewhere.
+// columns are the names of fields elsewhere.
 type columns struct {
 	order []column
-	words map[string]int // by name: which of them
+	words map[string]int // the index by name
 }
 
 func newColumns(all []column) columns {
 	c := columns{order: all, words: map[string]int{}}
 	for n, one := range all {
-		if _, again := c.words[one.name]; !again { // the user's come before those of templates
+		if _, again := c.words[one.name]; !again { // user columns come before those of templates
 			c.words[one.name] = n
 		}
 	}
 	return c
 }
 
-// find gives the column that goes by a name, and its place among all. A type behind a name
-// does not count, as in "dc:title {{String}}", and does not stay.
+// find returns the column with a name, and its index. A type after the name, as in
+// "dc:title {{String}}", is ignored and removed.
 func (c columns) find(name string) (is column, order int, ok bool) {
 	if n, ok := c.words[name]; ok {
 		return c.order[n], n, true
@@ -45,9 +45,9 @@ func (c columns) find(name string) (is column, order int, ok bool) {
 	return column{name, plain}, len(c.order), true
 }
 
-// Word gives the name that a column of a table has with us, which is mostly its own. Beside
-// the words of metadata it may be key, address, path, size, modified, digest or content_type,
-// which say what a row is about.
+// Word returns our name for a column of a table, which is usually the same. Besides metadata fields it
+// may be key, address, path, size, modified, digest or content_type, which identify the object of a
+// row.
 func (m *Mapping) Word(name string) string {
 	if c, _, ok := m.usable().columns.find(name); ok {
 		return c.word
@@ -55,19 +55,18 @@ func (m *Mapping) Word(name string) string {
 	return name
 }
 
-// findsRows reports whether a word says what a row is about, and does not describe it.
+// findsRows reports whether a word identifies the object of a row, and is no metadata.
 func findsRows(word string) bool {
 	return slices.Contains([]string{"key", "path", "size", "modified", "digest", "content_type"}, word)
 }
 
-// isNamed reports whether the fields of an origin have the names that somebody gave them,
-// so that they may go by other names than ours.
+// isNamed reports whether users choose the field names of a metadata source, so that columns apply.
 func isNamed(from metadata.Source) bool {
 	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
 }
 
-// read gives an object as rules see it: fields under their names with us, and no positions
-// if those are dropped.
+// read returns an object as rules see it: with our field names, and without GPS coordinates if these
+// are dropped.
 func (m *Mapping) read(o Object) Object {
 	if len(m.columns.order) == 0 && !m.options.DropGPS {
 		return o
@@ -86,7 +85,7 @@ func (m *Mapping) read(o Object) Object {
 	return o
 }
 
-// Addresses are those that an object had, as was found of it.
+// Addresses returns the old URLs in the metadata of an object.
 func (m *Mapping) Addresses(o Object) (all []string) {
 	m = m.usable()
 	o = m.read(o)
@@ -96,9 +95,8 @@ func (m *Mapping) Addresses(o Object) (all []string) {
 	return all
 }
 
-// rename gives fields their names with us. Of several that mean the same, tags and addresses
-// are put together; otherwise the first column counts, and a field of that very name before
-// it.
+// rename returns fields with our names. If several have the same meaning, tags and URLs are joined. For
+// other fields, one with our name wins, then the first column.
 func (c columns) rename(fields metadata.Fields) metadata.Fields {
 	var known []knownField
 	for name, values := range fields {
@@ -126,7 +124,7 @@ func (c columns) rename(fields metadata.Fields) metadata.Fields {
 	return renamed
 }
 
-// A knownField is a field that has another name with us.
+// A knownField is a field with another name elsewhere.
 type knownField struct {
 	name, word string
 	order      int // of its column

@@ -7,8 +7,7 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// A Note is something about an object that people should know: a field that did not arrive
-// as it was found.
+// A Note is a remark about a field that was changed or omitted.
 type Note struct {
 	Field string
 	What  string
@@ -16,16 +15,15 @@ type Note struct {
 
 func (n Note) String() string { return n.Field + ": " + n.What }
 
-// Describe gives what describes an object at the destination, in normal form, and what
-// people should know of it. Of the same object it always says the same. An error is about
-// this object alone: an *EvaluationError or a *LimitError.
+// Describe returns the metadata of an object at the destination in normal form, and notes. The result
+// depends on the object only. An error concerns this object: an *EvaluationError or a *LimitError.
 func (m *Mapping) Describe(o Object) (metadata.Metadata, []Note, error) {
 	m = m.usable()
 	d, err := m.describe(m.read(o))
 	return d.said, d.notes, err
 }
 
-// A description is what describes an object, while it is worked out.
+// A description builds the metadata of an object.
 type description struct {
 	*Mapping
 	object   Object
@@ -39,8 +37,7 @@ type description struct {
 	attributesBy          map[string]reason
 }
 
-// A reason is what decided a field: a rule, or else the default mapping with what it found,
-// or nothing.
+// A reason is the rule that set a field, or the default mapping with the field that it used.
 type reason struct {
 	rule *rule
 	word string
@@ -57,7 +54,7 @@ func (r reason) String() string {
 	return ""
 }
 
-// describe works out what describes an object that was read.
+// describe builds the metadata of an object that was read.
 func (m *Mapping) describe(o Object) (*description, error) {
 	d := &description{Mapping: m, object: o}
 	if len(m.rules) > 0 {
@@ -82,8 +79,7 @@ func (m *Mapping) describe(o Object) (*description, error) {
 	return d, d.limit()
 }
 
-// match gives the rules, of those that matter, that are for the object that a scope looks
-// at.
+// match returns the rules that apply to the object of a scope, among those that matter.
 func (m *Mapping) match(s *scope, matters func(*rule) bool) (matching []*rule, err error) {
 	for _, r := range m.rules {
 		if !matters(r) {
@@ -100,7 +96,7 @@ func (m *Mapping) match(s *scope, matters func(*rule) bool) (matching []*rule, e
 	return matching, nil
 }
 
-// describe finds the description: that of the first rule that has one, else the default.
+// describe sets the description: from the first rule that has one, else the default.
 func (d *description) describe() error {
 	text, by, err := firstText(d.scope, d.matching, wordDescription)
 	if err != nil {
@@ -126,8 +122,7 @@ func (d *description) descriptionByDefault() (string, reason) {
 	return "", reason{}
 }
 
-// firstText gives what the first of the rules says of a word that says anything of it; the
-// rule is nil if there is none.
+// firstText returns the text of the first rule that has a value for a word, and the rule, or nil.
 func firstText(s *scope, rules []*rule, word string) (string, *rule, error) {
 	for _, r := range rules {
 		o, ok := r.texts[word]
@@ -138,7 +133,7 @@ func firstText(s *scope, rules []*rule, word string) (string, *rule, error) {
 		if err != nil {
 			return "", r, err
 		}
-		if text != "" || o.template == nil || word == wordFolder { // no folder is a place, too
+		if text != "" || o.template == nil || word == wordFolder { // an empty folder is a value: the top level
 			return text, r, nil
 		}
 	}
@@ -152,10 +147,10 @@ func (o outcome) text(s *scope) (string, error) {
 	return o.template.text(s)
 }
 
-// attributesByRules sets the attributes of which rules say something.
+// attributesByRules sets the attributes of rules.
 func (d *description) attributesByRules() error {
 	for _, r := range d.matching {
-		for _, name := range sortedKeys(r.attributes) { // of several that go wrong, each night the same one is told
+		for _, name := range sortedKeys(r.attributes) { // in order, so that each run reports the same error
 			if d.isDecided(name) {
 				continue
 			}
@@ -171,7 +166,7 @@ func (d *description) attributesByRules() error {
 	return nil
 }
 
-// isDecided reports whether something was said of an attribute, be it that it has no value.
+// isDecided reports whether a rule set or omitted an attribute.
 func (d *description) isDecided(attribute string) bool {
 	_, is := d.attributesBy[attribute]
 	return is
@@ -187,8 +182,8 @@ func (d *description) set(attribute, text string, by reason) {
 	}
 }
 
-// attributesByDefault sets the attributes of which no rule says anything: those of our
-// words that are attributes, and whatever has a name that somebody gave it.
+// attributesByDefault sets the attributes without a rule: those of our words that are attributes, and
+// all fields with names of users.
 func (d *description) attributesByDefault() {
 	if d.bare {
 		return
@@ -203,8 +198,8 @@ func (d *description) attributesByDefault() {
 	}
 }
 
-// setByDefault sets an attribute to what the first origin says of it: under its name among
-// attributes, or else by the name alone.
+// setByDefault sets an attribute from the first metadata source that has it: in its attributes, or else
+// as a field of the name.
 func (d *description) setByDefault(attribute string) {
 	for _, from := range d.precedence() {
 		for _, name := range [...]string{amongAttributes + attribute, attribute} {
@@ -216,11 +211,11 @@ func (d *description) setByDefault(attribute string) {
 	}
 }
 
-// amongAttributes is before the name of a custom attribute, in sidecars and where another
-// environment is the source, that would mean something else.
+// amongAttributes is the prefix of a custom attribute whose name has another meaning, in sidecars and in
+// environments as sources.
 const amongAttributes = "attributes."
 
-// attributeOf is the custom attribute that a field becomes.
+// attributeOf returns the name of the custom attribute for a field.
 func attributeOf(name string) string { return strings.TrimPrefix(name, amongAttributes) }
 
 // isUnsent reports whether a rule keeps a field from becoming an attribute by default.
@@ -235,7 +230,7 @@ func (d *description) isUnsent(name string) bool {
 	return false
 }
 
-// becomesAttribute reports whether a field becomes an attribute where no rule says anything.
+// becomesAttribute reports whether a field becomes an attribute by default.
 func becomesAttribute(name string, from metadata.Source) bool {
 	return isAttributeWord(name) || isNamed(from) && !isWord(name) && attributeOf(name) != metadata.Provenance
 }

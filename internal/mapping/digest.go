@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Checksum identifies what decides how objects are described: two mappings that have the same
-// one describe every object in the same way. It is empty for the default mapping.
+// Checksum identifies the rules for metadata: two mappings with the same value return the same metadata
+// for every object. It is "" for the default mapping.
 func (m *Mapping) Checksum() string {
 	m = m.usable()
 	if !m.bare && len(m.columns.order) == 0 && m.options.plain() && !slices.ContainsFunc(m.rules, (*rule).describes) {
@@ -28,8 +28,7 @@ func (m *Mapping) Checksum() string {
 	})
 }
 
-// PlaceChecksum identifies what decides where objects go, in the same way. It is empty if no
-// rule does.
+// PlaceChecksum identifies the rules for places in the same way. It is "" without such rules.
 func (m *Mapping) PlaceChecksum() string {
 	m = m.usable()
 	if !m.placesAny() {
@@ -48,7 +47,7 @@ func (m *Mapping) PlaceChecksum() string {
 	})
 }
 
-// plain reports whether options are those of the default mapping.
+// plain reports whether all options have their defaults.
 func (o Options) plain() bool {
 	byDefault := o.Precedence == nil || slices.Equal(o.Precedence, metadata.Precedence())
 	return byDefault && !o.DropGPS && (o.OnLimit == "" || o.OnLimit == Cut)
@@ -60,7 +59,7 @@ func checksum(write func(io.Writer)) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// writeReading writes what decides which value a field has.
+// writeReading writes the options that decide the value of a field.
 func (m *Mapping) writeReading(w io.Writer) {
 	fmt.Fprintln(w, m.precedence(), m.options.DropGPS, m.options.OnLimit == Skip, m.options.OnLimit == Fail)
 	fmt.Fprintf(w, "columns %q\n", m.columns.order)

@@ -8,42 +8,42 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// An Explanation is what becomes of one object, and why.
+// An Explanation is the result of a mapping for one object, with reasons.
 type Explanation struct {
 	Key       string
-	Seen      []Seen    // what was found, by name
+	Seen      []Seen    // its metadata, by name
 	Rules     []Applied // every rule, in order
 	Goes      Place
 	Said      metadata.Metadata
-	Place     []Outcome // the parts of where it goes
-	Describe  []Outcome // the same of what describes it
+	Place     []Outcome // the parts of its place
+	Describe  []Outcome // its metadata at the destination
 	Notes     []Note
 	Unmapped  []string
 	Conflicts []Conflict
-	Err       error // a rule cannot be applied to the object, or a text is too long; the rest is what came before
+	Err       error // a rule fails for the object, or a text is too long; the other fields are incomplete then
 }
 
-// Seen is a field of an origin.
+// Seen is a field of a metadata source.
 type Seen struct {
 	Field, Value string
 	From         metadata.Source
-	Counts       bool // and none before it
+	Counts       bool // it is the first one
 }
 
-// Applied is a rule, and whether it is for the object.
+// Applied is a rule, and whether it applies to the object.
 type Applied struct {
 	Rule string // its name
 	Is   bool
-	Err  error // nobody can tell
+	Err  error // the condition fails
 }
 
-// An Outcome is what a field becomes, and what decided so.
+// An Outcome is the value of a field at the destination, and the reason.
 type Outcome struct {
-	Field, Value string // the value is empty if the field is left out
+	Field, Value string // the value is "" if the field is omitted
 	Why          string
 }
 
-// Explain tells what becomes of an object that would otherwise go somewhere, and why.
+// Explain returns the result for an object, with reasons. otherwise is its place without rules.
 func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
 	m = m.usable()
 	o = m.read(o)
@@ -95,7 +95,7 @@ func (m *Mapping) applied(o Object) (all []Applied) {
 	return all
 }
 
-// outcomes are the parts of a place, each with what decided it.
+// outcomes returns the parts of a place with reasons.
 func (p *placed) outcomes() []Outcome {
 	if p.Skip {
 		return []Outcome{{"skip", "true", p.by["skip"].String()}}
@@ -112,12 +112,12 @@ func (p *placed) why(word string) string {
 		return by.String()
 	}
 	if word == "category" && p.Category == "" {
-		return "no rule, so by its extension or folder"
+		return "no rule: by extension or folder"
 	}
 	return "no rule"
 }
 
-// outcomes are what describes the object, each with what decided it.
+// outcomes returns the metadata of the object with reasons.
 func (d *description) outcomes() []Outcome {
 	all := []Outcome{{wordDescription, d.said.Description, d.describedBy.String()}, {wordTags, strings.Join(d.said.Tags, ", "), d.taggedWhy()}}
 	for _, name := range sortedKeys(d.attributesBy) {
@@ -126,7 +126,7 @@ func (d *description) outcomes() []Outcome {
 	return slices.DeleteFunc(all, func(o Outcome) bool { return o.Value == "" && o.Why == "" })
 }
 
-// taggedWhy also names the rules that changed what was taken.
+// taggedWhy returns the reason for the tags, and the rules that changed them.
 func (d *description) taggedWhy() string {
 	why := []string{}
 	if by := d.taggedBy.String(); by != "" {
@@ -140,5 +140,5 @@ func (d *description) taggedWhy() string {
 	return strings.Join(why, ", then ")
 }
 
-// changesTags reports whether a rule does something with tags that others took.
+// changesTags reports whether a rule changes the tags of another rule or of the default.
 func (r *rule) changesTags() bool { return len(r.add)+len(r.drop)+len(r.rename)+len(r.split) > 0 }

@@ -50,7 +50,7 @@ var update = flag.Bool("update", false, "write what is expected anew")
 
 func TestExplainDefault(t *testing.T) {
 	got := (*Mapping)(nil).Explain(Object{Key: "a.jpg"}, Place{Category: "Images", Name: "a.jpg"}).Text(false)
-	want := "Object: a.jpg\nWhere it goes\n  category  Images  (no rule)\n  folder    -  (no rule)\n  name      a.jpg  (no rule)\nNothing was found that describes it\n"
+	want := "Object: a.jpg\nPlace\n  category  Images  (no rule)\n  folder    -  (no rule)\n  name      a.jpg  (no rule)\nNo metadata found\n"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -65,8 +65,8 @@ func TestExplainCamera(t *testing.T) {
 	}
 	e := (*Mapping)(nil).Explain(o, Place{Category: "Images", Name: "a.jpg"})
 	brief, all := e.Text(false), e.Text(true)
-	arrives, left := strings.Index(brief, "attribute created  2019-08-07"), strings.Index(brief, "What was found and is not sent\n  exif.Tag00")
-	if arrives < 0 || left < arrives || !strings.HasSuffix(brief, "  … and 41 more, see --verbose\n") || strings.Count(brief, "\n") > 40 {
+	arrives, left := strings.Index(brief, "attribute created  2019-08-07"), strings.Index(brief, "Unmapped metadata\n  exif.Tag00")
+	if arrives < 0 || left < arrives || !strings.HasSuffix(brief, "  … and 41 more; --verbose lists them\n") || strings.Count(brief, "\n") > 40 {
 		t.Errorf("in brief:\n%s", brief)
 	}
 	if strings.Count(all, "exif.Tag") != 60 || !strings.Contains(all, strings.Repeat("long ", 99)) {

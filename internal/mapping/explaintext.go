@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	shownFound = 20  // fields of a kind
+	shownFound = 20  // fields per list
 	shownValue = 200 // characters of a value
 )
 
-// Text tells an explanation to people: first what becomes of the object and what decides so,
-// then what was found, and last what of that is left out. A camera writes dozens of fields,
-// so that lists and values are shortened unless all is asked for. What stands in it may have
-// any characters but line feeds.
+// Text returns an explanation as text: the result with reasons, the metadata, and the metadata that is
+// not copied. A camera writes dozens of fields, so lists and values are shortened unless all is true.
+// Lines may contain any characters except line feeds.
 func (e Explanation) Text(all bool) string {
 	var b strings.Builder
 	w := &explained{tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0), all}
 	w.head("Object", e.Key)
 	if e.Err != nil {
-		w.head("It cannot be sent", e.Err.Error())
+		w.head("Cannot be uploaded", e.Err.Error())
 	}
-	w.outcomes("Where it goes", e.Place)
-	w.outcomes("What describes it there", e.Describe)
+	w.outcomes("Place", e.Place)
+	w.outcomes("Metadata at the destination", e.Describe)
 	if len(e.Notes) > 0 {
 		w.head("Notes", "")
 	}
@@ -35,15 +34,15 @@ func (e Explanation) Text(all bool) string {
 	w.conflicts(e.Conflicts)
 	sent, left := e.sent()
 	if len(sent)+len(left) == 0 {
-		w.head("Nothing was found that describes it", "")
+		w.head("No metadata found", "")
 	}
-	w.seen("What was found", sent)
-	w.seen("What was found and is not sent", left)
+	w.seen("Metadata found", sent)
+	w.seen("Unmapped metadata", left)
 	w.Flush()
 	return b.String()
 }
 
-// sent parts what was found from what of that went nowhere.
+// sent splits the metadata into copied and unmapped fields.
 func (e Explanation) sent() (sent, left []Seen) {
 	for _, s := range e.Seen {
 		if slices.Contains(e.Unmapped, s.Field) {
@@ -55,14 +54,14 @@ func (e Explanation) sent() (sent, left []Seen) {
 	return sent, left
 }
 
-// explained is an explanation while it is written.
+// explained writes an explanation.
 type explained struct {
 	*tabwriter.Writer
-	all bool // nothing is shortened
+	all bool // do not shorten
 }
 
 func (w *explained) head(title, text string) {
-	w.Flush() // columns are as wide as their own section needs
+	w.Flush() // each section has its own column widths
 	if text != "" {
 		title += ": " + oneLine(text)
 	}
@@ -82,7 +81,7 @@ func (w *explained) seen(title string, all []Seen) {
 	}
 	for n, s := range all {
 		if n == shownFound && !w.all {
-			w.line(fmt.Sprintf("… and %d more, see --verbose", len(all)-n))
+			w.line(fmt.Sprintf("… and %d more; --verbose lists them", len(all)-n))
 			break
 		}
 		from := string(s.From)
@@ -100,11 +99,11 @@ func (w *explained) rules(all []Applied) {
 	for _, r := range all {
 		switch {
 		case r.Err != nil:
-			w.line(r.Rule, "cannot be applied")
+			w.line(r.Rule, "fails")
 		case r.Is:
-			w.line(r.Rule, "is for it")
+			w.line(r.Rule, "applies")
 		default:
-			w.line(r.Rule, "is not for it")
+			w.line(r.Rule, "does not apply")
 		}
 	}
 }
@@ -124,7 +123,7 @@ func (w *explained) outcomes(title string, all []Outcome) {
 
 func (w *explained) conflicts(all []Conflict) {
 	if len(all) > 0 {
-		w.head("Origins disagree", "")
+		w.head("Conflicts between metadata sources", "")
 	}
 	for _, c := range all {
 		for _, s := range c.Said {
@@ -133,7 +132,7 @@ func (w *explained) conflicts(all []Conflict) {
 	}
 }
 
-// because puts after a value where it is from.
+// because appends the reason to a value.
 func (w *explained) because(value, why string) string {
 	if whole := []rune(value); len(whole) > shownValue && !w.all {
 		value = string(whole[:shownValue]) + ellipsis
@@ -141,7 +140,7 @@ func (w *explained) because(value, why string) string {
 	return value + "  (" + why + ")"
 }
 
-// oneLine shows a text of several lines, or with tabs, in one.
+// oneLine joins a text of several lines, or with tabs, into one line.
 func oneLine(text string) string { return strings.Join(strings.FieldsFunc(text, isBreak), " / ") }
 
 func isBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || r == '\v' || r == '\f' }

@@ -17,14 +17,14 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// maxNodes is how many parts an expression may have: names, values, operators.
+// maxNodes is the maximum number of nodes of an expression: names, values, operators.
 const maxNodes = 500
 
-// maxPredicates is how deep what is asked of each of a list may be within another: with
-// thousands of tags, three of these go on for hours.
+// maxPredicates is the maximum nesting of conditions on lists: with thousands of tags, three levels run
+// for hours.
 const maxPredicates = 2
 
-// A kind is what an expression has to give.
+// A kind is the required type of an expression.
 type kind int
 
 const (
@@ -33,25 +33,24 @@ const (
 	aChoice      // true or false
 )
 
-// An expression is one that was found right when the file was read.
+// An expression is a valid, compiled expression.
 type expression struct {
 	program *vm.Program
 	source  string
-	fields  []string // that it refers to, each once
-	names   []string // of variables that it refers to
+	fields  []string // fields in it, without duplicates
+	names   []string // variables in it
 }
 
-// A flaw is something wrong with an expression or a text, at a character of it.
+// A flaw is a mistake in an expression or a text, with its position in characters.
 type flaw struct {
 	at   int
 	what string
 }
 
-// compile makes sure that an expression can be evaluated for every object: that it knows
-// each name, and gives what is needed.
+// compile compiles an expression, and checks its names and its type for all objects.
 func compile(source string, gives kind) (*expression, *flaw) {
 	if strings.TrimSpace(source) == "" {
-		return nil, &flaw{0, "there is no expression here"}
+		return nil, &flaw{0, "the expression is empty"}
 	}
 	look := &inspection{calls: map[ast.Node]bool{}, predicates: map[*ast.PredicateNode]int{}}
 	options := append(functionOptions(), expr.Env(exampleNames()), expr.MaxNodes(maxNodes), expr.Patch(look))
@@ -71,7 +70,7 @@ func compile(source string, gives kind) (*expression, *flaw) {
 	return &expression{program, source, look.fields, look.variables()}, nil
 }
 
-// exampleNames tells the library of which type each name is.
+// exampleNames returns a value of the type of each name, for the library.
 func exampleNames() map[string]any {
 	s := newScope(new(Mapping))
 	for _, v := range variables() {
@@ -80,7 +79,7 @@ func exampleNames() map[string]any {
 	return s.names
 }
 
-// flawOf says in our words what the library found wrong.
+// flawOf returns an error of the library as a flaw.
 func flawOf(err error) *flaw {
 	e, ok := errors.AsType[*exprfile.Error](err)
 	if !ok {
@@ -98,7 +97,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// Names are all that expressions know: variables and functions, in order.
+// Names returns all variables and functions of expressions, in order.
 func Names() []string {
 	var names []string
 	for _, v := range variables() {
@@ -113,7 +112,7 @@ func Names() []string {
 	return names
 }
 
-// wrongType finds what can never be what is needed.
+// wrongType returns a flaw if the type of an expression is never the required one.
 func wrongType(node ast.Node, gives kind) *flaw {
 	t := node.Type()
 	if t == nil {
@@ -126,25 +125,25 @@ func wrongType(node ast.Node, gives kind) *flaw {
 		if gives == aList {
 			return nil
 		}
-		return &flaw{node.Location().From, `the expression gives several values; join them, such as join(tags, ", ")`}
+		return &flaw{node.Location().From, `the expression returns several values; join them, as in join(tags, ", ")`}
 	case reflect.Func:
-		return &flaw{node.Location().From, "a function is called with its arguments in brackets, such as field(\"Title\")"}
+		return &flaw{node.Location().From, "a function needs arguments in parentheses, as in field(\"Title\")"}
 	}
-	return &flaw{node.Location().From, fmt.Sprintf("the expression gives a %s; text is needed", t)}
+	return &flaw{node.Location().From, fmt.Sprintf("the expression returns a %s; text is required", t)}
 }
 
-// An inspection looks at the parts of an expression before it is compiled: which fields it
-// is about, and that nothing is in it that is no part of our form.
+// An inspection walks an expression before it is compiled. It collects the fields and refuses syntax
+// that is not supported here.
 type inspection struct {
 	names  []*ast.IdentifierNode
-	calls  map[ast.Node]bool // names that are called
+	calls  map[ast.Node]bool // names of called functions
 	fields []string
 	flaws  []*flaw
 
-	predicates map[*ast.PredicateNode]int // and how deep they are within each other
+	predicates map[*ast.PredicateNode]int // with their nesting
 }
 
-// Visit is called for every part, for what is within another one first.
+// Visit implements ast.Visitor. Inner nodes come first.
 func (i *inspection) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -165,12 +164,12 @@ func (i *inspection) Visit(node *ast.Node) {
 		i.refuse(n, "{ }")
 	case *ast.PredicateNode:
 		if i.predicates[n] = 1 + i.within(n.Node); i.predicates[n] > maxPredicates {
-			i.note(n, fmt.Sprintf("conditions of lists are within each other more than %d times", maxPredicates))
+			i.note(n, fmt.Sprintf("conditions on lists are nested more than %d levels deep", maxPredicates))
 		}
 	}
 }
 
-// within is how deep predicates are within each other in a part that was looked at.
+// within returns the nesting of predicates in a visited node.
 func (i *inspection) within(node ast.Node) (depth int) {
 	for p, is := range i.predicates {
 		if ast.Find(node, func(n ast.Node) bool { return n == ast.Node(p) }) != nil {
@@ -185,22 +184,22 @@ func (i *inspection) note(n ast.Node, what string) {
 }
 
 func (i *inspection) refuse(n ast.Node, what string) {
-	i.note(n, what+" is no part of expressions here")
+	i.note(n, what+" is not supported in expressions")
 }
 
-// operator refuses what could keep a run busy for long, or be wrong for some objects only.
+// operator refuses operators that can run for long, or that fail for some objects only.
 func (i *inspection) operator(n *ast.BinaryNode) {
 	switch n.Operator {
 	case "..":
 		i.refuse(n, "..")
 	case "matches":
 		if _, ok := n.Right.(*ast.StringNode); !ok {
-			i.note(n.Right, "matches takes a pattern in quotes")
+			i.note(n.Right, "matches needs a pattern in quotes")
 		}
 	}
 }
 
-// call notes which field a function is asked for, and looks at forms of dates.
+// call collects the field of a function, and checks date formats.
 func (i *inspection) call(n *ast.CallNode) {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
@@ -212,7 +211,7 @@ func (i *inspection) call(n *ast.CallNode) {
 	case ofField && len(n.Arguments) == 1:
 		name, ok := n.Arguments[0].(*ast.StringNode)
 		if !ok {
-			i.note(n.Arguments[0], callee.Value+" takes the name of a field in quotes")
+			i.note(n.Arguments[0], callee.Value+" needs the name of a field in quotes")
 			return
 		}
 		i.fields = append(i.fields, name.Value)
@@ -225,19 +224,19 @@ func (i *inspection) call(n *ast.CallNode) {
 	}
 }
 
-// verdict is the first flaw that was found.
+// verdict returns the first flaw, or nil.
 func (i *inspection) verdict() *flaw {
 	known := Names()
 	for _, n := range i.names {
 		isVariable := slices.ContainsFunc(variables(), func(v variable) bool { return v.name == n.Value })
 		switch {
-		case n.Value == environmentName: // noted already
+		case n.Value == environmentName: // already noted
 		case !slices.Contains(known, n.Value):
 			i.note(n, fmt.Sprintf("unknown name %q%s", n.Value, strictyaml.Suggestion(n.Value, known)))
 		case isVariable && i.calls[n]:
-			i.note(n, n.Value+" is no function")
+			i.note(n, n.Value+" is not a function")
 		case !isVariable && !i.calls[n]:
-			i.note(n, n.Value+" is a function; it takes its arguments in brackets")
+			i.note(n, n.Value+" is a function; it needs arguments in parentheses")
 		}
 	}
 	if len(i.flaws) == 0 {
@@ -246,11 +245,11 @@ func (i *inspection) verdict() *flaw {
 	return slices.MinFunc(i.flaws, func(a, b *flaw) int { return a.at - b.at })
 }
 
-// environmentName is by what the library lets an expression get at all names at once.
+// environmentName is the name by which the library gives access to all names.
 const environmentName = "$env"
 
-// variables are the names of the variables in an expression. What they are the values of
-// is noted among the fields.
+// variables returns the names of the variables in an expression, and adds their fields to the
+// collected fields.
 func (i *inspection) variables() (names []string) {
 	for _, v := range variables() {
 		if !slices.ContainsFunc(i.names, func(n *ast.IdentifierNode) bool { return n.Value == v.name }) {
@@ -266,7 +265,7 @@ func (i *inspection) variables() (names []string) {
 	return names
 }
 
-// run evaluates an expression for the object that a scope looks at.
+// run evaluates an expression for the object of a scope.
 func (e *expression) run(s *scope) (any, *flaw) {
 	value, err := s.machine.Run(e.program, s.names)
 	if err != nil {
@@ -275,7 +274,7 @@ func (e *expression) run(s *scope) (any, *flaw) {
 	return value, nil
 }
 
-// listOf gives what an expression gave as texts; ok is false if that is no text at all.
+// listOf returns the result of an expression as texts; ok is false if it has another type.
 func listOf(value any) (texts []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
@@ -296,7 +295,7 @@ func listOf(value any) (texts []string, ok bool) {
 	return []string{text}, ok
 }
 
-// textOf gives one value as text.
+// textOf returns a value as text.
 func textOf(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case nil:

@@ -13,23 +13,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxText is how many bytes a text may have that an expression makes. Nothing that is sent
-// is longer, and without a limit a few replacements would fill the memory.
+// maxText is the maximum size in bytes of a text in expressions. Without a limit, a few replacements
+// could fill the memory.
 const maxText = 64 << 10
 
-// maxParts is how many texts one may be split into, for the same reason.
+// maxParts is the maximum number of parts of split, for the same reason.
 const maxParts = 2000
 
-// A function is one of those that expressions call, beside the ones of the library that
-// libraryFunctions lists.
+// A function is our own function for expressions, in addition to libraryFunctions.
 type function struct {
 	name  string
 	call  func(args ...any) (any, error)
 	types []any
 }
 
-// ownFunctions are those that look at nothing but their arguments. Those that look at the
-// object are methods of a scope.
+// ownFunctions returns the functions that depend only on their arguments. Functions of the object are
+// methods of a scope.
 func ownFunctions() []function {
 	return []function{
 		{"date", callDate, []any{new(func(string, string) string)}},
@@ -44,8 +43,8 @@ func ownFunctions() []function {
 	}
 }
 
-// libraryFunctions are those of the library that rules may call. What is left out has side
-// effects, looks at a clock, or answers a question that nobody asks of an object.
+// libraryFunctions returns the functions of the library that rules may call. The others have side
+// effects, read the clock, or make no sense for an object.
 func libraryFunctions() []string {
 	return []string{
 		"trim", "trimPrefix", "trimSuffix", "upper", "lower", "hasPrefix", "hasSuffix", "indexOf",
@@ -65,12 +64,12 @@ func functionOptions() []expr.Option {
 	return options
 }
 
-// The forms in which a time is written, as package metadata gives them and as people do.
+// timeForms returns the layouts of times, as written by package metadata and by people.
 func timeForms() []string {
 	return []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006:01:02 15:04:05", time.DateOnly, "2006-01", "2006"}
 }
 
-// callDate writes a time in a form such as "YYYY/MM". What is no time gives nothing.
+// callDate formats a time, as in "YYYY/MM". It returns "" for a text that is not a time.
 func callDate(args ...any) (any, error) {
 	written, form := args[0].(string), args[1].(string)
 	if what := wrongForm(form); what != "" {
@@ -84,15 +83,15 @@ func callDate(args ...any) (any, error) {
 	return "", nil
 }
 
-// wrongForm says why something is no form of a date, or nothing.
+// wrongForm returns the mistake in a date format, or "".
 func wrongForm(form string) string {
 	if dateIn(time.Time{}, form) == form {
-		return fmt.Sprintf("%q is no form of a date; write it with YYYY, MM, DD, hh, mm and ss, such as \"YYYY/MM\"", form)
+		return fmt.Sprintf("%q is not a date format; use YYYY, MM, DD, hh, mm and ss, as in \"YYYY/MM\"", form)
 	}
 	return ""
 }
 
-// dateIn puts the parts of a time into a form.
+// dateIn formats a time.
 func dateIn(t time.Time, form string) string {
 	layouts := [...][2]string{{"YYYY", "2006"}, {"YY", "06"}, {"MM", "01"}, {"DD", "02"}, {"hh", "15"}, {"mm", "04"}, {"ss", "05"}}
 	var written []byte
@@ -109,7 +108,7 @@ parts:
 	return string(written)
 }
 
-// callEither gives the first text that is not empty.
+// callEither returns the first text that is not empty.
 func callEither(args ...any) (any, error) {
 	for _, a := range args {
 		if text, _ := a.(string); strings.TrimSpace(text) != "" {
@@ -119,13 +118,13 @@ func callEither(args ...any) (any, error) {
 	return "", nil
 }
 
-// callSlug makes lower-case letters and digits of a text, with a dash for all else.
+// callSlug converts a text to lower-case letters and digits, with dashes for other characters.
 func callSlug(args ...any) (any, error) {
 	var b strings.Builder
 	dash := false
 	for _, r := range norm.NFD.String(strings.ToLower(args[0].(string))) {
 		switch {
-		case unicode.Is(unicode.Mn, r): // é is e
+		case unicode.Is(unicode.Mn, r): // é becomes e
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if dash && b.Len() > 0 {
 				b.WriteByte('-')
@@ -139,7 +138,7 @@ func callSlug(args ...any) (any, error) {
 	return norm.NFC.String(b.String()), nil
 }
 
-// callFlatten makes one segment of a folder.
+// callFlatten joins the segments of a folder.
 func callFlatten(args ...any) (any, error) {
 	separator := "-"
 	if len(args) > 1 {
@@ -148,13 +147,12 @@ func callFlatten(args ...any) (any, error) {
 	return bounded(strings.Join(segmentsOf(args[0].(string)), separator))
 }
 
-// callSegment gives a segment by its number, from 1, or from -1 backwards; nothing if there
-// are not so many.
+// callSegment returns a segment by its number, from 1, or from -1 backwards; "" if there is none.
 func callSegment(args ...any) (any, error) {
 	segments, n := segmentsOf(args[0].(string)), args[1].(int)
 	switch {
 	case n == 0:
-		return nil, errors.New("segments are counted from 1, and from -1 backwards")
+		return nil, errors.New("segment 0 does not exist: use 1 for the first, -1 for the last")
 	case n < 0:
 		n += len(segments) + 1
 	}
@@ -182,7 +180,7 @@ func callReplace(args ...any) (any, error) {
 	return strings.ReplaceAll(text, old, by), nil
 }
 
-// callSplit is as the library's, but for the bound.
+// callSplit is split of the library with a limit.
 func callSplit(args ...any) (any, error) {
 	most := maxParts + 1
 	if len(args) > 2 && args[2].(int) >= 0 {
@@ -195,7 +193,7 @@ func callSplit(args ...any) (any, error) {
 	return parts, nil
 }
 
-// callJoin is as the library's, but for the bound.
+// callJoin is join of the library with a limit.
 func callJoin(args ...any) (any, error) {
 	texts, ok := listOf(args[0])
 	separator := ""
@@ -208,14 +206,14 @@ func callJoin(args ...any) (any, error) {
 	}
 	switch {
 	case !ok:
-		return nil, errors.New("join takes a list of texts")
+		return nil, errors.New("join needs a list of texts")
 	case length > maxText+len(separator):
 		return nil, errLong
 	}
 	return strings.Join(texts, separator), nil
 }
 
-var errLong = fmt.Errorf("the text grows longer than %d KiB", maxText>>10)
+var errLong = fmt.Errorf("the text is longer than %d KiB", maxText>>10)
 
 func bounded(text string) (string, error) {
 	if len(text) > maxText {
@@ -224,5 +222,5 @@ func bounded(text string) (string, error) {
 	return text, nil
 }
 
-// characters counts those of a text.
+// characters returns the number of characters of a text.
 func characters(text string) int { return utf8.RuneCountInString(text) }

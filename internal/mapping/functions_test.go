@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// evaluate gives what an expression makes of the harbour.
+// evaluate returns what an expression makes of the harbour.
 func evaluate(t *testing.T, source string) (string, error) {
 	t.Helper()
 	m := mustMap(t, "rules:\n  - folder: x\n    tags: '"+strings.ReplaceAll("${ "+source+" }", "'", "''")+"'", Options{})
@@ -65,14 +65,14 @@ func TestFunctions(t *testing.T) {
 
 func TestFunctionErrors(t *testing.T) {
 	for source, want := range map[string]string{
-		`segment(folder, 0)`:          "segments are counted from 1",
+		`segment(folder, 0)`:          "segment 0 does not exist",
 		`segments(folder)[7]`:         "index out of range",
 		`int(name)`:                   "invalid operation: int(Old Harbour)",
-		`date(created, trim("YEAR"))`: `"YEAR" is no form of a date`,
-		`replace(map(tags, key)[0], "a", "` + strings.Repeat("b", 1<<16) + `")`: "the text grows longer than 64 KiB",
-		`join(["a", "` + strings.Repeat("b", 1<<16) + `"], "")`:                 "the text grows longer than 64 KiB",
+		`date(created, trim("YEAR"))`: `"YEAR" is not a date format`,
+		`replace(map(tags, key)[0], "a", "` + strings.Repeat("b", 1<<16) + `")`: "the text is longer than 64 KiB",
+		`join(["a", "` + strings.Repeat("b", 1<<16) + `"], "")`:                 "the text is longer than 64 KiB",
 		`split("` + strings.Repeat(",", maxParts) + `", ",")`:                   "the text has more than 2000 parts",
-		`join([[key]])`: "join takes a list of texts",
+		`join([[key]])`: "join needs a list of texts",
 	} {
 		if got, err := evaluate(t, source); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "assetferry.yaml:4:") {
 			t.Errorf("%s is %.80q, %v", source, got, err)

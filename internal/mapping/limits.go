@@ -9,37 +9,35 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// OnLimit says what becomes of a text that is longer than the service takes it.
+// OnLimit is the policy for a text that is longer than the limit of the service.
 type OnLimit string
 
-// What may become of it.
+// The policies.
 const (
-	Cut  OnLimit = "cut"  // it is cut at the end of a word
-	Skip OnLimit = "skip" // it is left out
-	Fail OnLimit = "fail" // the object is in conflict
+	Cut  OnLimit = "cut"  // cut at the end of a word
+	Skip OnLimit = "skip" // omit the text
+	Fail OnLimit = "fail" // the item fails
 )
 
-// maxName is how many characters the name of an asset, a folder or a category may have.
+// maxName is the maximum number of characters in the name of an asset, a folder or a category.
 const maxName = 256
 
-// A LimitError says that a field is longer than the service takes it, and that this was
-// not to be helped.
+// A LimitError means that a field is longer than the limit of the service, and OnLimit is Fail.
 type LimitError struct {
 	Field      string
-	Has, Takes int // characters
+	Has, Takes int // length and limit in characters
 }
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s has %d characters, and the service takes %d", e.Field, e.Has, e.Takes)
 }
 
-// Remedy is what to do next, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *LimitError) Remedy() string {
-	return "shorten it at the source or with a rule, or allow to cut it with {on_limit} cut, or to leave it out with {on_limit} skip"
+	return "shorten it at the source or with a rule; {on_limit} cut cuts it, {on_limit} skip omits it"
 }
 
-// fit makes a text no longer than the service takes it, by the policy. The note is nil if
-// it was short enough; kept is false if it is left out.
+// fit returns a text within the limit, by the policy. The note is nil if the text did not change.
 func (m *Mapping) fit(field, text string, takes int) (fits string, note *Note, err error) {
 	has := characters(text)
 	if has <= takes {
@@ -49,13 +47,13 @@ func (m *Mapping) fit(field, text string, takes int) (fits string, note *Note, e
 	case Fail:
 		return "", nil, &LimitError{field, has, takes}
 	case Skip:
-		return "", &Note{field, fmt.Sprintf("left out: it has %d characters, and the service takes %d", has, takes)}, nil
+		return "", &Note{field, fmt.Sprintf("omitted: it has %d characters, and the service takes %d", has, takes)}, nil
 	}
 	fits = cut(text, takes)
 	return fits, &Note{field, fmt.Sprintf("cut to %d of %d characters: the service takes %d", characters(fits), has, takes)}, nil
 }
 
-// limit has the description fit.
+// limit applies the length limit to the description.
 func (d *description) limit() error {
 	text, note, err := d.fit(wordDescription, d.said.Description, metadata.MaxDescription)
 	if note != nil {
@@ -67,11 +65,10 @@ func (d *description) limit() error {
 
 const ellipsis = "…"
 
-// cut shortens a text to a number of characters, at the end of a word if there is one in
-// the second half.
+// cut shortens a text to a number of characters, at the end of a word if one ends in the second half.
 func cut(text string, most int) string {
 	end := 0
-	for range most - 1 { // the ellipsis needs one
+	for range most - 1 { // one is for the ellipsis
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
@@ -85,8 +82,7 @@ func cut(text string, most int) string {
 	return strings.TrimRightFunc(kept, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:-", r) }) + ellipsis
 }
 
-// wholeCharacter goes back from an end to where no mark is cut from the letter that it
-// belongs to.
+// wholeCharacter moves an end back so that no combining mark is cut from its letter.
 func wholeCharacter(text string, end int) int {
 	for end > 0 {
 		if r, _ := utf8.DecodeRuneInString(text[end:]); !unicode.IsMark(r) {

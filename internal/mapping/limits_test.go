@@ -17,7 +17,7 @@ func TestLimits(t *testing.T) {
 	for limit, want := range map[OnLimit]string{
 		"":   "description: cut to 1020 of 1499 characters: the service takes 1024",
 		Cut:  "description: cut to 1020 of 1499 characters: the service takes 1024",
-		Skip: "description: left out: it has 1499 characters, and the service takes 1024",
+		Skip: "description: omitted: it has 1499 characters, and the service takes 1024",
 	} {
 		said, notes, err := New(nil, Options{OnLimit: limit}).Describe(o)
 		if err != nil || len(notes) != 1 || notes[0].String() != want {

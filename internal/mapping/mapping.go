@@ -1,12 +1,11 @@
-// Package mapping is what the user's rules make of an object: where it goes, and what
-// describes it there.
+// Package mapping applies the rules of a user to an object: its place and its metadata at the
+// destination.
 //
-// Rules stand in the file of settings, in order. Each may have a condition, and says one
-// thing or several: for each thing the first rule decides whose condition is true and that
-// says something of it. What no rule says, the default mapping does, which is the same for
-// everybody. Conditions and texts are made of expressions, small programs that see one
-// object and nothing else: no clock, no environment, no file. They are compiled when the
-// file is read, so that a mistake is told at its line and column before anything is sent.
+// Rules are listed in the configuration. Each may have a condition, and sets one or several fields. For
+// each field, the first rule wins whose condition is true and whose value is not empty. The default
+// mapping sets the other fields. Conditions and texts contain expressions, which see only one object:
+// no clock, no environment, no files. They are compiled when the configuration is read, so that a
+// mistake is reported with line and column before any upload.
 //
 // A mapping may be used by several goroutines. A nil or zero one is the default mapping.
 package mapping
@@ -18,24 +17,24 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Options are the settings beside the rules.
+// Options are the settings in addition to the rules.
 type Options struct {
-	Precedence []metadata.Source // of origins that say different things; nil: metadata.Precedence
-	DropGPS    bool              // positions are left out
+	Precedence []metadata.Source // nil: metadata.Precedence
+	DropGPS    bool              // omit GPS coordinates
 	OnLimit    OnLimit           // "" is Cut
 }
 
-// A Mapping is rules under options.
+// A Mapping applies rules with options.
 type Mapping struct {
 	options Options
 	rules   []*rule
 	bare    bool
 	columns columns
-	uses    []variable // those that a rule mentions
+	uses    []variable // variables in the rules
 	scopes  sync.Pool
 }
 
-// New gives the mapping of rules, which may be nil.
+// New returns a mapping of rules, which may be nil.
 func New(r *Rules, o Options) *Mapping {
 	m := &Mapping{options: o}
 	if r != nil {
@@ -49,7 +48,7 @@ func New(r *Rules, o Options) *Mapping {
 	return m
 }
 
-// see gives a scope that looks at an object; it is given back with leave.
+// see returns a scope for an object, from a pool; leave returns it to the pool.
 func (m *Mapping) see(o Object) *scope {
 	s, ok := m.scopes.Get().(*scope)
 	if !ok {
@@ -61,7 +60,7 @@ func (m *Mapping) see(o Object) *scope {
 
 func (m *Mapping) leave(s *scope) { m.scopes.Put(s) }
 
-// usable is a mapping that is not nil.
+// usable returns the mapping, or the default one if it is nil.
 func (m *Mapping) usable() *Mapping {
 	if m == nil {
 		return new(Mapping)
@@ -76,7 +75,7 @@ func (m *Mapping) precedence() []metadata.Source {
 	return m.options.Precedence
 }
 
-// first gives the values of a field, and the origin that they are taken from.
+// first returns the values of a field, and their metadata source.
 func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Source) {
 	return found.First(name, m.precedence())
 }

@@ -6,24 +6,23 @@ import (
 	"unicode"
 )
 
-// A Place is where an object goes.
+// A Place is the place of an object at the destination.
 type Place struct {
-	Category string // its name; empty if nobody says
-	Folder   string // within the category; empty is its top level
+	Category string // its name; "" if not set
+	Folder   string // within the category; "" is the top level
 	Name     string // with extension
-	Private  *bool  // whether only people who are allowed to may see it; nil if nobody says
-	Skip     bool   // it goes nowhere
+	Private  *bool  // nil if not set
+	Skip     bool   // do not upload it
 }
 
-// Place gives where an object goes: to where it went otherwise, but where rules say
-// something. An error is as that of Describe.
+// Place returns the place of an object: otherwise, changed by rules. Errors are like those of Describe.
 func (m *Mapping) Place(o Object, otherwise Place) (Place, []Note, error) {
 	m = m.usable()
 	p, err := m.place(m.read(o), otherwise)
 	return p.Place, p.notes, err
 }
 
-// A placed is a place, while it is worked out.
+// A placed builds the place of an object.
 type placed struct {
 	Place
 	notes    []Note
@@ -31,7 +30,7 @@ type placed struct {
 	matching []*rule
 }
 
-// place works out where an object goes that was read.
+// place builds the place of an object that was read.
 func (m *Mapping) place(o Object, otherwise Place) (*placed, error) {
 	p := &placed{Place: otherwise, by: map[string]reason{}}
 	if !m.placesAny() {
@@ -71,7 +70,7 @@ func (m *Mapping) placesAny() bool {
 	return false
 }
 
-// skip leaves an object out if the first rule that says anything of that says so.
+// skip skips the object if the first rule with skip says so.
 func (p *placed) skip() {
 	for _, r := range p.matching {
 		if r.skip == nil {
@@ -79,13 +78,13 @@ func (p *placed) skip() {
 		}
 		p.by["skip"] = reason{rule: r}
 		if p.Skip = *r.skip; p.Skip {
-			p.notes = append(p.notes, Note{"skip", r.name() + " leaves it out"})
+			p.notes = append(p.notes, Note{"skip", r.name() + " skips it"})
 		}
 		return
 	}
 }
 
-// put sets what a rule says of a place.
+// put sets a part of a place from a rule.
 func (m *Mapping) put(p *placed, word, text string, by *rule) (err error) {
 	switch word {
 	case "category":
@@ -110,7 +109,7 @@ func (m *Mapping) put(p *placed, word, text string, by *rule) (err error) {
 	return err
 }
 
-// named has a name fit; one that is left out is what it was otherwise.
+// named applies the length limit to a name. If the policy omits the name, it returns otherwise.
 func (m *Mapping) named(p *placed, field, text, otherwise string) (string, error) {
 	fits, note, err := m.fit(field, text, maxName)
 	if note != nil {
@@ -122,7 +121,7 @@ func (m *Mapping) named(p *placed, field, text, otherwise string) (string, error
 	return fits, err
 }
 
-// folder cleans a path: its segments have no space around them, and none is empty.
+// folder cleans a path: it trims segments and removes empty ones.
 func (m *Mapping) folder(p *placed, text string) (string, error) {
 	var segments []string
 	for segment := range strings.SplitSeq(text, "/") {
@@ -130,7 +129,7 @@ func (m *Mapping) folder(p *placed, text string) (string, error) {
 		case "":
 			continue
 		case ".", "..":
-			p.notes = append(p.notes, Note{wordFolder, fmt.Sprintf("the segment %q is left out", segment)})
+			p.notes = append(p.notes, Note{wordFolder, fmt.Sprintf("the segment %q is omitted", segment)})
 			continue
 		}
 		fits, note, err := m.fit("a segment of the folder", segment, maxName)
@@ -147,7 +146,7 @@ func (m *Mapping) folder(p *placed, text string) (string, error) {
 	return strings.Join(segments, "/"), nil
 }
 
-// oneSegment has a name be one: a slash in it would make two of it.
+// oneSegment replaces slashes in a name, which would make it several segments.
 func (p *placed) oneSegment(field, text string) string {
 	text = p.printable(field, text)
 	if strings.Contains(text, "/") {
@@ -157,7 +156,7 @@ func (p *placed) oneSegment(field, text string) string {
 	return text
 }
 
-// printable leaves out what cannot be seen.
+// printable replaces control characters by spaces.
 func (p *placed) printable(field, text string) string {
 	if !strings.ContainsFunc(text, unicode.IsControl) {
 		return text
@@ -166,7 +165,7 @@ func (p *placed) printable(field, text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) }), " ")
 }
 
-// withoutExtension cuts the extension from a name that has it already.
+// withoutExtension removes an extension from a name that already has it.
 func withoutExtension(name, ext string) string {
 	if base, has := nameOf(name); ext != "" && strings.EqualFold(has, ext) {
 		return base
@@ -181,7 +180,7 @@ func withExtension(name, ext string) string {
 	return name + "." + ext
 }
 
-// yesOrNo reads whether an asset is private; nil if nobody says.
+// yesOrNo parses private; it returns nil for "".
 func yesOrNo(text string) (*bool, error) {
 	is := false
 	switch strings.ToLower(text) {
@@ -191,7 +190,7 @@ func yesOrNo(text string) (*bool, error) {
 		is = true
 	case "false", "no", "0":
 	default:
-		return nil, fmt.Errorf("private is true or false, and not %q", text)
+		return nil, fmt.Errorf("private must be true or false, not %q", text)
 	}
 	return &is, nil
 }

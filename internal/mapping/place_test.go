@@ -34,10 +34,10 @@ func TestPlaceByRules(t *testing.T) {
 		"with extension":    {"- name: ${ name }.jpg", "cat: archive/2019/Old Harbour.JPG", ""},
 		"other extension":   {"- name: a.png", "cat: archive/2019/a.png.JPG", ""},
 		"slash in name":     {"- name: AC/DC", "cat: archive/2019/AC-DC.JPG", `name: "/" became "-"`},
-		"clean folder":      {"- folder: ' /a // b/./../c/ '", "cat: a/b/c/Old Harbour.JPG", `folder: the segment "." is left out; folder: the segment ".." is left out`},
+		"clean folder":      {"- folder: ' /a // b/./../c/ '", "cat: a/b/c/Old Harbour.JPG", `folder: the segment "." is omitted; folder: the segment ".." is omitted`},
 		"control":           {`- name: "a\tb"`, "cat: archive/2019/a b.JPG", "name: control characters became spaces"},
 		"long name":         {"- name: " + long, "cat: archive/2019/" + strings.Repeat("long ", 50) + "long….JPG", "name: cut to 255 of 299 characters: the service takes 256"},
-		"skipped":           {"- skip: true", "skip", "skip: rule 1 at assetferry.yaml:3 leaves it out"},
+		"skipped":           {"- skip: true", "skip", "skip: rule 1 at assetferry.yaml:3 skips it"},
 		"not skipped":       {"- {when: size > 2000000, skip: false}\n- skip: true", "cat: archive/2019/Old Harbour.JPG", ""},
 		"private by text":   {`- private: ${ segment(folder, 1) == "archive" }`, "cat: archive/2019/Old Harbour.JPG private=true", ""},
 		"private by nobody": {"- private: ${ headline }", "cat: archive/2019/Old Harbour.JPG", ""},
@@ -63,7 +63,7 @@ func TestPlaceByRules(t *testing.T) {
 func TestPrivateIsYesOrNo(t *testing.T) {
 	m := mustMap(t, "rules:\n  - private: ${ title }", Options{})
 	_, _, err := m.Place(harbour(), Place{Name: "x.jpg"})
-	if want := `assetferry.yaml:3:16: private is true or false, and not "Harbour"`; err == nil || err.Error() != want {
+	if want := `assetferry.yaml:3:16: private must be true or false, not "Harbour"`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -2,7 +2,7 @@ package mapping
 
 import "slices"
 
-// describing yields the templates of a rule that say what describes an object.
+// describing yields the templates of a rule for metadata.
 func (r *rule) describing(yield func(*template) bool) {
 	all := slices.Concat(r.add, r.drop)
 	if r.tags != nil {
@@ -19,7 +19,7 @@ func (r *rule) describing(yield func(*template) bool) {
 	}
 }
 
-// placing yields those that say where it goes.
+// placing yields the templates of a rule for the place.
 func (r *rule) placing(yield func(*template) bool) {
 	for _, word := range placingWords() {
 		if t := r.texts[word].template; t != nil && !yield(t) {
@@ -28,7 +28,7 @@ func (r *rule) placing(yield func(*template) bool) {
 	}
 }
 
-// expressions yields every expression of a rule, its condition among them.
+// expressions yields every expression of a rule, including its condition.
 func (r *rule) expressions(yield func(*expression) bool) {
 	if r.when != nil && !yield(r.when) {
 		return
@@ -44,13 +44,13 @@ func (r *rule) expressions(yield func(*expression) bool) {
 	}
 }
 
-// describes reports whether a rule has a say in what describes an object.
+// describes reports whether a rule affects metadata.
 func (r *rule) describes() bool {
 	_, description := r.texts[wordDescription]
 	return description || r.tags != nil || len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes)+len(r.unsent) > 0
 }
 
-// places reports whether a rule has a say in where an object goes.
+// places reports whether a rule affects the place.
 func (r *rule) places() bool {
 	if r.skip != nil {
 		return true
@@ -73,8 +73,7 @@ func (r *rule) mentions(name string) bool {
 	return false
 }
 
-// PlaceNeedsMetadata reports whether rules need what describes an object to say where it
-// goes.
+// PlaceNeedsMetadata reports whether rules for the place need the metadata of an object.
 func (m *Mapping) PlaceNeedsMetadata() bool {
 	for _, r := range m.usable().rules {
 		if !r.places() {
@@ -92,8 +91,8 @@ func (m *Mapping) PlaceNeedsMetadata() bool {
 	return false
 }
 
-// Keeps reports whether the mapping looks at a field, under its own name or under that of the
-// word it stands for. Others need not be kept: a camera writes dozens.
+// Keeps reports whether the mapping uses a field, under its own or under our name. Other fields need not
+// be kept: a camera writes dozens.
 func (m *Mapping) Keeps(field string) bool {
 	m = m.usable()
 	word := m.Word(field)

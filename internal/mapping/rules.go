@@ -12,16 +12,15 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// Rules are what a user wrote under mapping: in a file of settings, with every expression
-// compiled.
+// Rules are the compiled value of the key mapping in the configuration.
 type Rules struct {
 	rules   []*rule
-	bare    bool     // nothing is sent but what rules say
-	columns []column // fields that go by names of their own
-	written string   // as they stand in the file
+	bare    bool     // without the default mapping
+	columns []column // names of fields elsewhere
+	written string   // the text in the file
 }
 
-// Lines are the rules as they stand in the file; none if there are no rules.
+// Lines returns the text of the rules in the file.
 func (r *Rules) Lines() []string {
 	if r == nil || r.written == "" {
 		return nil
@@ -29,7 +28,7 @@ func (r *Rules) Lines() []string {
 	return strings.Split(r.written, "\n")
 }
 
-// String says for people how many rules there are.
+// String returns the number of rules as text.
 func (r *Rules) String() string {
 	if len(r.rules) == 1 {
 		return "1 rule"
@@ -37,11 +36,11 @@ func (r *Rules) String() string {
 	return fmt.Sprintf("%d rules", len(r.rules))
 }
 
-// A rule decides about the objects for which its condition is true.
+// A rule applies to the objects for which its condition is true.
 type rule struct {
 	place
 	number    int    // from 1, within the file or the template
-	template  string // the built-in template that it is from, if it is from one
+	template  string // the name of its built-in template, or ""
 	when      *expression
 	condition place // of when
 
@@ -49,23 +48,23 @@ type rule struct {
 	texts      map[string]outcome // category, folder, name, private, description
 	tags       *listOutcome
 	add, drop  []*template
-	unsent     []string          // names of fields that do not become attributes by default
+	unsent     []string          // drop_attributes
 	rename     map[string]string // by folded name
 	split      []string
 	attributes map[string]outcome
 }
 
-// An outcome is what a rule says of one field: a template, or that it has nothing.
+// An outcome is the value of one field in a rule.
 type outcome struct {
-	template *template // nil: nothing
+	template *template // nil: omit the field
 }
 
-// A listOutcome is one of several values.
+// A listOutcome is an outcome of several values.
 type listOutcome struct {
-	templates []*template // none: nothing
+	templates []*template // empty: omit the field
 }
 
-// name says for people which rule it is.
+// name returns the position of the rule as text.
 func (r *rule) name() string {
 	if r.template != "" {
 		return fmt.Sprintf("rule %d of template %s", r.number, r.template)
@@ -73,8 +72,8 @@ func (r *rule) name() string {
 	return fmt.Sprintf("rule %d at %s:%d", r.number, r.file.Path, r.line())
 }
 
-// Parse reads what stands under mapping: in a file. Every mistake, that of an expression
-// too, is a *strictyaml.Mistake at its place.
+// Parse parses the value of the key mapping in a file. Every mistake, including those in expressions, is
+// a *strictyaml.Mistake with its position.
 func Parse(f *strictyaml.File, node ast.Node) (*Rules, error) {
 	r := &Rules{written: strings.TrimRight(node.String(), "\n")}
 	p := parser{File: f, into: r}
@@ -84,7 +83,7 @@ func Parse(f *strictyaml.File, node ast.Node) (*Rules, error) {
 	return r, nil
 }
 
-// A parser reads the rules of one file or template.
+// A parser parses the rules of one file or template.
 type parser struct {
 	*strictyaml.File
 	into     *Rules
@@ -92,10 +91,10 @@ type parser struct {
 	count    int
 }
 
-// An entry reads the value of a key.
+// An entry parses the value of a key.
 type entry func(node ast.Node) error
 
-// walk reads a mapping whose keys are all known.
+// walk parses a mapping with known keys.
 func (p *parser) walk(node ast.Node, known map[string]entry) error {
 	entries, err := p.Entries(node)
 	if err != nil {
@@ -108,7 +107,7 @@ func (p *parser) walk(node ast.Node, known map[string]entry) error {
 			return p.ErrorAt(e.Key, fmt.Sprintf("unknown key %q%s", key, strictyaml.Suggestion(key, sortedKeys(known))))
 		}
 		if isEmpty(e.Value) && !takesNothing(key) {
-			return p.ErrorAt(e.Key, key+" has no value")
+			return p.ErrorAt(e.Key, key+" needs a value")
 		}
 		if err := read(e.Value); err != nil {
 			return err
@@ -117,7 +116,7 @@ func (p *parser) walk(node ast.Node, known map[string]entry) error {
 	return nil
 }
 
-// takesNothing reports whether "~" is a value of a key: it leaves a field out.
+// takesNothing reports whether "~" is allowed as the value of a key. It omits the field.
 func takesNothing(key string) bool { return key == wordDescription || key == wordTags }
 
 func (p *parser) mapping(node ast.Node) error {
@@ -132,7 +131,7 @@ func (p *parser) mapping(node ast.Node) error {
 	})
 }
 
-// choice reads a value that is one of two words; yes is the first.
+// choice parses a value that is one of two words; it returns true for the first.
 func (p *parser) choice(key string, node ast.Node, yes, no string) (bool, error) {
 	switch word, _ := strictyaml.Scalar(node); word {
 	case yes:
@@ -140,7 +139,7 @@ func (p *parser) choice(key string, node ast.Node, yes, no string) (bool, error)
 	case no:
 		return false, nil
 	}
-	return false, p.ErrorAt(node, fmt.Sprintf("%s takes %s or %s", key, yes, no))
+	return false, p.ErrorAt(node, fmt.Sprintf("%s must be %s or %s", key, yes, no))
 }
 
 func (p *parser) columns(node ast.Node) error {
@@ -155,24 +154,24 @@ func (p *parser) columns(node ast.Node) error {
 		word = strings.TrimSpace(word)
 		switch {
 		case !ok || word == "":
-			return p.ErrorAt(e.Value, fmt.Sprintf("the column %q takes the name that it is to have", name))
+			return p.ErrorAt(e.Value, fmt.Sprintf("the column %q needs its new name", name))
 		case word == metadata.Provenance:
 			return p.ErrorAt(e.Value, ownAttribute)
 		case isWord(name):
-			return p.ErrorAt(e.Key, fmt.Sprintf("%q has a meaning already and cannot be renamed; a rule can use it for something else", name))
+			return p.ErrorAt(e.Key, fmt.Sprintf("%q is a known field and cannot be renamed; a rule can copy it to another field", name))
 		}
 		read = append(read, column{name, word})
 	}
-	p.into.columns = append(read, p.into.columns...) // before those of templates
+	p.into.columns = append(read, p.into.columns...) // user columns come before those of templates
 	return nil
 }
 
-const ownAttribute = "the attribute " + metadata.Provenance + " is assetferry's own"
+const ownAttribute = "the attribute " + metadata.Provenance + " is reserved for assetferry"
 
 func (p *parser) rules(node ast.Node) error {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {
-		return p.ErrorAt(node, `rules is a list; begin each rule with "- "`)
+		return p.ErrorAt(node, `rules must be a list; begin each rule with "- "`)
 	}
 	for _, n := range list.Values {
 		if err := p.rule(n); err != nil {
@@ -210,7 +209,7 @@ func (p *parser) rule(node ast.Node) error {
 		return err
 	}
 	if r.saysNothing() {
-		return p.ErrorAt(node, "the rule says only when it is for, and not what it decides")
+		return p.ErrorAt(node, "the rule has only a condition; add a setting such as folder or tags")
 	}
 	p.into.rules = append(p.into.rules, r)
 	return nil
@@ -226,7 +225,7 @@ func (p *parser) when(r *rule, node ast.Node) error {
 		return err
 	}
 	if at := strings.Index(source, opening); at >= 0 {
-		return p.ErrorIn(node, characters(source[:at]), `when is an expression already; leave "${" and "}" out`)
+		return p.ErrorIn(node, characters(source[:at]), `when is an expression; remove "${" and "}"`)
 	}
 	e, wrong := compile(source, aChoice)
 	if wrong != nil {
@@ -236,7 +235,7 @@ func (p *parser) when(r *rule, node ast.Node) error {
 	return nil
 }
 
-// is reports whether a rule is for the object that a scope looks at.
+// is reports whether a rule applies to the object of a scope.
 func (r *rule) is(s *scope) (bool, error) {
 	if r.when == nil {
 		return true, nil
@@ -252,14 +251,14 @@ func (r *rule) is(s *scope) (bool, error) {
 	return is, nil
 }
 
-// scalar reads a value that is one text.
+// scalar parses a value that is one text.
 func (p *parser) scalar(key string, node ast.Node) (string, error) {
 	text, ok := strictyaml.Scalar(node)
 	if _, tag := node.(*ast.TagNode); tag {
-		return "", p.ErrorAt(node, `a value cannot begin with "!"; write not, or put quotes around all`)
+		return "", p.ErrorAt(node, `a value cannot begin with "!"; write not, or quote the value`)
 	}
 	if !ok {
-		return "", p.ErrorAt(node, key+" takes one text")
+		return "", p.ErrorAt(node, key+" must be one text")
 	}
 	return text, nil
 }
@@ -270,13 +269,13 @@ func (p *parser) skip(r *rule, node ast.Node) error {
 	return err
 }
 
-// outcome reads a template, or "~".
+// outcome parses a template, or "~".
 func (p *parser) outcome(key string, node ast.Node) (outcome, error) {
 	if isNothing(node) {
 		return outcome{}, nil
 	}
 	if isEmpty(node) {
-		return outcome{}, p.ErrorAt(node, key+` has no value; "~" leaves it out`)
+		return outcome{}, p.ErrorAt(node, key+` needs a value; "~" omits the field`)
 	}
 	t, err := p.text(key, node, aText)
 	return outcome{t}, err
@@ -300,13 +299,13 @@ func (p *parser) tags(r *rule, node ast.Node) (err error) {
 		return nil
 	}
 	if isEmpty(node) {
-		return p.ErrorAt(node, `tags has no value; "~" leaves them out`)
+		return p.ErrorAt(node, `tags needs a value; "~" omits the tags`)
 	}
 	r.tags.templates, err = p.list(node)
 	return err
 }
 
-// list reads a template or several, each of which may give several texts.
+// list parses one or several templates, each of which may return several texts.
 func (p *parser) list(node ast.Node) (all []*template, err error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
@@ -334,7 +333,7 @@ func (p *parser) renameTags(r *rule, node ast.Node) error {
 			return err
 		}
 		if strings.TrimSpace(to) == "" {
-			return p.ErrorAt(e.Value, "a tag cannot be renamed to nothing; drop_tags takes it away")
+			return p.ErrorAt(e.Value, "a tag needs a new name; drop_tags removes it")
 		}
 		r.rename[folded(e.Key.GetToken().Value)] = to
 	}
@@ -352,7 +351,7 @@ func (p *parser) splitTags(r *rule, node ast.Node) error {
 			return err
 		}
 		if separator == "" {
-			return p.ErrorAt(n, "split_tags takes what stands between two tags, such as \";\"")
+			return p.ErrorAt(n, "split_tags needs a separator, such as \";\"")
 		}
 		r.split = append(r.split, separator)
 	}
@@ -368,7 +367,7 @@ func (p *parser) attributes(r *rule, node ast.Node) error {
 		name := e.Key.GetToken().Value
 		switch {
 		case strings.TrimSpace(name) == "":
-			return p.ErrorAt(e.Key, "an attribute has no name")
+			return p.ErrorAt(e.Key, "an attribute needs a name")
 		case name == metadata.Provenance:
 			return p.ErrorAt(e.Key, ownAttribute)
 		}
@@ -379,7 +378,7 @@ func (p *parser) attributes(r *rule, node ast.Node) error {
 	return nil
 }
 
-// names reads names of fields. One may end with "*", which stands for whatever follows.
+// names parses names of fields, which may end with the wildcard "*".
 func (p *parser) names(node ast.Node) (all []string, err error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
@@ -391,14 +390,14 @@ func (p *parser) names(node ast.Node) (all []string, err error) {
 			return nil, err
 		}
 		if name = strings.TrimSpace(name); name == "" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-			return nil, p.ErrorAt(n, "drop_attributes takes names of fields, which may end with *")
+			return nil, p.ErrorAt(n, "drop_attributes needs names of fields, which may end with *")
 		}
 		all = append(all, name)
 	}
 	return all, nil
 }
 
-// use puts the rules of a built-in template in the place of one that names it.
+// use replaces a rule with use by the rules of the built-in template.
 func (p *parser) use(node ast.Node) error {
 	name, err := p.scalar("use", node)
 	if err != nil {
@@ -410,8 +409,8 @@ func (p *parser) use(node ast.Node) error {
 	}
 	if t == nil {
 		names := TemplateNames()
-		suggestion := cmp.Or(strictyaml.Suggestion(name, names), "; there are "+strings.Join(names, ", "))
-		return p.ErrorAt(node, fmt.Sprintf("there is no template %q%s", name, suggestion))
+		suggestion := cmp.Or(strictyaml.Suggestion(name, names), "; use one of "+strings.Join(names, ", "))
+		return p.ErrorAt(node, fmt.Sprintf("unknown template %q%s", name, suggestion))
 	}
 	p.into.rules = append(p.into.rules, t.rules...)
 	p.into.columns = append(p.into.columns, t.columns...)
@@ -421,10 +420,10 @@ func (p *parser) use(node ast.Node) error {
 // isNothing reports whether a value is "~".
 func isNothing(node ast.Node) bool { return isEmpty(node) && node.GetToken().Value == "~" }
 
-// isEmpty reports whether there is no value.
+// isEmpty reports whether a key has no value.
 func isEmpty(node ast.Node) bool { return node.Type() == ast.NullType }
 
-// folded is the form in which tags are the same whatever their case.
+// folded returns a tag in lower case, for comparison.
 func folded(tag string) string { return strings.ToLower(strings.TrimSpace(tag)) }
 
 func sortedKeys[V any](m map[string]V) []string {

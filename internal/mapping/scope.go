@@ -10,23 +10,23 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// An Object is what rules decide about.
+// An Object is the input of rules.
 type Object struct {
 	Key         string
 	Size        int64
 	Time        time.Time // of the last change; zero if unknown
-	ContentType string    // empty if the source does not know it
+	ContentType string    // "" if unknown
 	Found       metadata.Found
 }
 
-// A variable is a name in expressions that stands for something of an object.
+// A variable is a name in expressions for a property of an object.
 type variable struct {
 	name  string
-	field string           // the field whose value it is; empty for what the source lists
+	field string           // its field; "" for a property in the listing of the source
 	value func(*scope) any // always of the same type
 }
 
-// variables are all of them, in the order in which the help tells them.
+// variables returns all variables in the order of the help.
 func variables() []variable {
 	all := []variable{
 		{"key", "", func(s *scope) any { return s.object.Key }},
@@ -43,13 +43,13 @@ func variables() []variable {
 	return append(all, variable{wordTags, wordTags, func(s *scope) any { return s.fields(wordTags) }})
 }
 
-// fieldFunctions are the functions that take the name of a field.
+// fieldFunctions returns the functions that take the name of a field.
 func fieldFunctions(s *scope) map[string]any {
 	return map[string]any{"field": s.field, "fields": s.fields, "has": s.has, "from": s.from}
 }
 
-// A scope is what expressions see of one object. It serves one goroutine at a time, and
-// one object after the other.
+// A scope has the values of one object for expressions. It is used by one goroutine at a time, for one
+// object after the other.
 type scope struct {
 	mapping *Mapping
 	object  Object
@@ -63,7 +63,7 @@ func newScope(m *Mapping) *scope {
 	return s
 }
 
-// look has expressions see an object. Only what the rules mention is worked out.
+// look sets the object. It computes only the variables in the rules.
 func (s *scope) look(o Object) {
 	s.object = o
 	for _, v := range s.mapping.uses {
@@ -71,7 +71,7 @@ func (s *scope) look(o Object) {
 	}
 }
 
-// field is the value of a field as text.
+// field returns the value of a field as text.
 func (s *scope) field(name string) string { return joined(s.fields(name)) }
 
 func (s *scope) fields(name string) []string {
@@ -81,13 +81,13 @@ func (s *scope) fields(name string) []string {
 
 func (s *scope) has(name string) bool { return len(s.fields(name)) > 0 }
 
-// from is the origin of what a field says.
+// from returns the metadata source of a field.
 func (s *scope) from(name string) string {
 	_, from := s.mapping.first(s.object.Found, name)
 	return string(from)
 }
 
-// joined makes one text of the values of a field.
+// joined joins the values of a field.
 func joined(values []string) string { return strings.Join(values, "; ") }
 
 func folderOf(key string) string {
@@ -97,8 +97,8 @@ func folderOf(key string) string {
 	return ""
 }
 
-// nameOf gives the last segment of a key without its extension, and that. A name that only
-// begins with a dot has none.
+// nameOf returns the last segment of a key without its extension, and the extension. A name whose only
+// dot is at its beginning has no extension.
 func nameOf(key string) (name, ext string) {
 	name = path.Base("/" + key)
 	if i := strings.LastIndexByte(name, '.'); i > 0 {

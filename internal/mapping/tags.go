@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tag finds the tags: those of the first rule that has any, else what was found. They are
-// split, renamed and dropped by every rule, and what rules add comes last.
+// tag sets the tags: those of the first rule that has any, else those of the object. All rules split,
+// rename and drop them, and then add tags.
 func (d *description) tag() error {
 	tags, err := d.tagsToBegin()
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *description) tag() error {
 	return nil
 }
 
-// tagsToBegin gives a list of its own, which may be changed.
+// tagsToBegin returns the initial tags as a new list.
 func (d *description) tagsToBegin() ([]string, error) {
 	for _, r := range d.matching {
 		if r.tags == nil {
@@ -51,7 +51,7 @@ func (d *description) tagsToBegin() ([]string, error) {
 	return slices.Clone(tags), nil
 }
 
-// lists gives what templates give that is not empty.
+// lists returns the results of templates without empty texts.
 func lists(s *scope, templates []*template) (all []string, err error) {
 	for _, t := range templates {
 		texts, err := t.list(s)
@@ -67,7 +67,7 @@ func lists(s *scope, templates []*template) (all []string, err error) {
 	return all, nil
 }
 
-// split cuts tags at the separators of the first rule that has some.
+// split splits tags by the separators of the first rule that has some.
 func (d *description) split(tags []string) []string {
 	at := slices.IndexFunc(d.matching, func(r *rule) bool { return len(r.split) > 0 })
 	if at < 0 {
@@ -83,7 +83,7 @@ func (d *description) split(tags []string) []string {
 	return tags
 }
 
-// rename gives each tag the name that the first rule has for it that has one.
+// rename renames each tag by the first rule with a new name for it.
 func (d *description) rename(tags []string) []string {
 	for i, t := range tags {
 		for _, r := range d.matching {
@@ -96,7 +96,7 @@ func (d *description) rename(tags []string) []string {
 	return tags
 }
 
-// drop leaves out the tags that rules drop.
+// drop removes the tags that rules drop.
 func (d *description) drop(tags []string) ([]string, error) {
 	for _, r := range d.matching {
 		dropped, err := lists(d.scope, r.drop)

@@ -10,28 +10,28 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// A place is where something stands in a file, for what goes wrong only later.
+// A place is a position in a file, for errors that occur later.
 type place struct {
 	file *strictyaml.File
 	node ast.Node
 }
 
-// A part of a template is plain text, or an expression if there is one.
+// A part of a template is plain text or an expression.
 type part struct {
 	plain      string
 	expression *expression
-	at         int // characters of the template before the expression
+	at         int // offset of the expression in characters
 }
 
-// A template is text in which expressions stand between "${" and "}".
+// A template is text with expressions between "${" and "}".
 type template struct {
 	place
 	source string
 	parts  []part
 }
 
-// newTemplate reads a template. One that is a single expression may give several values,
-// if that is what is needed.
+// newTemplate parses a template. A template of a single expression may return several values if gives is
+// aList.
 func newTemplate(p place, source string, gives kind) (*template, *flaw) {
 	t := &template{place: p, source: source}
 	parts, wrong := split(source)
@@ -58,10 +58,10 @@ func newTemplate(p place, source string, gives kind) (*template, *flaw) {
 
 const (
 	opening = "${"
-	literal = "$${" // stands for the opening itself
+	literal = "$${" // a literal "${"
 )
 
-// split cuts a template into its parts; the expressions are not compiled yet.
+// split splits a template into its parts, without compiling the expressions.
 func split(source string) (parts []part, wrong *flaw) {
 	var plain strings.Builder
 	for at := 0; at < len(source); {
@@ -73,7 +73,7 @@ func split(source string) (parts []part, wrong *flaw) {
 		case strings.HasPrefix(rest, opening):
 			length := lengthOf(rest[len(opening):])
 			if length < 0 {
-				return nil, &flaw{characters(source[:at]), `the expression that begins here has no "}" at its end; if there is a " #" in it, put quotes around all`}
+				return nil, &flaw{characters(source[:at]), `the "}" of this expression is missing; if it contains " #", quote the whole text`}
 			}
 			if plain.Len() > 0 {
 				parts = append(parts, part{plain: plain.String()})
@@ -93,8 +93,8 @@ func split(source string) (parts []part, wrong *flaw) {
 	return parts, nil
 }
 
-// lengthOf is how many bytes an expression has before the brace that closes it; -1: there
-// is none. Braces within quotes do not count.
+// lengthOf returns the length in bytes of an expression before its closing brace, or -1. Braces within
+// quotes do not count.
 func lengthOf(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -117,7 +117,7 @@ func lengthOf(text string) int {
 	return -1
 }
 
-// quoted is how many bytes a text in quotes has, with them; -1: it does not end.
+// quoted returns the length in bytes of a quoted text with its quotes, or -1 if it does not end.
 func quoted(text string, quote byte) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -130,7 +130,7 @@ func quoted(text string, quote byte) int {
 	return -1
 }
 
-// text gives what a template says of the object that a scope looks at.
+// text returns the text of a template for the object of a scope.
 func (t *template) text(s *scope) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -144,7 +144,7 @@ func (t *template) text(s *scope) (string, error) {
 		}
 		text, ok := textOf(value)
 		if !ok {
-			return "", t.fail(p.at, fmt.Sprintf("the expression gives a %T for this object; text is needed", value))
+			return "", t.fail(p.at, fmt.Sprintf("the expression returns a %T for this object; text is required", value))
 		}
 		b.WriteString(text)
 	}
@@ -154,7 +154,7 @@ func (t *template) text(s *scope) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// list is text for a template that may give several values.
+// list is text for a template that may return several values.
 func (t *template) list(s *scope) ([]string, error) {
 	if len(t.parts) != 1 || t.parts[0].expression == nil {
 		text, err := t.text(s)
@@ -166,7 +166,7 @@ func (t *template) list(s *scope) ([]string, error) {
 	}
 	texts, ok := listOf(value)
 	if !ok {
-		return nil, t.fail(t.parts[0].at, fmt.Sprintf("the expression gives a %T for this object; texts are needed", value))
+		return nil, t.fail(t.parts[0].at, fmt.Sprintf("the expression returns a %T for this object; texts are required", value))
 	}
 	return texts, nil
 }
@@ -186,7 +186,7 @@ func (p place) fail(at int, what string) error {
 
 func (p place) line() int { return p.file.Line(p.node) }
 
-// fields are the fields that a template refers to.
+// fields returns the fields in a template.
 func (t *template) fields() (names []string) {
 	for _, p := range t.parts {
 		if p.expression != nil {
@@ -197,8 +197,7 @@ func (t *template) fields() (names []string) {
 	return slices.Compact(names)
 }
 
-// An EvaluationError says that a rule cannot be applied to an object, though nothing is
-// wrong with the rule for others.
+// An EvaluationError means that a rule fails for one object, but not for all.
 type EvaluationError struct {
 	File         string
 	Line, Column int
@@ -209,7 +208,7 @@ func (e *EvaluationError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.What)
 }
 
-// Remedy is what to do next, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *EvaluationError) Remedy() string {
-	return "mend the rule there, so that it is right for this object, too; assetferry plan {explain_mapping} KEY shows what it sees"
+	return "fix the rule for this object; assetferry plan {explain_mapping} KEY shows its metadata"
 }

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Words with a meaning of their own in what describes an object.
+// Names of metadata fields with a special meaning.
 const (
 	wordDescription = "description"
 	wordAlt         = "alt"
@@ -16,7 +16,7 @@ const (
 	wordFolder      = "folder"
 )
 
-// attributeWords become custom attributes of the same name where no rule says otherwise.
+// attributeWords returns the fields that become custom attributes of the same name by default.
 func attributeWords() [15]string {
 	return [...]string{
 		"title", "headline", "caption", "creator", "credit", "copyright", "instructions", "created",
@@ -24,14 +24,13 @@ func attributeWords() [15]string {
 	}
 }
 
-// textWords are the words whose values expressions see as text, in the order in which the
-// help tells them.
+// textWords returns the fields that are text in expressions, in the order of the help.
 func textWords() []string {
 	attributes := attributeWords()
 	return append([]string{wordDescription, wordAlt}, attributes[:]...)
 }
 
-// placingWords say where an object belongs. They place it only where a rule says so.
+// placingWords returns the fields of the place. They affect the place only by a rule.
 func placingWords() [4]string { return [...]string{"category", wordFolder, "name", "private"} }
 
 func isAttributeWord(name string) bool {
@@ -44,7 +43,7 @@ func isPlacingWord(name string) bool {
 	return slices.Contains(words[:], name)
 }
 
-// isWord reports whether the name of a field is a word of ours.
+// isWord reports whether a field has one of our names.
 func isWord(name string) bool {
 	switch name {
 	case wordDescription, wordAlt, wordTags, wordAddress:
@@ -53,7 +52,7 @@ func isWord(name string) bool {
 	return isAttributeWord(name) || isPlacingWord(name)
 }
 
-// isEmbeddedName reports whether a field is embedded in contents and no word of ours.
+// isEmbeddedName reports whether a field is embedded metadata without one of our names.
 func isEmbeddedName(name string) bool {
 	for _, prefix := range []string{"exif.", "iptc.", "xmp."} {
 		if strings.HasPrefix(name, prefix) {
@@ -63,8 +62,8 @@ func isEmbeddedName(name string) bool {
 	return false
 }
 
-// isPosition reports whether a field says where on earth an object was made, whatever it lies
-// in: exif.GPSAltitude, xmp.exif:GPSDestLatitude, geoData.longitude.
+// isPosition reports whether a field contains GPS coordinates, also within another field:
+// exif.GPSAltitude, xmp.exif:GPSDestLatitude, geoData.longitude.
 func isPosition(name string) bool {
 	name = name[strings.LastIndexAny(name, "./:")+1:]
 	is := metadata.FieldName(name)

@@ -6,33 +6,32 @@ import (
 	"io"
 )
 
-// Bounds of what is asked for of one object. What describes a picture is in a few places;
-// a file in which it is in many is read as its content passes by, or not at all.
+// Limits for one object. The metadata of an image is in a few places. A file with many places is read
+// during the upload, or not at all.
 const (
-	blockSize   = 64 << 10 // most pictures have all of it in the first one
-	maxBlocks   = 256      // that are kept
+	blockSize   = 64 << 10 // most images have all metadata in the first block
+	maxBlocks   = 256      // kept blocks
 	maxRequests = 32
 )
 
-// errScattered says that a file would take too many requests.
-var errScattered = fmt.Errorf("it is in more places than %d requests reach", maxRequests)
+// errScattered means that a file needs too many requests.
+var errScattered = fmt.Errorf("it needs more than %d requests", maxRequests)
 
-// Blocks read content at any place where it can only be opened at an offset: with few
-// requests, each for whole blocks, which are kept. They are for one object, and for
-// [Embedded].
+// Blocks give random access to the content of one object that can only be opened at an offset. They make
+// few requests, each for whole blocks, and keep the blocks. [Embedded] uses them.
 type Blocks struct {
 	open     func(offset int64) (io.ReadCloser, error)
 	size     int64
-	kept     map[int64][]byte // by the number of the block
+	kept     map[int64][]byte // by block number
 	requests int
 }
 
-// NewBlocks reads content of a size by opening it.
+// NewBlocks returns Blocks for content of a size.
 func NewBlocks(open func(offset int64) (io.ReadCloser, error), size int64) *Blocks {
 	return &Blocks{open: open, size: size, kept: map[int64][]byte{}}
 }
 
-// ReadAt reads what is kept, and asks for the rest.
+// ReadAt reads from kept blocks, and requests the others.
 func (b *Blocks) ReadAt(p []byte, at int64) (n int, err error) {
 	if at < 0 || at >= b.size {
 		return 0, io.EOF
@@ -55,7 +54,7 @@ func (b *Blocks) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// ask reads the blocks from one on, up to the last that is wanted or one that is kept.
+// ask requests blocks from number to last, or to the first kept block.
 func (b *Blocks) ask(number, last int64) error {
 	if b.requests == maxRequests || last-number >= maxBlocks {
 		return errScattered
@@ -71,7 +70,7 @@ func (b *Blocks) ask(number, last int64) error {
 	for ; err == nil && number <= last && b.kept[number] == nil; number++ {
 		block := make([]byte, min(blockSize, b.size-number*blockSize))
 		if _, err = io.ReadFull(content, block); errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // the content is shorter than it was
+			err = io.ErrUnexpectedEOF // the content is shorter than listed
 		} else if err == nil {
 			b.kept[number] = block
 		}

@@ -14,7 +14,7 @@ type Capture struct {
 	got       []byte // of the bytes that next wants
 }
 
-// Write takes the next content. It never fails.
+// Write reads the next part of the content. It never fails.
 func (c *Capture) Write(p []byte) (int, error) {
 	if !c.begun {
 		c.begun, c.next = true, step{want: magicLength, then: c.begin}
@@ -25,14 +25,14 @@ func (c *Capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take brings the next step forward by a part of the content, and gives the rest.
+// take passes a part of the content to the next step, and returns the rest.
 func (c *Capture) take(content []byte) []byte {
 	if skip := min(c.next.skip, int64(len(content))); skip > 0 {
 		c.next.skip -= skip
 		return content[skip:]
 	}
 	missing := c.next.want - len(c.got)
-	if len(c.got) == 0 && len(content) >= missing { // it need not be put together
+	if len(c.got) == 0 && len(content) >= missing { // all of it is in content
 		c.next = c.next.then(content[:missing])
 		return content[missing:]
 	}
@@ -43,18 +43,16 @@ func (c *Capture) take(content []byte) []byte {
 	return content[len(part):]
 }
 
-// begin tells by the first bytes how content is to be read.
+// begin returns the first step for the first bytes of the content.
 func (c *Capture) begin(magic []byte) step {
 	first, elsewhere := c.pieces.begin(magic)
 	c.elsewhere = elsewhere
 	return first
 }
 
-// Elsewhere reports whether the content may have something embedded that only [Embedded]
-// finds, because it is nowhere in particular: TIFF, and so the raw formats of cameras, HEIC
-// and AVIF.
+// Elsewhere reports whether the content may have metadata that only [Embedded] finds, because it can be
+// anywhere: TIFF and the raw formats of cameras, HEIC, AVIF.
 func (c *Capture) Elsewhere() bool { return c.elsewhere }
 
-// Found gives what was embedded in the content that passed by, and remarks about what
-// could not be read of it.
+// Found returns the embedded metadata, and remarks about parts that could not be read.
 func (c *Capture) Found() (Found, []string) { return c.pieces.found() }

@@ -6,19 +6,19 @@ import (
 	"math"
 )
 
-// A step is what is wanted next of an image: some bytes, after others that do not matter.
-// The same steps go through content that passes by and through a file.
+// A step is the next piece of an image to read: some bytes after others to skip. The same steps read a
+// stream and a file.
 type step struct {
 	skip int64
 	want int
-	then func(piece []byte) step // nil: nothing is wanted any more
+	then func(piece []byte) step // nil: nothing more is needed
 }
 
-// magicLength is how many bytes tell what content is.
+// magicLength is the number of bytes that identify a format.
 const magicLength = 12
 
-// begin tells by the first bytes of content what to do with the rest. Elsewhere says that
-// what is embedded may be anywhere.
+// begin returns the first step for a format, by its first bytes. elsewhere means that metadata may be
+// anywhere in the file.
 func (p *pieces) begin(magic []byte) (first step, elsewhere bool) {
 	switch {
 	case bytes.HasPrefix(magic, []byte("\xff\xd8\xff")):
@@ -31,7 +31,7 @@ func (p *pieces) begin(magic []byte) (first step, elsewhere bool) {
 	return step{}, isTIFF(magic) || isHEIF(magic)
 }
 
-// inMagic takes steps through bytes that have been read already.
+// inMagic runs steps on bytes that were read with the magic.
 func (p *pieces) inMagic(rest []byte, next step) step {
 	for next.then != nil {
 		if next.skip >= int64(len(rest)) {
@@ -47,7 +47,7 @@ func (p *pieces) inMagic(rest []byte, next step) step {
 	return next
 }
 
-// after is a step whose first bytes are there already.
+// after returns a step whose first bytes were already read.
 func after(begin []byte, next step) step {
 	if len(begin) == 0 {
 		return next
@@ -57,7 +57,7 @@ func after(begin []byte, next step) step {
 	}}
 }
 
-// Segments of JPEG, by the second byte of their markers.
+// JPEG segments by the second byte of their markers.
 const (
 	jpegFill      = 0xff
 	jpegTEM       = 0x01
@@ -75,12 +75,12 @@ const (
 	pngXMP = "XML:com.adobe.xmp"
 )
 
-// jpegSegment takes the marker of a segment and its length.
+// jpegSegment reads the marker and the length of a segment.
 func (p *pieces) jpegSegment(head []byte) step {
 	marker := head[1]
 	switch {
 	case p.tooMany(), head[0] != jpegFill, marker == jpegScan, marker == jpegEOI:
-		return step{} // the picture begins; there are no segments behind it that describe it
+		return step{} // the image data begins; no metadata follows
 	case marker == jpegFill:
 		return after(bytes.Clone(head[1:]), step{want: 4, then: p.jpegSegment})
 	case marker == jpegTEM, marker >= jpegRST0 && marker <= jpegSOI: // these have no length
@@ -90,7 +90,7 @@ func (p *pieces) jpegSegment(head []byte) step {
 	next := step{skip: length, want: 4, then: p.jpegSegment}
 	switch {
 	case length < 0:
-		p.remark("a segment of the JPEG has no length; what follows it was not read")
+		p.remark("a segment of the JPEG has no length; the rest was not read")
 		return step{}
 	case length == 0, marker != jpegAPP1 && marker != jpegAPP13, !p.room(length):
 		return next
@@ -108,23 +108,23 @@ func (p *pieces) jpegKeep(marker byte, segment []byte) {
 	} else if marker != jpegAPP1 {
 		return
 	} else if rest, ok := bytes.CutPrefix(segment, []byte(exifHeader)); ok && len(rest) > 0 {
-		p.keep(&p.exif, rest[1:]) // the byte between is nothing, and not always 0
+		p.keep(&p.exif, rest[1:]) // the byte between is padding, and not always 0
 	} else if rest, ok := bytes.CutPrefix(segment, []byte(xmpHeader)); ok {
 		p.keep(&p.xmp, rest)
 	} else if rest, ok := bytes.CutPrefix(segment, []byte(moreXMPHeader)); ok {
 		p.extend(rest)
 	} else if at := bytes.Index(segment[:min(len(segment), 2*len(xmpHeader))], []byte("<?xpacket")); at >= 0 {
-		p.keep(&p.xmp, segment[at:]) // some agencies write a header of their own
+		p.keep(&p.xmp, segment[at:]) // some agencies write their own header
 	}
 }
 
-// pngChunk takes the length of a chunk and its type.
+// pngChunk reads the length and the type of a chunk.
 func (p *pieces) pngChunk(head []byte) step {
 	if p.tooMany() {
 		return step{}
 	}
 	length := int64(binary.BigEndian.Uint32(head))
-	next := step{skip: length + 4, want: 8, then: p.pngChunk} // four bytes of CRC follow
+	next := step{skip: length + 4, want: 8, then: p.pngChunk} // a CRC of four bytes follows
 	kind := string(head[4:])
 	switch kind {
 	case "IEND":
@@ -152,9 +152,9 @@ func (p *pieces) pngKeep(kind string, chunk []byte) {
 	switch name := string(keyword); name {
 	case pngXMP, "Raw profile type exif", "Raw profile type APP1", "Raw profile type xmp", "Raw profile type iptc":
 		text, err := pngText(kind, text, maxPieces-p.kept)
-		p.kept += len(text) // also if it is not kept: to take the compression off takes time
+		p.kept += len(text) // also if it is not kept, because decompression takes time
 		if err != nil {
-			p.remark("%s in the PNG is broken: %v", name, err)
+			p.remark("%s in the PNG is damaged: %v", name, err)
 		} else if name == pngXMP {
 			p.keep(&p.xmp, text)
 		} else {
@@ -163,13 +163,13 @@ func (p *pieces) pngKeep(kind string, chunk []byte) {
 	}
 }
 
-// webpChunk takes the type of a chunk and its length.
+// webpChunk reads the type and the length of a chunk.
 func (p *pieces) webpChunk(head []byte) step {
 	length := int64(binary.LittleEndian.Uint32(head[4:]))
 	if p.tooMany() || length == math.MaxUint32 {
 		return step{}
 	}
-	odd := length % 2 // a byte follows that fills it up
+	odd := length % 2 // a padding byte follows
 	next := step{skip: length + odd, want: 8, then: p.webpChunk}
 	kind := string(head[:4])
 	if kind != "EXIF" && kind != "XMP " || length == 0 || !p.room(length) {

@@ -14,7 +14,7 @@ type columns struct {
 	known int // the column by which objects are known
 }
 
-// columnsOf gives the columns of a table their meaning by their names.
+// columnsOf returns the meanings of the columns of a table, by the header.
 func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 	c := columns{}
 	at, seen := map[by]int{}, map[string]bool{}
@@ -22,7 +22,7 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 		is, by := t.meaningOf(written)
 		wrong := wrongField(is)
 		if seen[is] {
-			wrong = fmt.Sprintf("there are two columns %q", is)
+			wrong = fmt.Sprintf("duplicate column %q", is)
 		}
 		if wrong != "" {
 			return c, f.HeaderMistake(n, wrong)
@@ -38,10 +38,10 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 			return c, nil
 		}
 	}
-	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header has no column called key, nor one called address or sha256"}
+	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column key, address or sha256"}
 }
 
-// fromCSV makes a row of its cells.
+// fromCSV returns the row of a line.
 func (t *Table) fromCSV(c columns, from tabular.Row) (row, error) {
 	r, wrong := t.knownBy(c.by, from.Cells[c.known])
 	if wrong != "" {
@@ -54,7 +54,7 @@ func (t *Table) fromCSV(c columns, from tabular.Row) (row, error) {
 		case c.names[n] == "tags":
 			fields["tags"] = SplitTags(cell)
 		case cell != "":
-			fields[c.names[n]] = []string{strings.Clone(cell)} // the reader uses its memory again
+			fields[c.names[n]] = []string{strings.Clone(cell)} // the reader reuses its memory
 		}
 	}
 	r.fields = fields.Normal()

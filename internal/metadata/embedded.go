@@ -17,21 +17,21 @@ const (
 	maxUnmapped = 1 << 10 // of a field that has no name of ours
 )
 
-// Pieces are the parts of an image that describe it. Of several of a kind the first one is
-// meant, except for those that are said to continue.
+// pieces are the metadata parts of an image. If there are several of a kind, the first one counts, unless
+// the kind may continue.
 type pieces struct {
-	exif      []byte      // a TIFF without a picture
-	whole     io.ReaderAt // or the image, which is a TIFF
+	exif      []byte      // a TIFF without an image
+	whole     io.ReaderAt // the image, if it is a TIFF
 	xmp       []byte
 	extended  extendedXMP
 	iptc      []byte
-	photoshop []byte // image resources, which may have the IPTC in them; they may continue
+	photoshop []byte // image resources, which may contain IPTC; they may continue
 	kept      int
-	heads     int // of parts of the image that were looked at
+	heads     int // of parts of the image that were read
 	remarks   []string
 }
 
-// maxRemarks is how many remarks there are on an image.
+// maxRemarks is the maximum number of remarks per image.
 const maxRemarks = 10
 
 func (p *pieces) remark(format string, args ...any) {
@@ -41,18 +41,18 @@ func (p *pieces) remark(format string, args ...any) {
 	}
 }
 
-// maxHeads is how many parts an image may have. The largest PNG have some hundred thousand.
+// maxHeads is the maximum number of parts of an image. The largest PNGs have some hundred thousand.
 const maxHeads = 1 << 20
 
-// tooMany counts a part, and reports whether there are more than an image has.
+// tooMany counts a part, and reports whether there are more than maxHeads.
 func (p *pieces) tooMany() bool {
 	if p.heads++; p.heads == maxHeads {
-		p.remark("the image has more than %d parts; those that follow were not looked at", maxHeads)
+		p.remark("the image has more than %d parts; the rest was not read", maxHeads)
 	}
 	return p.heads >= maxHeads
 }
 
-// room reports whether a piece of a length may be kept.
+// room reports whether there is room for a piece.
 func (p *pieces) room(length int64) bool {
 	if length <= int64(maxPieces-p.kept) {
 		return true
@@ -62,17 +62,17 @@ func (p *pieces) room(length int64) bool {
 }
 
 func (p *pieces) tooLarge() {
-	p.remark("what describes the image is larger than %d MiB in all; some of it is left out", maxPieces>>20)
+	p.remark("the image has more than %d MiB of metadata; the rest is omitted", maxPieces>>20)
 }
 
-// keep copies a piece, if nothing of its kind is there yet.
+// keep copies the first piece of a kind.
 func (p *pieces) keep(kind *[]byte, piece []byte) {
 	if *kind == nil && len(piece) > 0 {
 		p.add(kind, piece)
 	}
 }
 
-// add copies a piece that continues what is there.
+// add copies a piece that continues earlier pieces.
 func (p *pieces) add(kind *[]byte, piece []byte) {
 	if p.room(int64(len(piece))) {
 		p.kept += len(piece)
@@ -80,7 +80,7 @@ func (p *pieces) add(kind *[]byte, piece []byte) {
 	}
 }
 
-// found reads the pieces.
+// found returns the metadata in the pieces.
 func (p *pieces) found() (found Found, remarks []string) {
 	from := p.whole
 	if p.exif != nil {
@@ -110,17 +110,16 @@ func (p *pieces) found() (found Found, remarks []string) {
 	return found, p.remarks
 }
 
-// broken remarks that not all of a kind could be read.
+// broken adds a remark that a kind could not be read, or only partly.
 func (p *pieces) broken(kind string, err error) {
 	if err != nil {
-		p.remark("the %s in it could not be read, or not all of it: %v", kind, err)
+		p.remark("%s not read, or only partly: %v", kind, err)
 	}
 }
 
-// Embedded reads what is embedded in an image that can be read at any place: JPEG, PNG,
-// WebP, TIFF and the raw formats that are one, HEIC and AVIF. Of other content it reads the
-// first bytes. A file that is broken gives remarks, and what could be read of it; an error
-// is one of reading.
+// Embedded returns the embedded metadata of an image with random access: JPEG, PNG, WebP, TIFF and raw
+// formats based on it, HEIC and AVIF. It reads only the first bytes of other content. For a damaged file
+// it returns the readable part and remarks. An error is a read error.
 func Embedded(content io.ReaderAt, size int64) (Found, []string, error) {
 	r := &image{content: content, size: size}
 	if err := r.read(); err != nil {
@@ -133,15 +132,15 @@ func Embedded(content io.ReaderAt, size int64) (Found, []string, error) {
 	return found, remarks, nil
 }
 
-// An image is read at any place, never beyond its end.
+// An image gives random access to content, but not beyond its end.
 type image struct {
 	content io.ReaderAt
 	size    int64
 	pieces  pieces
-	failed  error // of reading, if that is the end
+	failed  error // a read error that ends the reading
 }
 
-// ReadAt reads as the content does, and remembers why it could not.
+// ReadAt implements io.ReaderAt, and keeps the read error.
 func (m *image) ReadAt(p []byte, at int64) (int, error) {
 	if at < 0 || at >= m.size {
 		return 0, io.EOF
@@ -157,7 +156,7 @@ func (m *image) ReadAt(p []byte, at int64) (int, error) {
 	case n == len(p):
 		return n, nil
 	case errors.Is(err, errScattered):
-		m.pieces.remark("what describes the image was not all read: %v", err)
+		m.pieces.remark("metadata read only partly: %v", err)
 		return n, err
 	case err == nil, errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF // the content is shorter than it was
@@ -169,7 +168,7 @@ func (m *image) ReadAt(p []byte, at int64) (int, error) {
 func (m *image) read() error {
 	magic := make([]byte, magicLength)
 	if m.size < magicLength {
-		return nil // there is no image as small as that
+		return nil // no image is that small
 	}
 	if _, err := m.ReadAt(magic, 0); err != nil {
 		return err
@@ -185,7 +184,7 @@ func (m *image) read() error {
 	return nil
 }
 
-// walk goes through a format step by step, and reads nothing of what is skipped.
+// walk runs the steps of a format, and does not read skipped bytes.
 func (m *image) walk(next step) {
 	at := int64(magicLength)
 	var piece []byte

@@ -200,20 +200,20 @@ func TestEmbeddedRemarksOnWhatIsBroken(t *testing.T) {
 		content []byte
 		remark  string
 	}{
-		{"a directory of more than there is", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\x00")), "the EXIF in it could not be read, or not all of it: it is cut off"},
-		{"a directory of too much", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\xff")), "has 65535 entries"},
+		{"a directory of more than there is", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\x00")), "EXIF not read, or only partly: it is incomplete"},
+		{"a directory of too much", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\xff")), "claims to have 65535 entries"},
 		{"a value beyond the end", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00", string(imagetest.TIFF(le, false, []imagetest.Entry{imagetest.ASCII(0x010e, "caption")})[:30]))), "points beyond its end"},
-		{"no tiff", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00nonsense")), "does not begin as a TIFF does"},
-		{"xml", imagetest.WebP(imagetest.RIFF("XMP ", []byte("<x:xmpmeta><rdf:RDF"))), "the XMP in it could not be read"},
+		{"no tiff", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00nonsense")), "does not begin like a TIFF"},
+		{"xml", imagetest.WebP(imagetest.RIFF("XMP ", []byte("<x:xmpmeta><rdf:RDF"))), "XMP not read, or only partly"},
 		{"no rdf", imagetest.WebP(imagetest.RIFF("XMP ", []byte("<x:xmpmeta/>"))), "no rdf:RDF"},
-		{"deep", imagetest.WebP(imagetest.RIFF("XMP ", []byte(`<rdf:RDF xmlns:rdf="`+rdfSpace+`"><rdf:Description>`+deep))), "within each other more than 64 times"},
-		{"deep outside", imagetest.WebP(imagetest.RIFF("XMP ", []byte(strings.Repeat("<a>", 100)))), "within each other more than 64 times"},
-		{"iptc", imagetest.JPEG(imagetest.Segment(jpegAPP13, irbHeader, imagetest.Resources(imagetest.DataSet(2, 5, "a")+"\x1c\x02\x05\x10\x00"))), "the IPTC in it could not be read, or not all of it: it is cut off"},
+		{"deep", imagetest.WebP(imagetest.RIFF("XMP ", []byte(`<rdf:RDF xmlns:rdf="`+rdfSpace+`"><rdf:Description>`+deep))), "nested more than 64 levels deep"},
+		{"deep outside", imagetest.WebP(imagetest.RIFF("XMP ", []byte(strings.Repeat("<a>", 100)))), "nested more than 64 levels deep"},
+		{"iptc", imagetest.JPEG(imagetest.Segment(jpegAPP13, irbHeader, imagetest.Resources(imagetest.DataSet(2, 5, "a")+"\x1c\x02\x05\x10\x00"))), "IPTC not read, or only partly: it is incomplete"},
 		{"a segment without length", append([]byte("\xff\xd8"), "\xff\xe0\x00\x00, and what follows"...), "has no length"},
 		{"a bomb", imagetest.PNG(imagetest.Chunk("iTXt", pngXMP+"\x00\x01\x00\x00\x00"+imagetest.Deflated(strings.Repeat("\x00", maxPieces+1)))), "larger than 8 MiB"},
-		{"more than is kept", imagetest.PNG(imagetest.Chunk("eXIf", strings.Repeat("x", maxPieces+1))), "larger than 8 MiB"},
+		{"more than is kept", imagetest.PNG(imagetest.Chunk("eXIf", strings.Repeat("x", maxPieces+1))), "more than 8 MiB"},
 		{"a profile", imagetest.PNG(imagetest.Chunk("tEXt", "Raw profile type exif\x00\nexif\n 2\nxx")), "invalid byte"},
-		{"heif", []byte(imagetest.Box("ftyp", "heic\x00\x00\x00\x00") + imagetest.BE32(100) + "meta"), "the HEIF is broken"},
+		{"heif", []byte(imagetest.Box("ftyp", "heic\x00\x00\x00\x00") + imagetest.BE32(100) + "meta"), "the HEIF is damaged"},
 	} {
 		found, remarks, err := Embedded(bytes.NewReader(test.content), int64(len(test.content)))
 		if err != nil || len(remarks) == 0 || !strings.Contains(remarks[0], test.remark) {

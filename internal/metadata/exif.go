@@ -12,17 +12,16 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// An exif is what the EXIF of an image says, as text by the name of its tags. The readers
-// of EXIF, IPTC and XMP are ours, because what libraries give has lost something: line
-// breaks, every letter that is not ASCII, all that follows the first thing that is broken.
+// An exif has the EXIF of an image as text by tag name. EXIF, IPTC and XMP have our own readers, because
+// libraries lose line breaks, letters that are not ASCII, or the data after the first damaged value.
 type exif struct {
 	tags      map[string]string
-	xmp       []byte // a TIFF may have these, too
+	xmp       []byte // a TIFF may contain these, too
 	iptc      []byte
 	photoshop []byte
 }
 
-// Tags that lead to something else.
+// Tags of other blocks.
 const (
 	tagXMP       = 0x02bc
 	tagIPTC      = 0x83bb
@@ -31,8 +30,8 @@ const (
 	tagGPS       = 0x8825
 )
 
-// readEXIF reads what describes an image from its first directory and the two below it.
-// The second directory is of a thumbnail. Where something is broken, the rest is read.
+// readEXIF reads the first directory of an image and the two below it. The second directory is that of a
+// thumbnail. It skips damaged values.
 func readEXIF(from io.ReaderAt) (exif, error) {
 	e := exif{tags: map[string]string{}}
 	t, first, err := openTIFF(from)
@@ -50,14 +49,14 @@ func readEXIF(from io.ReaderAt) (exif, error) {
 	return e, err
 }
 
-// readDirectory takes what has a name, and notes which directories are below.
+// readDirectory reads entries with a name, and the offsets of directories below.
 func (e *exif) readDirectory(t *tiff, at uint64, nameOf func(uint16) string, below map[uint16]uint64) error {
 	entries, err := t.directory(at)
 	seen := map[uint16]bool{}
 	for _, entry := range entries {
 		if !seen[entry.tag] {
 			seen[entry.tag] = true
-			err = cmp.Or(err, e.readEntry(t, entry, nameOf, below)) // those that follow are often the same one
+			err = cmp.Or(err, e.readEntry(t, entry, nameOf, below)) // later errors often repeat the first one
 		}
 	}
 	return err
@@ -91,10 +90,10 @@ func (e *exif) readEntry(t *tiff, entry tiffEntry, nameOf func(uint16) string, b
 	return err
 }
 
-// maxNumbers is how many numbers a value may have that says something to people.
+// maxNumbers is the maximum number of numbers in a readable value.
 const maxNumbers = 16
 
-// text gives the text of a value, nothing if it is not for people.
+// text returns the text of a value, or "" if it is not readable.
 func (t *tiff) text(name string, kind uint16, value []byte) string {
 	switch {
 	case name == "UserComment":
@@ -112,10 +111,10 @@ func (t *tiff) text(name string, kind uint16, value []byte) string {
 	return t.numbers(kind, value)
 }
 
-// exifASCII are tags of text whose kind says that they are just bytes.
+// exifASCII are text tags that have the type of plain bytes.
 var exifASCII = [...]string{"ExifVersion", "FlashpixVersion", "InteropVersion"}
 
-// comment reads text that says in which set of characters it is.
+// comment returns text that begins with its character set.
 func (t *tiff) comment(value []byte) string {
 	if len(value) < 8 {
 		return ""
@@ -124,7 +123,7 @@ func (t *tiff) comment(value []byte) string {
 	switch {
 	case strings.HasPrefix(set, "UNICODE\x00"):
 		return utf16Text(value, t.commentOrder(value))
-	case strings.HasPrefix(set, "JIS"): // nobody is known to write it
+	case strings.HasPrefix(set, "JIS"): // not in use
 		return ""
 	case strings.HasPrefix(set, "ASCII"), set == "\x00\x00\x00\x00\x00\x00\x00\x00":
 		text, _, _ := strings.Cut(string(value), "\x00")
@@ -133,14 +132,14 @@ func (t *tiff) comment(value []byte) string {
 	return ""
 }
 
-// commentOrder tells the order of bytes: not every program keeps to that of the rest.
+// commentOrder detects the byte order, because some programs ignore that of the file.
 func (t *tiff) commentOrder(value []byte) binary.ByteOrder {
 	if len(value) >= 2 && value[0] == 0xfe && value[1] == 0xff {
 		return binary.BigEndian
 	} else if len(value) >= 2 && value[0] == 0xff && value[1] == 0xfe {
 		return binary.LittleEndian
 	}
-	var even, odd int // bytes that are zero; in most scripts the high one often is
+	var even, odd int // zero bytes; in most scripts the high byte often is zero
 	for i, b := range value {
 		if b == 0 && i%2 == 0 {
 			even++
@@ -157,14 +156,14 @@ func (t *tiff) commentOrder(value []byte) binary.ByteOrder {
 	return t.order
 }
 
-// bothCopyrights gives the line of the photographer and that of the editor.
+// bothCopyrights returns the notices of the photographer and of the editor.
 func bothCopyrights(value []byte) string {
 	photographer, rest, _ := strings.Cut(string(value), "\x00")
 	editor, _, _ := strings.Cut(rest, "\x00")
 	return legible(strings.TrimSpace(strings.TrimRight(photographer, " ") + "\n" + strings.TrimRight(editor, " ")))
 }
 
-// utf16Text gives the text of units of 16 bits, up to the first that is zero.
+// utf16Text returns the text of 16-bit units up to the first zero.
 func utf16Text(value []byte, order binary.ByteOrder) string {
 	var units []uint16
 	for ; len(value) >= 2; value = value[2:] {
@@ -177,9 +176,8 @@ func utf16Text(value []byte, order binary.ByteOrder) string {
 	return legible(strings.TrimPrefix(string(utf16.Decode(units)), "\ufeff"))
 }
 
-// legible gives text that somebody may read: in UTF-8, or else taken for the code page of
-// western Windows, which holds Latin-1, and without characters that control something
-// other than lines.
+// legible returns valid text without control characters other than line breaks. Text that is not UTF-8
+// is read as Windows-1252, which includes Latin-1.
 func legible(text string) string {
 	if !utf8.ValidString(text) {
 		text, _ = charmap.Windows1252.NewDecoder().String(text)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fields gives what the tags say under names of ours; the rest keeps its own.
+// fields returns the tags with our names; other tags keep their names.
 func (e exif) fields() Fields {
 	g, tags := &gathered{}, maps.Clone(e.tags)
 	take := func(name string) string {
@@ -32,7 +32,7 @@ func (e exif) fields() Fields {
 	}
 	if created := exifMoment(tags, "DateTimeOriginal", "SubSecTimeOriginal", "OffsetTimeOriginal"); created != "" {
 		g.once("created", created)
-	} else { // a scan
+	} else { // the image is a scan
 		g.once("created", exifMoment(tags, "CreateDate", "SubSecTimeDigitized", "OffsetTimeDigitized"))
 	}
 	g.exifPlace(tags)
@@ -42,8 +42,8 @@ func (e exif) fields() Fields {
 	return g.fields
 }
 
-// exifMoment puts together a time of three tags, and takes them if it is one. Cameras that
-// do not know the time write zeros or spaces.
+// exifMoment joins three tags to a time, and removes them if it is valid. Cameras write zeros or spaces
+// if they do not know the time.
 func exifMoment(tags map[string]string, date, fraction, offset string) string {
 	when := tags[date]
 	if digits := tags[fraction]; digits != "" && strings.Trim(digits, "0123456789") == "" {
@@ -61,7 +61,7 @@ func exifMoment(tags map[string]string, date, fraction, offset string) string {
 	return is
 }
 
-// exifPlace takes where the picture was taken, if all of it is there.
+// exifPlace reads GPS coordinates if they are complete.
 func (g *gathered) exifPlace(tags map[string]string) {
 	latitude := exifDegrees(tags["GPSLatitude"], tags["GPSLatitudeRef"], "N", "S")
 	longitude := exifDegrees(tags["GPSLongitude"], tags["GPSLongitudeRef"], "E", "W")
@@ -72,7 +72,7 @@ func (g *gathered) exifPlace(tags map[string]string) {
 	}
 }
 
-// exifDegrees gives degrees from degrees, minutes, and seconds, NaN if they are none.
+// exifDegrees returns degrees from degrees, minutes and seconds, or NaN.
 func exifDegrees(text, direction, positive, negative string) float64 {
 	var sum float64
 	parts := strings.Fields(text)

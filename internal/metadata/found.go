@@ -7,35 +7,32 @@ import (
 	"slices"
 )
 
-// An Source is where something that describes an object was found.
+// An Source is the source of metadata of an object.
 type Source string
 
-// The origins.
+// The metadata sources.
 const (
-	FromTable   Source = "table"   // a file that the user gives, see [Table]
+	FromTable   Source = "table"   // a file of the user, see [Table]
 	FromSidecar Source = "sidecar" // a file beside the object
-	FromSource  Source = "source"  // what the source keeps with the object, such as the user metadata and tags of S3
-	FromXMP     Source = "xmp"     // embedded in the content, as the next ones
+	FromSource  Source = "source"  // stored with the object, such as user metadata and tags of S3
+	FromXMP     Source = "xmp"     // embedded in the content, like the next ones
 	FromIPTC    Source = "iptc"
 	FromEXIF    Source = "exif"
 )
 
-// Precedence is the order in which origins overrule each other where the user says nothing:
-// what somebody wrote for the migration comes before what is kept with the object, and that
-// before what came with the content.
+// Precedence returns the default order of metadata sources: text for the migration comes first, then
+// metadata stored with the object, then embedded metadata.
 func Precedence() []Source {
 	return []Source{FromTable, FromSidecar, FromSource, FromXMP, FromIPTC, FromEXIF}
 }
 
-// Fields are what an origin says of an object: values by the name of a field. Most fields
-// have one value.
+// Fields are the values of a metadata source by field name. Most fields have one value.
 type Fields map[string][]string
 
-// Normal gives fields in the form in which they are compared, without those that say
-// nothing.
+// Normal returns fields in the form for comparison, without empty ones.
 func (f Fields) Normal() Fields {
 	var n Fields
-	for _, name := range slices.Sorted(maps.Keys(f)) { // of names that become the same, always the first one wins
+	for _, name := range slices.Sorted(maps.Keys(f)) { // in order, so that the result is stable if names become the same
 		var values []string
 		for _, v := range f[name] {
 			if v = normal(v); v != "" && !slices.Contains(values, v) {
@@ -52,7 +49,7 @@ func (f Fields) Normal() Fields {
 	return n
 }
 
-// Or gives fields, and from others those that they say nothing of.
+// Or returns fields, and others for those that are missing.
 func (f Fields) Or(others Fields) Fields {
 	if len(f) == 0 {
 		return others
@@ -65,13 +62,13 @@ func (f Fields) Or(others Fields) Fields {
 	return or
 }
 
-// Found is all that was found of an object, by where.
+// Found is all metadata of an object by source.
 type Found map[Source]Fields
 
-// IsZero reports whether nothing was found.
+// IsZero reports whether there is no metadata.
 func (f Found) IsZero() bool { return len(f) == 0 }
 
-// With gives what was found, but from one origin something else.
+// With returns a copy with other fields from one source.
 func (f Found) With(from Source, fields Fields) Found {
 	with := maps.Clone(f)
 	delete(with, from)
@@ -84,14 +81,12 @@ func (f Found) With(from Source, fields Fields) Found {
 	return with
 }
 
-// Addresses are the old addresses of an object that somebody wrote down beside it, or that
-// the source keeps with it.
+// Addresses returns the old URLs of an object from its table, its sidecar or the source.
 func (f Found) Addresses() []string {
 	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
 }
 
-// First gives the values of a field, and where they are from: the first of the origins
-// that says anything of it.
+// First returns the values of a field from the first source that has it, and the source.
 func (f Found) First(name string, precedence []Source) (values []string, from Source) {
 	for _, from := range precedence {
 		if values := f[from][name]; len(values) > 0 {
@@ -101,39 +96,37 @@ func (f Found) First(name string, precedence []Source) (values []string, from So
 	return nil, ""
 }
 
-// Encode gives what was found as JSON, empty if that is nothing. The same is always the
-// same text.
+// Encode returns the metadata as JSON, or "" if there is none. Equal metadata has the same text.
 func (f Found) Encode() string {
 	if f.IsZero() {
 		return ""
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // there is nothing in it but text
+		panic(err) // it contains only texts
 	}
 	return string(text)
 }
 
-// EncodeOf gives what was found in one place as it is within what Encode gives, empty if
-// that is nothing.
+// EncodeOf returns the part of Encode for one source, or "".
 func (f Found) EncodeOf(from Source) string {
 	if len(f[from]) == 0 {
 		return ""
 	}
 	text, err := json.Marshal(f[from])
 	if err != nil {
-		panic(err) // there is nothing in it but text
+		panic(err) // it contains only texts
 	}
 	return string(text)
 }
 
-// DecodeFound reads what Encode gave.
+// DecodeFound parses the result of Encode.
 func DecodeFound(text string) (f Found, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
-		return nil, fmt.Errorf("read what was found: %w", err)
+		return nil, fmt.Errorf("decode metadata: %w", err)
 	}
 	return f, nil
 }

@@ -9,19 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Gathered are the fields of an origin while they are read, within bounds: content can
-// claim anything.
+// gathered collects the fields of a metadata source within limits, because content may be hostile.
 type gathered struct {
 	fields Fields
 	values int
-	beyond int // values that were left out
+	beyond int // omitted values
 }
 
-// known takes a value of a field that has a name of ours.
+// known adds a value of a field with one of our names.
 func (g *gathered) known(name, value string) { g.add(name, value, maxText) }
 
-// other takes a value of any other field. One that is long is a picture or a program's own
-// notes, written as text.
+// other adds a value of any other field. A long value is an image or internal data of a program, and is
+// omitted.
 func (g *gathered) other(from Source, tag, value string) {
 	g.add(string(from)+"."+tag, value, maxUnmapped)
 }
@@ -43,24 +42,23 @@ func (g *gathered) add(name, value string, most int) {
 	g.fields[name] = append(g.fields[name], value)
 }
 
-// once takes a value of a field that has one, unless it is there already.
+// once adds a value of a field without duplicates, if the field is not set yet.
 func (g *gathered) once(name, value string) {
 	if g.fields[name] == nil {
 		g.known(name, value)
 	}
 }
 
-// leftOut says that something was left out.
+// leftOut returns an error if values were omitted.
 func (g *gathered) leftOut() error {
 	if g.beyond == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d values that are longer than %d KiB, or more than %d, are left out", g.beyond, maxText>>10, maxValues)
+	return fmt.Errorf("%d values omitted: longer than %d KiB, or beyond %d values", g.beyond, maxText>>10, maxValues)
 }
 
-// moment gives a time as RFC 3339 has it, without an offset if none is known, and only as
-// much of it as is: a year is no first of January. It is empty if it is no time. Programs
-// write dates with colons or with dashes.
+// moment returns a time in RFC 3339, without an unknown offset and without unknown parts: a year stays a
+// year. It returns "" for other text. Programs write dates with colons or dashes.
 func moment(written string) string {
 	date, clock, _ := strings.Cut(strings.Replace(strings.TrimSpace(written), "T", " ", 1), " ")
 	text := strings.ReplaceAll(date, ":", "-")
@@ -83,7 +81,7 @@ func moment(written string) string {
 	return ""
 }
 
-// place takes where a picture was taken, in degrees, and reports whether that can be.
+// place adds GPS coordinates in degrees, and reports whether they are valid.
 func (g *gathered) place(latitude, longitude float64) bool {
 	if math.Abs(latitude) > 90 || math.Abs(longitude) > 180 || math.IsNaN(latitude) || math.IsNaN(longitude) {
 		return false
@@ -93,7 +91,7 @@ func (g *gathered) place(latitude, longitude float64) bool {
 	return true
 }
 
-// degrees writes them to about a centimetre.
+// degrees formats degrees with a precision of about a centimetre.
 func degrees(d float64) string {
 	const parts = 1e7
 	return strconv.FormatFloat(math.Round(d*parts)/parts+0, 'f', -1, 64)

@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Bounds of the boxes of HEIF, which HEIC and AVIF are.
+// Limits for the boxes of HEIF, the format of HEIC and AVIF.
 const (
-	maxBoxes        = 256 // on the first level; pictures have about four
+	maxBoxes        = 256 // on the first level; images have about four
 	maxExtents      = 64
-	maxItems        = 1 << 14 // pictures of many tiles have some hundred
-	maxDescriptions = 64      // items of EXIF or XMP; pictures have one of each, or two
+	maxItems        = 1 << 14 // tiled images have some hundred
+	maxDescriptions = 64      // items of EXIF or XMP; images have one or two of each
 )
 
-// isHEIF tells by the first bytes, which hold one of the brands.
+// isHEIF reports whether the first bytes contain one of the brands.
 func isHEIF(magic []byte) bool {
 	if len(magic) < magicLength || string(magic[4:8]) != "ftyp" {
 		return false
@@ -29,20 +29,20 @@ func isHEIF(magic []byte) bool {
 	return false
 }
 
-var errHEIF = errors.New("a box is cut off")
+var errHEIF = errors.New("a box is incomplete")
 
-// readHEIF keeps the EXIF and the XMP of a picture, which are items somewhere in the file.
+// readHEIF reads the EXIF and the XMP of an image, which are items anywhere in the file.
 func (m *image) readHEIF() {
 	meta, err := m.metaBox()
 	if err == nil && meta != nil {
 		err = m.items(meta)
 	}
 	if err != nil && m.failed == nil {
-		m.pieces.remark("the HEIF is broken: %v", err)
+		m.pieces.remark("the HEIF is damaged: %v", err)
 	}
 }
 
-// metaBox gives the box that tells of the items; there is one, on the first level.
+// metaBox returns the box that lists the items. There is one, on the first level.
 func (m *image) metaBox() ([]byte, error) {
 	at := int64(0)
 	for range maxBoxes {
@@ -74,18 +74,17 @@ func (m *image) metaBox() ([]byte, error) {
 	return nil, nil
 }
 
-// Items are what a box tells of the items of a picture.
+// items are the items of an image.
 type items struct {
-	exif, xmp []uint64 // which items they are
-	primary   uint64   // the item that is the picture
+	exif, xmp []uint64 // numbers of items
+	primary   uint64   // the item of the main image
 	describes map[uint64][]uint64
-	described int // how many items that names
+	described int // number of items that references name
 	places    map[uint64]place
-	data      []byte // of items that are in the box itself
+	data      []byte // of items inside the box
 }
 
-// of gives the item that describes the picture itself. Others are of what belongs to it,
-// such as a map of its brightness.
+// of returns the item that belongs to the main image. Others belong to parts of it, such as a gain map.
 func (is *items) of(all []uint64) uint64 {
 	for _, id := range all {
 		if slices.Contains(is.describes[id], is.primary) {
@@ -100,7 +99,7 @@ func (is *items) of(all []uint64) uint64 {
 	return 0
 }
 
-// A place is where an item is, in parts.
+// A place has the parts of an item in the file.
 type place struct {
 	inBox   bool
 	extents []extent
@@ -108,7 +107,7 @@ type place struct {
 
 type extent struct{ at, length uint64 }
 
-// items keeps the items of a box that describe the picture.
+// items reads the metadata items of the main image.
 func (m *image) items(meta []byte) error {
 	is := items{places: map[uint64]place{}, describes: map[uint64][]uint64{}}
 	b := &boxReader{data: meta}
@@ -136,7 +135,7 @@ func (m *image) items(meta []byte) error {
 	return b.err
 }
 
-// infos notes which items are EXIF and XMP.
+// infos records the items of EXIF and XMP.
 func (is *items) infos(b *boxReader) {
 	if version := b.version(); version == 0 {
 		b.skip(2)
@@ -163,7 +162,7 @@ func (is *items) infos(b *boxReader) {
 	}
 }
 
-// itemWidth is how many bytes the number of an item has.
+// itemWidth returns the size in bytes of an item number.
 func itemWidth(version byte) int {
 	if version == 2 {
 		return 2
@@ -171,7 +170,7 @@ func itemWidth(version byte) int {
 	return 4
 }
 
-// references notes what items describe.
+// references records the images that items describe.
 func (is *items) references(b *boxReader) {
 	width := 2 + 2*int(min(b.version(), 1))
 	for len(b.data) >= 8 && b.err == nil {
@@ -184,7 +183,7 @@ func (is *items) references(b *boxReader) {
 	}
 }
 
-// locations notes where items are.
+// locations records the places of items.
 func (is *items) locations(b *boxReader) {
 	version := b.version()
 	sizes := b.number(2)
@@ -217,7 +216,7 @@ func (is *items) locations(b *boxReader) {
 	}
 }
 
-// item reads an item, nothing if there is none.
+// item reads an item, or returns nil.
 func (m *image) item(is items, id uint64) []byte {
 	where, ok := is.places[id]
 	if !ok || id == 0 {
@@ -234,7 +233,7 @@ func (m *image) item(is items, id uint64) []byte {
 			e.length = end - e.at
 		}
 		if e.at > end || e.length > end-e.at || e.length > math.MaxInt32 || !m.pieces.room(int64(e.length)+int64(len(item))) {
-			m.pieces.remark("the HEIF is broken: %v", errHEIF)
+			m.pieces.remark("the HEIF is damaged: %v", errHEIF)
 			return nil
 		}
 		part := make([]byte, e.length)
@@ -246,13 +245,13 @@ func (m *image) item(is items, id uint64) []byte {
 	return item
 }
 
-// A boxReader reads what is in a box.
+// A boxReader reads the content of a box.
 type boxReader struct {
 	data []byte
 	err  error
 }
 
-// take gives the next bytes, zeros where there are not so many any more.
+// take returns the next n bytes, filled up with zeros at the end.
 func (b *boxReader) take(n int) []byte {
 	if n > len(b.data) {
 		b.data, b.err = nil, errHEIF
@@ -265,7 +264,7 @@ func (b *boxReader) take(n int) []byte {
 
 func (b *boxReader) skip(n int) { b.take(n) }
 
-// number reads one of so many bytes.
+// number reads a number of a width in bytes.
 func (b *boxReader) number(width int) (n uint64) {
 	for _, c := range b.take(width) {
 		n = n<<8 | uint64(c)
@@ -273,10 +272,10 @@ func (b *boxReader) number(width int) (n uint64) {
 	return n
 }
 
-// version reads that of a box, and the flags behind it.
+// version reads the version of a box and its flags.
 func (b *boxReader) version() byte { return b.take(4)[0] }
 
-// box gives the kind of the next box and what is in it.
+// box returns the kind and the content of the next box.
 func (b *boxReader) box() (string, *boxReader) {
 	length, kind := int64(b.number(4)), string(b.take(4))
 	length -= 8

@@ -6,21 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// indexPage is how many entries of an index are in one piece.
+// indexPage is the number of entries in a page of an index.
 const indexPage = 4096
 
-// An index finds where the rows of a table begin by the hashes of their names. It grows a
-// page at a time, because to copy a slice as it grows would take twice the memory.
+// An index finds the offsets of rows by the hashes of their names. It grows page by page, because a
+// growing slice would need twice the memory while it is copied.
 type index struct {
 	pages [][]entry
 	n     int
 }
 
-// An entry is a name of a row. Most rows have one; others have their own, and also the keys
-// that may follow from it.
+// An entry is a name of a row. Most rows have one. A row with a URL also has its possible keys.
 type entry struct {
 	hash uint64 // of the name
-	row  int64  // where in the file its row begins; ^row if it is not the row's own name
+	row  int64  // offset of the row; ^row for a possible key
 }
 
 func newEntry(hash uint64, at int64, also bool) entry {
@@ -30,7 +29,7 @@ func newEntry(hash uint64, at int64, also bool) entry {
 	return entry{hash, at}
 }
 
-// at is where in the file the row begins.
+// at returns the offset of the row.
 func (e entry) at() int64 {
 	if e.isAlso() {
 		return ^e.row
@@ -38,7 +37,7 @@ func (e entry) at() int64 {
 	return e.row
 }
 
-// isAlso reports whether it is not the row's own name.
+// isAlso reports whether the name is a possible key.
 func (e entry) isAlso() bool { return e.row < 0 }
 
 func (x *index) add(e entry) {
@@ -52,7 +51,7 @@ func (x *index) add(e entry) {
 
 func (x *index) at(n int) *entry { return &x.pages[n/indexPage][n%indexPage] }
 
-// Len, Less and Swap have an index sorted by hash, and rows of the same hash in order.
+// Len, Less and Swap sort an index by hash, and rows of the same hash by offset.
 func (x *index) Len() int { return x.n }
 
 func (x *index) Less(i, j int) bool {
@@ -65,7 +64,7 @@ func (x *index) Swap(i, j int) {
 	*a, *b = *b, *a
 }
 
-// named gives the entries of a hash in order of their rows, and which is the first of them.
+// named returns the entries of a hash in the order of rows, and the index of the first.
 func (x *index) named(hash uint64) (begin int, entries []entry) {
 	begin = sort.Search(x.n, func(n int) bool { return x.at(n).hash >= hash })
 	for n := begin; n < x.n && x.at(n).hash == hash; n++ {
@@ -74,7 +73,7 @@ func (x *index) named(hash uint64) (begin int, entries []entry) {
 	return begin, entries
 }
 
-// alike yields the entries of each hash that several have, after which is the first of them.
+// alike yields the entries of each hash with several entries, and the index of the first.
 func (x *index) alike(yield func(begin int, entries []entry) bool) {
 	for n := 0; n < x.n; {
 		var entries []entry
@@ -91,7 +90,7 @@ func (x *index) alike(yield func(begin int, entries []entry) bool) {
 	}
 }
 
-// marks are a bit for each entry, which several goroutines may set.
+// marks has a bit for each entry, which several goroutines may set.
 type marks []atomic.Uint64
 
 func newMarks(n int) marks { return make(marks, (n+63)/64) }

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	iptcMark        = 0x1c // each data set begins with it
+	iptcMark        = 0x1c // the first byte of each data set
 	iptcEnvelope    = 1
 	iptcApplication = 2
 	iptcCharset     = 90
-	iptcLarge       = 0x8000 // the bit of a length that is one of a length
+	iptcLarge       = 0x8000 // this bit marks the length of a length
 )
 
-// iptcResource finds the IPTC among the image resources of Photoshop.
+// iptcResource returns the IPTC in the image resources of Photoshop.
 func iptcResource(resources []byte) []byte {
 	const head, isIPTC = 6, 0x0404
 	for len(resources) > head && bytes.HasPrefix(resources, []byte("8BIM")) {
@@ -32,7 +32,7 @@ func iptcResource(resources []byte) []byte {
 		}
 		length := int64(binary.BigEndian.Uint32(resources[size:]))
 		resources = resources[size+4:]
-		length = min(length, int64(len(resources))) // one that is cut off begins right
+		length = min(length, int64(len(resources))) // an incomplete one has a valid beginning
 		if id == isIPTC {
 			return resources[:length]
 		}
@@ -41,7 +41,7 @@ func iptcResource(resources []byte) []byte {
 	return nil
 }
 
-// readIPTC reads the fields of the data sets, those before something that is broken.
+// readIPTC reads the fields of the data sets up to the first damaged one.
 func readIPTC(data []byte) (Fields, error) {
 	sets, utf8Said, err := iptcSets(data)
 	g := &gathered{}
@@ -60,8 +60,7 @@ type iptcSet struct {
 	value  []byte
 }
 
-// iptcSets takes apart the data sets that describe, and tells whether they say that they
-// are in UTF-8.
+// iptcSets returns the metadata data sets, and whether they declare UTF-8.
 func iptcSets(data []byte) (sets []iptcSet, isUTF8 bool, err error) {
 	const head = 5
 	for data = inOrder(data); len(data) >= head && data[0] == iptcMark && len(sets) < maxValues; {
@@ -71,7 +70,7 @@ func iptcSets(data []byte) (sets []iptcSet, isUTF8 bool, err error) {
 			length, data = iptcLength(length&^iptcLarge, data)
 		}
 		if length < 0 || length > len(data) {
-			return sets, isUTF8, errors.New("it is cut off")
+			return sets, isUTF8, errors.New("it is incomplete")
 		}
 		value := data[:length]
 		data = data[length:]
@@ -82,12 +81,12 @@ func iptcSets(data []byte) (sets []iptcSet, isUTF8 bool, err error) {
 		}
 	}
 	if len(bytes.Trim(data, "\x00")) > 0 && data[0] != 0 {
-		err = errors.New("it has something in it that is no data set")
+		err = errors.New("it contains other data than data sets")
 	}
 	return sets, isUTF8, err
 }
 
-// iptcLength reads a length of so many bytes, -1 if it cannot be one.
+// iptcLength reads a length of a width in bytes; -1 if it is invalid.
 func iptcLength(width int, data []byte) (int, []byte) {
 	if width > 4 || width > len(data) {
 		return -1, data
@@ -99,8 +98,7 @@ func iptcLength(width int, data []byte) (int, []byte) {
 	return length, data[width:]
 }
 
-// inOrder puts right what a program that took IPTC in a TIFF for numbers put into another
-// order of bytes.
+// inOrder restores the byte order of IPTC in a TIFF that a program stored as numbers.
 func inOrder(data []byte) []byte {
 	if len(data) < 4 || data[0] == iptcMark || data[3] != iptcMark {
 		return data
@@ -112,8 +110,8 @@ func inOrder(data []byte) []byte {
 	return right
 }
 
-// iptcText gives the text of a value. Programs often write UTF-8 without saying so, and
-// some say so and write something else; text of another set is hardly ever right by accident.
+// iptcText returns the text of a value. Programs often write UTF-8 without declaring it, or declare it and
+// write another character set. Text of another character set is rarely valid UTF-8.
 func iptcText(value []byte, utf8Said bool) string {
 	value = bytes.Trim(value, "\x00")
 	if !utf8Said && !utf8.Valid(value) {
@@ -122,7 +120,7 @@ func iptcText(value []byte, utf8Said bool) string {
 	return legible(string(value))
 }
 
-// iptcFields takes what the data sets say under names of ours; the rest keeps its own.
+// iptcFields adds the data sets with our names; others keep their names.
 func (g *gathered) iptcFields(text map[string][]string) {
 	take := func(tag string) []string {
 		values := text[tag]
@@ -155,7 +153,7 @@ func (g *gathered) iptcFields(text map[string][]string) {
 	}
 }
 
-// iptcCreated takes the date and the time at which a picture was taken.
+// iptcCreated adds the capture date.
 func (g *gathered) iptcCreated(text map[string][]string) {
 	date, clock := first(text["DateCreated"]), first(text["TimeCreated"])
 	is := moment(iptcDate(date) + "T" + iptcTime(clock))
@@ -175,7 +173,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// iptcDate gives the part of a date such as 20061231 that is known; the rest is zeros.
+// iptcDate returns the known part of a date such as 20061231; unknown parts are zeros.
 func iptcDate(date string) string {
 	if date = strings.NewReplacer("-", "", ":", "").Replace(date); len(date) != len("20061231") {
 		return ""
@@ -190,7 +188,7 @@ func iptcDate(date string) string {
 	return year + "-" + month + "-" + day
 }
 
-// iptcTime writes a time such as 150405+0200 as others do.
+// iptcTime returns a time such as 150405+0200 in the format of RFC 3339.
 func iptcTime(clock string) string {
 	clock = strings.ReplaceAll(clock, ":", "")
 	if len(clock) < len("150405") {

@@ -11,8 +11,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// fromJSON makes a row of a line. What it says may be text, numbers, true and false, and
-// lists of these.
+// fromJSON returns the row of a line. Values may be texts, numbers, booleans and lists of these.
 func (t *Table) fromJSON(from tabular.Row) (row, error) {
 	var is map[string]json.RawMessage
 	if err := from.Decode(&is); err != nil {
@@ -25,7 +24,7 @@ func (t *Table) fromJSON(from tabular.Row) (row, error) {
 		}
 	}
 	as := byKey
-	for _, other := range [...]by{byChecksum, byAddress, byKey} { // if there are several, the last of these
+	for _, other := range [...]by{byChecksum, byAddress, byKey} { // if there are several, the last of these counts
 		if line.called[other] != "" {
 			as = other
 		}
@@ -40,15 +39,15 @@ func (t *Table) fromJSON(from tabular.Row) (row, error) {
 	return r, nil
 }
 
-// A jsonLine is what a line says, field by field.
+// A jsonLine collects the fields of a line.
 type jsonLine struct {
 	of     *Table
 	from   tabular.Row
 	fields Fields
-	called map[by]string // the fields by which its object may be known
+	called map[by]string // the fields that may identify the object
 }
 
-// say takes a field.
+// say adds a field.
 func (l *jsonLine) say(written string, value json.RawMessage) error {
 	if written == attributes && value[0] == '{' {
 		return l.attributes(value)
@@ -59,7 +58,7 @@ func (l *jsonLine) say(written string, value json.RawMessage) error {
 		wrong = wrongField(is)
 	}
 	if _, twice := l.fields[is]; twice && wrong == "" {
-		wrong = fmt.Sprintf("there are two fields %q", is)
+		wrong = fmt.Sprintf("duplicate field %q", is)
 	}
 	if wrong != "" {
 		return l.mistake(written, wrong)
@@ -74,8 +73,7 @@ func (l *jsonLine) say(written string, value json.RawMessage) error {
 	return nil
 }
 
-// attributes takes custom attributes, which are called as they are unless that is a word of
-// ours.
+// attributes adds custom attributes. They keep their names unless we use the name for another field.
 func (l *jsonLine) attributes(object json.RawMessage) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(object, &all); err != nil {
@@ -98,7 +96,7 @@ func (l *jsonLine) attributes(object json.RawMessage) error {
 	return nil
 }
 
-// mistake is one in a field, in the column where its name is.
+// mistake returns a mistake at the name of a field.
 func (l *jsonLine) mistake(written, what string) error {
 	m := l.from.Mistake(0, what)
 	if name, err := json.Marshal(written); err == nil && written != "" {
@@ -107,12 +105,12 @@ func (l *jsonLine) mistake(written, what string) error {
 	return m
 }
 
-// valuesOf gives the texts of a value, or says what is wrong with it.
+// valuesOf returns the texts of a value, or the mistake in it.
 func valuesOf(value json.RawMessage) (texts []string, wrong string) {
 	var list []json.RawMessage
 	switch value[0] {
 	case '{':
-		return nil, "an object where a text should be; only attributes is one"
+		return nil, "a text is required, not an object; only attributes is an object"
 	case '[':
 		if err := json.Unmarshal(value, &list); err != nil {
 			return nil, "not JSON: " + err.Error()
@@ -123,8 +121,8 @@ func valuesOf(value json.RawMessage) (texts []string, wrong string) {
 	for _, v := range list {
 		switch v[0] {
 		case '{', '[':
-			return nil, "a list may have texts, numbers, true and false"
-		case 'n': // null says nothing
+			return nil, "a list may contain only texts, numbers, true and false"
+		case 'n': // null is no value
 		case '"':
 			var text string
 			if err := json.Unmarshal(v, &text); err != nil {

@@ -5,40 +5,39 @@ import (
 	"slices"
 )
 
-// A Policy says what happens where people changed at the destination what the source
-// changed, too.
+// A Policy decides about fields that changed at the source and at the destination.
 type Policy string
 
 // The policies.
 const (
-	Keep      Policy = "keep"      // what people wrote stays
-	Overwrite Policy = "overwrite" // the source wins, also where it has not changed
-	Report    Policy = "report"    // nobody wins until somebody decides
+	Keep      Policy = "keep"      // keep the value at the destination
+	Overwrite Policy = "overwrite" // the source wins, even if it has not changed
+	Report    Policy = "report"    // a conflict, until a user decides
 )
 
-// Changes are what is to be written; what is nil or not named stays as it is.
+// Changes are the fields to write. A field that is nil or missing stays as it is.
 type Changes struct {
 	Description *string
-	Tags        []string          // all of them, as they are to be
-	Attributes  map[string]string // these and no others
+	Tags        []string          // the complete new list
+	Attributes  map[string]string // only the changed ones
 }
 
-// IsZero reports whether nothing is to be written.
+// IsZero reports whether there is nothing to write.
 func (c Changes) IsZero() bool {
 	return c.Description == nil && c.Tags == nil && len(c.Attributes) == 0
 }
 
-// A Merged is what becomes of the metadata of an asset.
+// A Merged is the result of Merge.
 type Merged struct {
 	Changes   Changes
-	Kept      []string // fields in which the source has news, and people's edit stays
-	Conflicts []string // the same, where somebody has to decide
+	Kept      []string // fields that changed at the source, but keep an edit at the destination
+	Conflicts []string // the same fields, with the policy Report
 }
 
-// Merge decides field by field what is written into an asset. Base is what the source said
-// when the asset was described last, or nothing; an edit of people is what differs from
-// that. An empty field of the source changes nothing, tags are united, and no tag is ever
-// taken away. Base and source are in normal form, the destination is as the service has it.
+// Merge decides for each field whether it is written into an asset. base is the metadata of the last
+// update, or zero; a difference between base and destination is an edit. An empty field of the source
+// changes nothing. Tags are merged and never removed. base and source must be in normal form;
+// destination is as the service returns it.
 func Merge(base, source, destination Metadata, p Policy) Merged {
 	var m Merged
 	if m.decide("description", base.Description, source.Description, destination.Description, p) {
@@ -58,7 +57,7 @@ func Merge(base, source, destination Metadata, p Policy) Merged {
 	return m
 }
 
-// decide reports whether a field is written, and notes it otherwise if the source has news.
+// decide reports whether a field is written. If the source changed and it is not, it records the field.
 func (m *Merged) decide(field, base, source, destination string, p Policy) bool {
 	destination = normal(destination)
 	switch {
@@ -66,7 +65,7 @@ func (m *Merged) decide(field, base, source, destination string, p Policy) bool 
 		return false
 	case destination == base, p == Overwrite:
 		return true
-	case source == base: // only people changed it
+	case source == base: // only the destination changed
 		return false
 	case p == Report:
 		m.Conflicts = append(m.Conflicts, field)
@@ -76,8 +75,8 @@ func (m *Merged) decide(field, base, source, destination string, p Policy) bool 
 	return false
 }
 
-// unite gives the tags that an asset is to have, nil if it has them. A tag that the source
-// gave before and that is not there was taken away by people.
+// unite returns the new tags of an asset, or nil if nothing changes. A tag in base that is missing at the
+// destination was removed by a user.
 func unite(base, source, destination []string, p Policy) []string {
 	has := map[string]bool{}
 	for _, t := range destination {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ptr gives a description that is to be written.
+// ptr returns a description that is to be written.
 func ptr(s string) *string { return &s }
 
 // The whole cross product of what a field may be in three places: written, kept, in

@@ -1,12 +1,10 @@
-// Package metadata is what describes an object: where it is found, in which form it is
-// compared and kept, and what becomes of it where people have edited an asset meanwhile.
+// Package metadata reads the metadata of objects, defines the form in which it is compared and stored, and
+// merges it with edits at the destination.
 //
-// A source of metadata answers for one key at a time and reads no content, so that a
-// night in which only descriptions changed costs no bytes. [Table] is one: a file that
-// the user gives; sidecars are another, see [ReadSidecar]. What is embedded in the content
-// itself is taken out of it while it is sent, see [Capture], or read where it is, see
-// [Embedded]. What any of them gives is in normal form, see [Metadata.Normal] and
-// [Fields.Normal], so that two are the same if they encode to the same text.
+// Tables and sidecars are read by key without the content, so a run in which only metadata changed does
+// not download content: see [Table] and [ReadSidecar]. Embedded metadata is read during the upload, see
+// [Capture], or by random access, see [Embedded]. All results are in normal form, see [Metadata.Normal]
+// and [Fields.Normal]: two are equal if they encode to the same text.
 package metadata
 
 import (
@@ -19,29 +17,27 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxDescription is how many characters the service takes as a description.
+// MaxDescription is the maximum number of characters in a description.
 const MaxDescription = 1024
 
-// Provenance is the custom attribute in which we note where an asset comes from. No
-// source of metadata can give it.
+// Provenance is the custom attribute with the source of an asset. No metadata source can set it.
 const Provenance = "assetferry"
 
-// Metadata describes an object. A field that is empty says nothing: it does not say that
-// there is no description.
+// Metadata is the metadata of an object at the destination. An empty field is unknown and does not clear
+// the field of an asset.
 type Metadata struct {
 	Description string            `json:"description,omitempty"`
 	Tags        []string          `json:"tags,omitempty"`
 	Attributes  map[string]string `json:"attributes,omitempty"` // custom attributes
 }
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether all fields are empty.
 func (m Metadata) IsZero() bool {
 	return m.Description == "" && len(m.Tags) == 0 && len(m.Attributes) == 0
 }
 
-// Normal gives metadata in the form in which it is compared: text without space around it
-// and in Unicode form C, lines ended by a line feed, each tag once and in order, and no
-// attribute without a value.
+// Normal returns metadata in the form for comparison: trimmed text in Unicode form C with line feeds,
+// sorted tags without duplicates, and no empty attributes.
 func (m Metadata) Normal() Metadata {
 	n := Metadata{Description: normal(m.Description)}
 	for _, t := range m.Tags {
@@ -51,7 +47,7 @@ func (m Metadata) Normal() Metadata {
 	}
 	slices.Sort(n.Tags)
 	n.Tags = slices.Compact(n.Tags)
-	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) { // of names that become the same, always the same one wins
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) { // in order, so that the result is stable if names become the same
 		if value := normal(m.Attributes[name]); value != "" {
 			n.set(normal(name), value)
 		}
@@ -70,8 +66,7 @@ func normal(s string) string {
 	return norm.NFC.String(strings.ReplaceAll(strings.TrimSpace(s), "\r\n", "\n"))
 }
 
-// Over lays metadata over what was known before. An empty field overrules nothing, and
-// neither does an attribute that is not named any more.
+// Over returns before, with the fields of m that are not empty. Attributes that m lacks stay.
 func (m Metadata) Over(before Metadata) Metadata {
 	over := Metadata{Description: before.Description, Tags: before.Tags, Attributes: before.Attributes}
 	if m.Description != "" {
@@ -88,26 +83,25 @@ func (m Metadata) Over(before Metadata) Metadata {
 	return over
 }
 
-// Encode gives metadata in normal form as JSON, empty if it says nothing. The same
-// metadata is always the same text.
+// Encode returns metadata in normal form as JSON, or "" if it is zero. Equal metadata has the same text.
 func (m Metadata) Encode() string {
 	if m.IsZero() {
 		return ""
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // there is nothing in it but text
+		panic(err) // it contains only texts
 	}
 	return string(text)
 }
 
-// Decode reads what Encode gave.
+// Decode parses the result of Encode.
 func Decode(text string) (m Metadata, err error) {
 	if text == "" {
 		return m, nil
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return Metadata{}, fmt.Errorf("read metadata: %w", err)
+		return Metadata{}, fmt.Errorf("decode metadata: %w", err)
 	}
 	return m, nil
 }

@@ -10,12 +10,12 @@ import (
 	"unicode"
 )
 
-// pngText gives the text of a chunk of PNG, what follows its keyword.
+// pngText returns the text of a PNG chunk after its keyword.
 func pngText(kind string, text []byte, most int) ([]byte, error) {
 	switch kind {
 	case "zTXt":
 		if len(text) < 1 || text[0] != 0 {
-			return nil, errors.New("it is compressed in a way that PNG does not have")
+			return nil, errors.New("unknown compression method")
 		}
 		return inflate(text[1:], most)
 	case "iTXt":
@@ -24,8 +24,7 @@ func pngText(kind string, text []byte, most int) ([]byte, error) {
 	return text, nil
 }
 
-// pngInternationalText gives the text that follows whether and how it is compressed, its
-// language, and its keyword in that language.
+// pngInternationalText returns the text after the compression, the language and the translated keyword.
 func pngInternationalText(text []byte, most int) ([]byte, error) {
 	if len(text) < 2 {
 		return nil, io.ErrUnexpectedEOF
@@ -44,7 +43,7 @@ func pngInternationalText(text []byte, most int) ([]byte, error) {
 	return text, nil
 }
 
-// inflate takes the compression off, up to the bytes there is room for.
+// inflate decompresses up to most bytes.
 func inflate(compressed []byte, most int) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(compressed))
 	if err != nil {
@@ -52,18 +51,18 @@ func inflate(compressed []byte, most int) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
 	if err == nil && len(text) > most {
-		err = fmt.Errorf("it is larger than %d MiB when it is not compressed", maxPieces>>20)
+		err = fmt.Errorf("it is larger than %d MiB after decompression", maxPieces>>20)
 	}
 	return text, err
 }
 
-// pngProfile keeps what programs wrote as a profile before PNG had a place for it: a line
-// with its kind, one with its length, and the bytes in hexadecimal digits. What kind it is
-// shows in the bytes better than in the name.
+// pngProfile reads metadata in a raw profile, as programs wrote it before PNG had chunks for it: a line
+// with the kind, a line with the length, and hexadecimal digits. The bytes identify the kind better than
+// its name.
 func (p *pieces) pngProfile(text []byte) {
 	lines := bytes.SplitN(bytes.TrimLeft(text, "\n"), []byte("\n"), 3)
 	if len(lines) < 3 {
-		p.remark("a profile in the PNG is broken: it has no length")
+		p.remark("a profile in the PNG is damaged: the length is missing")
 		return
 	}
 	digits := bytes.Map(func(r rune) rune {
@@ -74,7 +73,7 @@ func (p *pieces) pngProfile(text []byte) {
 	}, lines[2])
 	profile := make([]byte, hex.DecodedLen(len(digits)))
 	if _, err := hex.Decode(profile, digits); err != nil {
-		p.remark("a profile in the PNG is broken: %v", err)
+		p.remark("a profile in the PNG is damaged: %v", err)
 		return
 	}
 	if rest, ok := bytes.CutPrefix(profile, []byte(exifHeader)); ok && len(rest) > 0 {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// ParsePrecedence reads an order of origins, in several texts or in one with commas. Those
-// that it does not name come after it in their usual order.
+// ParsePrecedence parses an order of metadata sources, in several texts or separated by commas. The others
+// follow in the default order.
 func ParsePrecedence(texts []string) ([]Source, error) {
 	var order []Source
 	for name := range strings.SplitSeq(strings.Join(texts, ","), ",") {
 		o := Source(strings.TrimSpace(name))
 		switch {
 		case !slices.Contains(Precedence(), o):
-			return nil, fmt.Errorf("%q is not one of %s", o, origins(Precedence()))
+			return nil, fmt.Errorf("unknown metadata source %q: use %s", o, origins(Precedence()))
 		case slices.Contains(order, o):
-			return nil, fmt.Errorf("%q is there twice", o)
+			return nil, fmt.Errorf("duplicate metadata source %q", o)
 		}
 		order = append(order, o)
 	}
@@ -28,7 +28,7 @@ func ParsePrecedence(texts []string) ([]Source, error) {
 	return order, nil
 }
 
-// ParseSources reads some origins, in several texts or in one with commas, or all of them.
+// ParseSources parses metadata sources, in several texts or separated by commas, or "all".
 func ParseSources(texts []string) ([]Source, error) {
 	if slices.Equal(texts, []string{"all"}) {
 		return Precedence(), nil

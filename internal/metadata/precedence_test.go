@@ -14,9 +14,9 @@ func TestParsePrecedence(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"exif,tables": `"tables" is not one of table, sidecar, source, xmp, iptc, exif`,
-		"exif,exif":   `"exif" is there twice`,
-		"":            `"" is not one of table, sidecar, source, xmp, iptc, exif`,
+		"exif,tables": `unknown metadata source "tables": use table, sidecar, source, xmp, iptc, exif`,
+		"exif,exif":   `duplicate metadata source "exif"`,
+		"":            `unknown metadata source "": use table, sidecar, source, xmp, iptc, exif`,
 	} {
 		if _, err := ParsePrecedence([]string{text}); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", text, err)

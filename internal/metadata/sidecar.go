@@ -14,17 +14,16 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// maxSidecar is how many bytes a sidecar may have.
+// maxSidecar is the maximum size of a sidecar in bytes.
 const maxSidecar = 1 << 20
 
-// maxSidecarDepth is how deep values may be within others.
+// maxSidecarDepth is the maximum nesting of values.
 const maxSidecarDepth = 32
 
-const tooDeep = "values are within others more than 32 times"
+const tooDeep = "values are nested more than 32 levels deep"
 
-// ReadSidecar reads what a file beside an object says of it; the ending of the name tells
-// the form. Something wrong with it is a *rows.Mistake, and then it says nothing; any other
-// error is one of reading.
+// ReadSidecar reads a sidecar; the extension decides its format. If it is invalid, the error is a
+// *rows.Mistake. Other errors are read errors.
 func ReadSidecar(name string, r io.Reader) (Fields, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {
@@ -43,7 +42,7 @@ func ReadSidecar(name string, r io.Reader) (Fields, error) {
 	return yamlSidecar(data)
 }
 
-// xmpSidecar reads a packet of XMP in a file.
+// xmpSidecar reads an XMP file.
 func xmpSidecar(packet []byte) (Fields, error) {
 	properties, d, err := parseXMP(packet)
 	if err == nil {
@@ -59,21 +58,20 @@ func xmpSidecar(packet []byte) (Fields, error) {
 	if e, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		line, what = e.Line, "not XML: "+e.Msg
 	}
-	return nil, &tabular.Mistake{Line: line, Column: max(column, 1), What: what} // 0 is the end of the line before
+	return nil, &tabular.Mistake{Line: line, Column: max(column, 1), What: what} // 0 is the end of the previous line
 }
 
-// A sidecar is what a file says, value by value.
+// A sidecar collects the values of a file.
 type sidecar struct {
 	fields  gathered
-	takeout map[string]string // what may be of Google Takeout
+	takeout map[string]string // possible values of Google Takeout
 }
 
-// attributes is the name under which custom attributes are together.
+// attributes is the key of the object with custom attributes.
 const attributes = "attributes"
 
-// say takes a value under the names that lead to it. Custom attributes are called as they
-// are, and what lies deeper has a name with dots. What an export notes for itself is under
-// the name that means nothing to a migration.
+// say adds a value by its path. Custom attributes keep their names; deeper names are joined by dots. The
+// internal details of an export are ignored.
 func (s *sidecar) say(path []string, value string) {
 	if len(path) > 0 && path[0] == Provenance {
 		return
@@ -82,7 +80,7 @@ func (s *sidecar) say(path []string, value string) {
 	for _, segment := range path {
 		length += len(segment)
 	}
-	if length > maxUnmapped { // it may be before that of every value in the file
+	if length > maxUnmapped { // a long prefix would be repeated for every value
 		s.fields.beyond++
 		return
 	}
@@ -97,7 +95,7 @@ func (s *sidecar) say(path []string, value string) {
 	s.fields.known(name, value)
 }
 
-// isMeantOtherwise reports whether a name means something that is no attribute.
+// isMeantOtherwise reports whether a name is not that of an attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
 	case "description", "alt", "tags", "address", "category", "folder", "name", "private":
@@ -106,10 +104,10 @@ func isMeantOtherwise(name string) bool {
 	return false
 }
 
-// done gives the fields.
+// done returns the fields.
 func (s *sidecar) done() (Fields, error) {
 	if s.fields.beyond > 0 {
-		return nil, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB or a name than %d KiB, or there are more than %d values", maxText>>10, maxUnmapped>>10, maxValues)}
+		return nil, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("the sidecar exceeds a limit: %d KiB for a value, %d KiB for a name, %d values", maxText>>10, maxUnmapped>>10, maxValues)}
 	}
 	if taken := s.takeout["photoTakenTime.timestamp"]; taken != "" {
 		return s.fromTakeout(taken).Normal(), nil
@@ -117,8 +115,8 @@ func (s *sidecar) done() (Fields, error) {
 	return s.fields.fields.Normal(), nil
 }
 
-// fromTakeout gives what Google Takeout says of a picture. Its title is the name of the
-// file, and a place of zeros is none; the rest is its own business.
+// fromTakeout returns the metadata in a sidecar of Google Takeout. Its title is the file name, and
+// coordinates of zeros are unknown. Other fields are internal.
 func (s *sidecar) fromTakeout(taken string) Fields {
 	is := s.fields.fields
 	f := Fields{"name": is["title"], "description": is["description"], "people": is["people.name"], "url": is["url"], "favorited": is["favorited"]}
@@ -132,7 +130,7 @@ func (s *sidecar) fromTakeout(taken string) Fields {
 	return f
 }
 
-// jsonSidecar reads an object of JSON.
+// jsonSidecar reads a JSON object.
 func jsonSidecar(data []byte) (Fields, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	at := func(offset int64, what string) error {
@@ -140,7 +138,7 @@ func jsonSidecar(data []byte) (Fields, error) {
 		return &tabular.Mistake{Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), What: what}
 	}
 	if !utf8.Valid(data) {
-		return nil, at(0, "the sidecar is not in UTF-8")
+		return nil, at(0, "the sidecar is not UTF-8")
 	}
 	var all json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -160,7 +158,7 @@ func jsonSidecar(data []byte) (Fields, error) {
 	return j.into.done()
 }
 
-// A jsonWalker goes through JSON that is known to be right.
+// A jsonWalker reads valid JSON.
 type jsonWalker struct {
 	d     *json.Decoder
 	at    func(offset int64, what string) error
@@ -168,7 +166,7 @@ type jsonWalker struct {
 	depth int
 }
 
-// value takes the next value, and all that is in it.
+// value reads the next value with everything in it.
 func (j *jsonWalker) value(path []string) error {
 	token, err := j.d.Token()
 	if err != nil {
@@ -191,7 +189,7 @@ func (j *jsonWalker) value(path []string) error {
 	case bool:
 		j.into.say(path, fmt.Sprint(t))
 	}
-	return nil // null says nothing
+	return nil // null is no value
 }
 
 func (j *jsonWalker) object(path []string) error {
@@ -203,7 +201,7 @@ func (j *jsonWalker) object(path []string) error {
 		}
 		name, _ := token.(string)
 		if seen[name] {
-			return j.at(j.d.InputOffset()-1, fmt.Sprintf("%q is there twice", name))
+			return j.at(j.d.InputOffset()-1, fmt.Sprintf("duplicate key %q", name))
 		}
 		seen[name] = true
 		if err := j.value(append(path[:len(path):len(path)], name)); err != nil {

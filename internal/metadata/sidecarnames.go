@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// The endings of sidecars. One of the first kind follows the whole name of its object. The
-// other may also take the place of the object's own ending.
+// The extensions of sidecars. They follow the whole name of the object. xmpEnding may also replace the
+// extension of the object.
 const xmpEnding = ".xmp"
 
 func sidecarEndings() []string {
 	return []string{".json", takeoutMark + ".json", ".yaml", ".yml", xmpEnding}
 }
 
-// SidecarsOf gives the keys of all sidecars that an object may have, that which overrules
-// the others first, with endings in small letters: see [FoldSidecar].
+// SidecarsOf returns the possible sidecar keys of an object in order of precedence, with extensions in
+// lower case, see [FoldSidecar].
 func SidecarsOf(key string) []string {
 	var keys []string
 	for _, ending := range sidecarEndings() {
@@ -32,8 +32,8 @@ func SidecarsOf(key string) []string {
 	return keys
 }
 
-// StemOf gives a key without its ending, if what is beside it under another ending can be
-// its sidecar: not if it has none, or one that sidecars have.
+// StemOf returns a key without its extension. ok is false if the key has no extension or that of a
+// sidecar, because then no file with another extension can be its sidecar.
 func StemOf(key string) (string, bool) {
 	ending := path.Ext(key)
 	stem := strings.TrimSuffix(key, ending)
@@ -43,10 +43,10 @@ func StemOf(key string) (string, bool) {
 	return stem, true
 }
 
-// isEndOfFolder reports whether nothing is left of the name of an object.
+// isEndOfFolder reports whether the name in a key is empty.
 func isEndOfFolder(key string) bool { return key == "" || strings.HasSuffix(key, "/") }
 
-// FoldSidecar gives a key that may be one of a sidecar with its ending in small letters.
+// FoldSidecar returns a possible sidecar key with its extension in lower case.
 func FoldSidecar(key string) (folded string, ok bool) {
 	for _, ending := range []string{takeoutMark + ".json", ".json", ".yaml", ".yml", xmpEnding} { // the longest first
 		if at := len(key) - len(ending); at > 0 && strings.EqualFold(key[at:], ending) && !isEndOfFolder(key[:at]) {
@@ -56,19 +56,18 @@ func FoldSidecar(key string) (folded string, ok bool) {
 	return key, false
 }
 
-// An Owner is what a sidecar describes by its key.
+// An Owner identifies the possible objects of a sidecar, by its key.
 type Owner struct {
-	// Keys are those of objects that may be meant, the shortest first.
+	// Keys are keys of possible objects, the shortest first.
 	Keys []string
-	// Begin is what the keys of all others begin with, in the same folder; empty if there
-	// are no others. Not all that begin like this are meant: see Describes.
+	// Begin is the beginning of all other possible keys, in the same folder, or "". Not all keys with
+	// this beginning match: see Describes.
 	Begin string
 
 	sidecar string // its key, folded
 }
 
-// OwnerOf gives what the key of a sidecar says that it describes; ok is false for a key
-// that no sidecar has.
+// OwnerOf returns the possible objects of a sidecar; ok is false if the key is not that of a sidecar.
 func OwnerOf(key string) (o Owner, ok bool) {
 	o.sidecar, ok = FoldSidecar(key)
 	if !ok {
@@ -87,7 +86,7 @@ func OwnerOf(key string) (o Owner, ok bool) {
 	return o, true
 }
 
-// Describes reports whether an object of a key is meant.
+// Describes reports whether the sidecar belongs to an object.
 func (o Owner) Describes(key string) bool {
 	return !isEndOfFolder(key) && slices.Contains(SidecarsOf(key), o.sidecar)
 }

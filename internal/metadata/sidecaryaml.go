@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// yamlSidecar reads a mapping of YAML, of the same shape as an object of JSON.
+// yamlSidecar reads a YAML mapping of the same structure as a JSON sidecar.
 func yamlSidecar(data []byte) (Fields, error) {
 	y := &yamlWalker{into: &sidecar{takeout: map[string]string{}}}
 	var err error
@@ -17,7 +17,7 @@ func yamlSidecar(data []byte) (Fields, error) {
 		if _, ok := y.file.Root.(*ast.MappingNode); ok {
 			err = y.value(nil, y.file.Root)
 		} else {
-			err = y.file.ErrorAt(y.file.Root, `"key: value" lines are expected here`)
+			err = y.file.ErrorAt(y.file.Root, `lines such as "key: value" are required here`)
 		}
 	}
 	if m, ok := errors.AsType[*strictyaml.Mistake](err); ok {
@@ -32,7 +32,7 @@ type yamlWalker struct {
 	depth int
 }
 
-// value takes a value, and all that is in it.
+// value reads a value with everything in it.
 func (y *yamlWalker) value(path []string, node ast.Node) error {
 	if y.depth++; y.depth > maxSidecarDepth {
 		return y.file.ErrorAt(node, tooDeep)
@@ -53,7 +53,7 @@ func (y *yamlWalker) value(path []string, node ast.Node) error {
 	}
 	text, ok := strictyaml.Scalar(node)
 	if !ok {
-		return y.file.ErrorAt(node, "a text, a number, or a list of them is expected here")
+		return y.file.ErrorAt(node, "a text, a number or a list of these is required here")
 	}
 	y.into.say(path, text)
 	return nil
@@ -67,7 +67,7 @@ func (y *yamlWalker) mapping(path []string, node *ast.MappingNode) error {
 	for _, e := range entries {
 		name, ok := strictyaml.Scalar(e.Key)
 		if !ok {
-			return y.file.ErrorAt(e.Key, "the name of a field is expected here")
+			return y.file.ErrorAt(e.Key, "the name of a field is required here")
 		}
 		if err := y.value(append(path[:len(path):len(path)], name), e.Value); err != nil {
 			return err

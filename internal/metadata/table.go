@@ -13,38 +13,35 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// A Table is a file in which the user says what describes which object. Its rows stay in
-// the file, and an index of 16 bytes a row finds them, so that a million of them take
-// little memory. It may be asked by several goroutines.
+// A Table is a file of the user with metadata of objects. Rows stay in the file, and an index finds them
+// with 16 bytes of memory per row. It may be used by several goroutines.
 //
-// A row knows its object by the key, by an old address or by the digest of the content. A
-// key is that very text, or else the same text in another Unicode form: programs that
-// write tables change it.
+// A row identifies its object by the key, by an old URL or by the checksum of the content. Keys match
+// exactly, or else in another Unicode form, because programs that write tables change it.
 type Table struct {
 	file  *tabular.File
 	read  func(tabular.Row) (row, error)
-	known int // the column by which objects are known, in CSV
+	known int // the column that identifies objects, in CSV
 	terms Terms
 	x     index
 	seed  maphash.Seed
-	met   marks // of the first entry of each row
+	met   marks // rows with an object, by their first entry
 	rows  int
 	wrong *tabular.Mistakes
-	asks  bool // for digests
+	asks  bool // some rows have checksums
 }
 
-// Terms say what names and addresses in a table mean.
+// Terms interpret names and URLs in a table.
 type Terms struct {
-	// Word gives the name that a column of another program has with us, or else its own.
+	// Word returns our name for a column of another program, or the column.
 	Word func(column string) string
-	// Keys gives those from which an old address may have been built, the likeliest first.
+	// Keys returns the possible keys of an old URL, the most likely first.
 	Keys func(address string) []string
-	// Same gives an address in a form that is the same however it is spelled, empty if it
-	// is none.
+	// Same returns the same text for all spellings of a URL, or "" if it is not a URL.
 	Same func(address string) string
 }
 
-// By is what a row knows its object by.
+// by is the column that identifies the object of a row.
 type by string
 
 const (
@@ -53,15 +50,15 @@ const (
 	byChecksum by = "sha256"
 )
 
-// A row of a table says what describes one object.
+// A row of a table has the metadata of one object.
 type row struct {
 	by     by
-	known  string // the key, the address in its comparable form, or the digest
+	known  string // the key, the comparable URL, or the checksum
 	keys   []string
 	fields Fields
 }
 
-// names are all under which a row is found, the first of which is its own.
+// names returns all names by which a row is found. The first is its own; the others are possible keys.
 func (r row) names() []string {
 	names := []string{name(r.by, r.known)}
 	for _, key := range r.keys {
@@ -72,14 +69,13 @@ func (r row) names() []string {
 
 func name(by by, known string) string { return string(by) + ":" + norm.NFC.String(known) }
 
-// use is what a table is for.
+// use describes a table for error messages.
 func use() tabular.Use {
 	return tabular.Use{Kind: "metadata table", Topic: "metadata", Example: `{"key": "a.jpg", "description": "A quay"}`}
 }
 
-// OpenTable opens a table. One that says nothing but mistakes is a *rows.Mistakes; others
-// leave the rows out that are wrong, see [Table.Mistakes]. The file stays open: one that
-// is put in its place later does no harm.
+// OpenTable opens a table. If no row is valid, the error is a *rows.Mistakes. Otherwise invalid rows are
+// skipped, see [Table.Mistakes]. The file stays open, so it may be replaced by rename.
 func OpenTable(name string, terms Terms) (*Table, error) {
 	file, err := tabular.Open(name, use())
 	if err != nil {
@@ -87,7 +83,7 @@ func OpenTable(name string, terms Terms) (*Table, error) {
 	}
 	t, err := newTable(file, terms)
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // opened for reading only
 		return nil, err
 	}
 	return t, nil
@@ -102,7 +98,7 @@ func newTable(file *tabular.File, terms Terms) (*Table, error) {
 		if err := t.wrong.Note(err); err != nil {
 			return nil, err
 		}
-		if err := t.wrong.Verdict(); err != nil { // the rows mean nothing
+		if err := t.wrong.Verdict(); err != nil { // no row is valid
 			return nil, err
 		}
 		t.known = c.known
@@ -134,8 +130,7 @@ func (t *Table) add(r row, at int64) {
 
 func (t *Table) hash(name string) uint64 { return maphash.String(t.seed, name) }
 
-// sort makes an index ready to be asked, and finds objects that have several rows. The
-// first one of them counts.
+// sort prepares the index for lookups, and finds objects with several rows, of which the first counts.
 func (t *Table) sort() error {
 	sort.Sort(&t.x)
 	t.met = newMarks(t.x.Len())
@@ -163,10 +158,10 @@ func (t *Table) sort() error {
 	return t.noteTwice(all)
 }
 
-// A pair is where two rows of the same object begin.
+// A pair has the offsets of two rows of the same object.
 type pair struct{ row, again int64 }
 
-// Twice counts the rows of objects that had one before, and keeps those that are told.
+// twice counts the rows of objects with an earlier row, and keeps those to report.
 type twice struct {
 	total int
 	first []pair
@@ -179,7 +174,7 @@ func (w *twice) add(p pair) {
 	w.first = w.first[:min(len(w.first), tabular.MaxReported)]
 }
 
-// noteTwice takes down which objects have several rows.
+// noteTwice records the objects with several rows.
 func (t *Table) noteTwice(all twice) error {
 	for _, p := range all.first {
 		_, line, _, err := t.place(p.row)
@@ -190,7 +185,7 @@ func (t *Table) noteTwice(all twice) error {
 		if err != nil {
 			return err
 		}
-		what := fmt.Sprintf("the %s %q has a row already, in line %d", again.by, again.known, line)
+		what := fmt.Sprintf("the %s %q already has a row in line %d", again.by, again.known, line)
 		if err := t.wrong.Note(&tabular.Mistake{Line: againLine, Column: column, What: what}); err != nil {
 			return err
 		}
@@ -199,7 +194,7 @@ func (t *Table) noteTwice(all twice) error {
 	return nil
 }
 
-// place reads a row and says where in the file it names its object.
+// place reads a row, and returns the line and column of the name of its object.
 func (t *Table) place(at int64) (r row, line, column int, err error) {
 	from, err := t.file.Place(at)
 	if err != nil {
@@ -212,17 +207,17 @@ func (t *Table) place(at int64) (r row, line, column int, err error) {
 	return r, line, column, nil
 }
 
-// An Identity is all by which a table may know an object.
+// An Identity is everything by which a table may identify an object.
 type Identity struct {
 	Key       string
-	Checksum  []byte   // SHA-256 of its content; nil where that is not known yet
-	Addresses []string // that were given as old ones of it, whatever they are built from
+	Checksum  []byte   // SHA-256 of its content; nil if unknown
+	Addresses []string // given old URLs
 }
 
-// AsksForChecksums reports whether objects are known by their digests.
+// AsksForChecksums reports whether some rows identify objects by checksum.
 func (t *Table) AsksForChecksums() bool { return t.asks }
 
-// Describe gives what the table says of an object; ok is false if it has no row.
+// Describe returns the metadata of an object; ok is false if it has no row.
 func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
 	names := []string{name(byKey, o.Key)}
 	for _, address := range o.Addresses {
@@ -249,8 +244,8 @@ func (r *row) fieldsOr() Fields {
 	return r.fields
 }
 
-// find gives the row that is known by a name, nil if there is none: that of the very key
-// before others, and those that name it before those from whose addresses it follows.
+// find returns the row of a name, or nil. A row with the same Unicode form of the key comes first, and a
+// row that names the key comes before a row whose URL may have the key.
 func (t *Table) find(name, key string) (best *row, err error) {
 	rank := func(r *row) int {
 		switch {
@@ -284,7 +279,7 @@ func (t *Table) find(name, key string) (best *row, err error) {
 	return best, nil
 }
 
-// meet notes that there is an object which a row is for.
+// meet records that the object of a row exists.
 func (t *Table) meet(r row, at int64) {
 	begin, entries := t.x.named(t.hash(r.names()[0]))
 	for n, e := range entries {
@@ -294,7 +289,7 @@ func (t *Table) meet(r row, at int64) {
 	}
 }
 
-// row reads the row at an offset, which was right before.
+// row reads the row at an offset, which was valid before.
 func (t *Table) row(at int64) (row, error) {
 	from, err := t.file.At(at)
 	if err != nil {
@@ -307,13 +302,13 @@ func (t *Table) row(at int64) (row, error) {
 	return r, nil
 }
 
-// A Lost row is for an object that nobody asked for.
+// A Lost row is a row whose object was not looked up.
 type Lost struct {
 	Line  int
-	Known string // what it knows its object by
+	Known string // the name of its object
 }
 
-// Lost counts the rows for which no object was asked so far, and gives the first of them.
+// Lost returns the number of rows whose object was not looked up so far, and the first of them.
 func (t *Table) Lost(most int) (total int, first []Lost, err error) {
 	var begins []int64
 	for n := range t.x.Len() {
@@ -335,10 +330,10 @@ func (t *Table) Lost(most int) (total int, first []Lost, err error) {
 	return total, first, nil
 }
 
-// Rows counts the rows that describe something.
+// Rows returns the number of valid rows.
 func (t *Table) Rows() int { return t.rows }
 
-// Mistakes are what is wrong with rows that were left out, nil if nothing is.
+// Mistakes returns the mistakes of skipped rows, or nil.
 func (t *Table) Mistakes() *tabular.Mistakes {
 	if t.wrong.Total == 0 {
 		return nil

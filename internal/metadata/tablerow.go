@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// meaningOf says what a column, or a field of JSON, is called here: by is what objects can be
-// known by, where it is that.
-// Names that the user explained stay, since a mapping reads them.
+// meaningOf returns our name for a column or a JSON field. by is set if it identifies objects. Names in
+// columns of the mapping stay, because the mapping reads them.
 func (t *Table) meaningOf(written string) (is string, by by) {
 	if word := t.terms.Word(written); word != written {
 		switch word {
@@ -33,41 +32,40 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 	return is, ""
 }
 
-// knownBy begins a row with what it knows its object by, or says what is wrong with that.
+// knownBy returns a row with the name of its object, or the mistake in the name.
 func (t *Table) knownBy(by by, written string) (r row, wrong string) {
 	r = row{by: by, known: strings.TrimSpace(written)}
 	switch {
 	case r.known == "":
-		return r, fmt.Sprintf("the row has no %s", by)
+		return r, fmt.Sprintf("the %s is missing", by)
 	case by == byKey:
-		r.known = strings.TrimPrefix(strings.TrimPrefix(r.known, "./"), "/") // maybe it is written as a path
+		r.known = strings.TrimPrefix(strings.TrimPrefix(r.known, "./"), "/") // it may be written as a path
 	case by == byAddress:
 		r.keys = t.terms.Keys(r.known)
 		if r.known = t.terms.Same(r.known); r.known == "" {
-			return r, fmt.Sprintf("%q is no address such as https://old.example.com/files/a.jpg", written)
+			return r, fmt.Sprintf("%q is not a URL such as https://old.example.com/files/a.jpg", written)
 		}
 	default:
 		r.known = strings.ToLower(r.known)
 		if checksum, err := hex.DecodeString(r.known); err != nil || len(checksum) != 32 {
-			return r, fmt.Sprintf("%q is no SHA-256: that has 64 digits, and letters from a to f", written)
+			return r, fmt.Sprintf("%q is not a SHA-256 checksum of 64 hexadecimal digits", written)
 		}
 	}
 	return r, ""
 }
 
-// wrongField says why something cannot be the name of a field, or nothing.
+// wrongField returns the mistake in the name of a field, or "".
 func wrongField(name string) string {
 	switch name {
 	case "":
-		return "an attribute, or a column, has no name"
+		return "an attribute or a column needs a name"
 	case Provenance:
-		return fmt.Sprintf("the attribute %s is assetferry's own", name)
+		return fmt.Sprintf("the attribute %s is reserved for assetferry", name)
 	}
 	return ""
 }
 
-// SplitTags makes tags of one text. A tag with one of the separators in it takes a table of
-// JSON.
+// SplitTags splits a text into tags. A tag that contains a separator needs a JSON table.
 func SplitTags(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ',' })
 }

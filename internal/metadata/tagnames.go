@@ -1,7 +1,7 @@
 package metadata
 
-// exifName gives the name of a tag of EXIF by which exiftool shows it, too; it is empty for
-// what is about the bytes of the picture or a logarithm, and says nothing to people.
+// exifName returns the name of an EXIF tag, as in exiftool. It is "" for tags about the encoding of the
+// image, and for logarithms, which users cannot read.
 func exifName(tag uint16) string {
 	switch tag {
 	case 0x010d:
@@ -218,7 +218,7 @@ func exifName(tag uint16) string {
 	return ""
 }
 
-// gpsName gives the name of a tag of the place where a picture was taken.
+// gpsName returns the name of a GPS tag.
 func gpsName(tag uint16) string {
 	switch tag {
 	case 0x0000:
@@ -285,7 +285,7 @@ func gpsName(tag uint16) string {
 	return ""
 }
 
-// iptcName gives the name of a data set of IPTC, in the record that describes.
+// iptcName returns the name of an IPTC data set in the application record.
 func iptcName(set byte) string {
 	switch set {
 	case 5:

@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Google Takeout writes what it knows of photo.jpg into photo.jpg.json or, since 2024, into
-// photo.jpg.supplemental-metadata.json, and cuts all of that but .json after so many
-// characters. The number of one of several files that had the same name comes behind the
-// cut: it is photo.jpg(2).json for photo(2).jpg.
+// Google Takeout writes the metadata of photo.jpg into photo.jpg.json or, since 2024, into
+// photo.jpg.supplemental-metadata.json. It cuts the name before .json to a number of characters. If
+// several files had the same name, the number follows the cut name: photo.jpg(2).json for photo(2).jpg.
 const (
 	takeoutMark  = ".supplemental-metadata"
 	takeoutWidth = 46
 )
 
-// takeoutSidecars gives the keys of what Google Takeout may have written of an object. A
-// number that is not cut off may be of its own name as well.
+// takeoutSidecars returns the possible keys of the Takeout sidecar of an object. A number in the name may
+// also belong to the original name.
 func takeoutSidecars(key string) (keys []string) {
 	dir, name := path.Split(key)
 	add := func(name, number string) {
@@ -33,7 +32,7 @@ func takeoutSidecars(key string) (keys []string) {
 	return keys
 }
 
-// addTakeout adds what Google Takeout may have written a sidecar of.
+// addTakeout adds the possible objects of a Takeout sidecar.
 func (o *Owner) addTakeout() {
 	key, ok := strings.CutSuffix(o.sidecar, ".json")
 	if !ok {
@@ -49,7 +48,7 @@ func (o *Owner) addTakeout() {
 func (o *Owner) takeout(dir, name, number string) {
 	names := []string{name}
 	if utf8.RuneCountInString(name) == takeoutWidth {
-		// Of a longer name the end is missing, and how much of it nobody can tell.
+		// The end of a longer name is missing, and its length is unknown.
 		o.Begin = dir + strings.TrimSuffix(name, path.Ext(name))
 	}
 	for n := len(takeoutMark); n > 0; n-- {
@@ -64,7 +63,7 @@ func (o *Owner) takeout(dir, name, number string) {
 	}
 }
 
-// cutName gives as much of a name as there is place for.
+// cutName cuts a name to the limit of Takeout.
 func cutName(name string) string {
 	n := 0
 	for at := range name {
@@ -75,21 +74,20 @@ func cutName(name string) string {
 	return name
 }
 
-// withoutNumber takes the number out of a name such as "photo(2).jpg".
+// withoutNumber removes the number from a name such as "photo(2).jpg".
 func withoutNumber(name string) (without, number string) {
 	ending := path.Ext(name)
 	stem, number := cutNumber(strings.TrimSuffix(name, ending))
 	return stem + ending, number
 }
 
-// withNumber puts it there again.
+// withNumber reverses withoutNumber.
 func withNumber(name, number string) string {
 	ending := path.Ext(name)
 	return strings.TrimSuffix(name, ending) + number + ending
 }
 
-// cutNumber cuts a number in parentheses off the end of a name, unless there is nothing
-// else.
+// cutNumber removes a number in parentheses from the end of a name, unless the name has nothing else.
 func cutNumber(name string) (rest, number string) {
 	digits := strings.TrimSuffix(name, ")")
 	at := len(strings.TrimRight(digits, "0123456789"))

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// A tiff reads the directories of a TIFF. EXIF is one without a picture.
+// A tiff reads the directories of a TIFF. EXIF is a TIFF without an image.
 type tiff struct {
 	from  io.ReaderAt
 	order binary.ByteOrder
-	big   bool // BigTIFF: lengths and places have eight bytes
+	big   bool // BigTIFF: lengths and offsets have eight bytes
 }
 
-// maxEntries is how many entries a directory may have. The largest of cameras have 200.
+// maxEntries is the maximum number of entries of a directory. Cameras write up to 200.
 const maxEntries = 4096
 
-// Kinds of values in a TIFF that are not just numbers.
+// Kinds of TIFF values other than plain numbers.
 const (
 	tiffASCII     = 2
 	tiffRational  = 5
@@ -31,7 +31,7 @@ const (
 	tiffUTF8      = 129
 )
 
-// tiffSize is how many bytes a value of a kind has, or 0 if there is no such kind.
+// tiffSize returns the size in bytes of a value of a kind, or 0 for an unknown kind.
 func tiffSize(kind uint16) uint64 {
 	switch kind {
 	case 1, tiffASCII, 6, tiffUndefined, tiffUTF8:
@@ -46,7 +46,7 @@ func tiffSize(kind uint16) uint64 {
 	return 0
 }
 
-// isTIFF tells by the first bytes.
+// isTIFF reports whether the first bytes are those of a TIFF.
 func isTIFF(magic []byte) bool {
 	if len(magic) < 4 {
 		return false
@@ -58,12 +58,12 @@ func isTIFF(magic []byte) bool {
 	return false
 }
 
-// openTIFF gives where the first directory is.
+// openTIFF returns a reader and the offset of the first directory.
 func openTIFF(from io.ReaderAt) (t *tiff, first uint64, err error) {
 	head := make([]byte, 16)
 	n, err := from.ReadAt(head, 0)
 	if n < 8 || !isTIFF(head) {
-		return nil, 0, errors.Join(errors.New("it does not begin as a TIFF does"), unlessEOF(err))
+		return nil, 0, errors.Join(errors.New("it does not begin like a TIFF"), unlessEOF(err))
 	}
 	t = &tiff{from: from, order: binary.LittleEndian}
 	if head[0] == 'M' {
@@ -82,14 +82,14 @@ func unlessEOF(err error) error {
 	return err
 }
 
-// A tiffEntry is one of a directory.
+// A tiffEntry is an entry of a directory.
 type tiffEntry struct {
 	tag, kind uint16
 	count     uint64
-	value     []byte // or where it is
+	value     []byte // or its offset
 }
 
-// directory gives the entries of a directory; some of them where it is cut off.
+// directory returns the entries of a directory. If it is incomplete, it returns the first ones.
 func (t *tiff) directory(at uint64) ([]tiffEntry, error) {
 	head, width := make([]byte, 2), 12
 	if t.big {
@@ -103,7 +103,7 @@ func (t *tiff) directory(at uint64) ([]tiffEntry, error) {
 		n = t.order.Uint64(head)
 	}
 	if n > maxEntries {
-		return nil, fmt.Errorf("a directory says that it has %d entries", n)
+		return nil, fmt.Errorf("a directory claims to have %d entries", n)
 	}
 	raw := make([]byte, int(n)*width)
 	whole, err := t.readSome(raw, at+uint64(len(head)))
@@ -124,9 +124,9 @@ func (t *tiff) entry(raw []byte) tiffEntry {
 	return e
 }
 
-var errOutside = errors.New("it is cut off, or points beyond its end")
+var errOutside = errors.New("it is incomplete, or points beyond its end")
 
-// readSome reads what is there.
+// readSome reads the available bytes.
 func (t *tiff) readSome(p []byte, at uint64) (int, error) {
 	if at > math.MaxInt64 {
 		return 0, errOutside
@@ -146,13 +146,13 @@ func (t *tiff) read(p []byte, at uint64) error {
 	return err
 }
 
-// size is how many bytes a value has; ok is false for one that cannot be.
+// size returns the size of a value in bytes; ok is false if it is invalid.
 func (e tiffEntry) size() (n uint64, ok bool) {
 	one := tiffSize(e.kind)
 	return one * e.count, one > 0 && e.count <= math.MaxUint32
 }
 
-// bytes gives the bytes of a value, nothing if they are more than so many.
+// bytes returns the bytes of a value, or nil if they are more than most.
 func (t *tiff) bytes(e tiffEntry, most uint64) ([]byte, error) {
 	n, ok := e.size()
 	if !ok || n > most {
@@ -168,7 +168,7 @@ func (t *tiff) bytes(e tiffEntry, most uint64) ([]byte, error) {
 	return value, nil
 }
 
-// pointer is a place in the file.
+// pointer returns a value as an offset.
 func (t *tiff) pointer(value []byte) uint64 {
 	if len(value) == 8 {
 		return t.order.Uint64(value)
@@ -176,7 +176,7 @@ func (t *tiff) pointer(value []byte) uint64 {
 	return uint64(t.order.Uint32(value))
 }
 
-// numbers writes numbers as text, with spaces between.
+// numbers returns numbers as text, separated by spaces.
 func (t *tiff) numbers(kind uint16, value []byte) string {
 	var all []string
 	for one := int(tiffSize(kind)); one > 0 && len(value) >= one; value = value[one:] {
@@ -215,7 +215,7 @@ func (t *tiff) number(kind uint16, value []byte) string {
 	return ""
 }
 
-// quotient writes a rational number; cameras write one of zeros where they know nothing.
+// quotient formats a rational number. Cameras write zeros for an unknown value.
 func quotient(over, under float64) string {
 	switch {
 	case under != 0:

@@ -2,9 +2,8 @@ package metadata
 
 import "strings"
 
-// FieldName gives the name by which a field that people or programs call so is known. They
-// write "Alt Text", "alt_text" and "altText", and several words for the same; a name that
-// is none of these stays as it is.
+// FieldName returns our name for a field. Users and programs write "Alt Text", "alt_text" and "altText",
+// or synonyms. Other names stay as they are.
 func FieldName(written string) string {
 	if name := fieldWord(folded(written)); name != "" {
 		return name
@@ -12,12 +11,12 @@ func FieldName(written string) string {
 	return written
 }
 
-// folded is a name without what programs put between its words.
+// folded returns a name in lower case without separators.
 func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
 }
 
-// fieldWord gives the name that a folded one has here, or nothing.
+// fieldWord returns our name for a folded name, or "".
 func fieldWord(name string) string {
 	switch name {
 	case "description", "desc":

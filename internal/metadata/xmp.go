@@ -11,15 +11,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// An xmpReader reads the properties of a packet of XMP, which is RDF in XML, by their
-// usual names: "dc:title", or "Iptc4xmpCore:CreatorContactInfo/Iptc4xmpCore:CiAdrCity" for
-// one within another.
+// An xmpReader reads the properties of an XMP packet, which is RDF in XML, by their usual names: "dc:title",
+// or "Iptc4xmpCore:CreatorContactInfo/Iptc4xmpCore:CiAdrCity" for a nested one.
 type xmpReader struct {
 	d          *xml.Decoder
-	prefixes   map[string]string // that the packet itself gives
+	prefixes   map[string]string // declared in the packet
 	properties []xmpProperty
 	depth      int
-	found      bool // something that is RDF
+	found      bool // there is RDF
 }
 
 type xmpProperty struct{ name, value string }
@@ -28,20 +27,19 @@ const (
 	rdfSpace = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	xmlSpace = "http://www.w3.org/XML/1998/namespace"
 
-	// maxXMPDepth is how deep elements may be within others. The reader of XML remembers
-	// all that are open.
+	// maxXMPDepth is the maximum nesting of elements. The XML reader keeps all open elements.
 	maxXMPDepth = 64
 )
 
 var (
-	errXMPDeep = fmt.Errorf("elements are within each other more than %d times", maxXMPDepth)
-	errNoRDF   = errors.New("it has no rdf:RDF element, so it is no XMP")
+	errXMPDeep = fmt.Errorf("elements are nested more than %d levels deep", maxXMPDepth)
+	errNoRDF   = errors.New("it is not XMP: there is no rdf:RDF element")
 )
 
 // parseXMP reads the properties of a packet, in order.
 func parseXMP(packet []byte) ([]xmpProperty, *xml.Decoder, error) {
 	r := &xmpReader{d: xml.NewDecoder(bytes.NewReader(inUTF8(packet))), prefixes: map[string]string{}}
-	r.d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is in UTF-8 now, whatever it says
+	r.d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it was converted to UTF-8
 	err := r.packet()
 	if err == nil && !r.found {
 		err = errNoRDF
@@ -49,7 +47,7 @@ func parseXMP(packet []byte) ([]xmpProperty, *xml.Decoder, error) {
 	return r.properties, r.d, err
 }
 
-// inUTF8 gives a packet in UTF-8; it may be in any form of Unicode.
+// inUTF8 converts a packet in any Unicode encoding to UTF-8.
 func inUTF8(packet []byte) []byte {
 	packet = bytes.Trim(packet, "\x00")
 	order, ordered := unicode.BigEndian, bytes.HasPrefix(packet, []byte("\xfe\xff")) || bytes.HasPrefix(packet, []byte("\x00<"))
@@ -62,8 +60,7 @@ func inUTF8(packet []byte) []byte {
 	return bytes.TrimPrefix(packet, []byte("\xef\xbb\xbf"))
 }
 
-// packet reads up to the end of the element that the RDF is in; there is nothing but space
-// behind it.
+// packet reads up to the end of the element with the RDF. Only space follows.
 func (r *xmpReader) packet() error {
 	for {
 		t, err := r.d.Token()
@@ -80,7 +77,7 @@ func (r *xmpReader) packet() error {
 	}
 }
 
-// outside looks for the RDF in an element.
+// outside searches an element for the RDF.
 func (r *xmpReader) outside(e xml.StartElement) error {
 	r.note(e)
 	if r.found {
@@ -92,10 +89,10 @@ func (r *xmpReader) outside(e xml.StartElement) error {
 	return r.inside(func(e xml.StartElement) error { return r.node("", e) })
 }
 
-// ignore passes over an element.
+// ignore skips an element.
 func (r *xmpReader) ignore(xml.StartElement) error { return r.inside(r.ignore) }
 
-// note takes down the prefixes that an element gives.
+// note records the prefixes that an element declares.
 func (r *xmpReader) note(e xml.StartElement) {
 	for _, a := range e.Attr {
 		if a.Name.Space == "xmlns" {
@@ -104,13 +101,13 @@ func (r *xmpReader) note(e xml.StartElement) {
 	}
 }
 
-// inside reads the elements within one, until that ends.
+// inside reads the child elements up to the end of their parent.
 func (r *xmpReader) inside(each func(xml.StartElement) error) error {
 	_, err := r.content(each)
 	return err
 }
 
-// content reads what is within an element, and gives the text between the elements in it.
+// content reads the child elements, and returns the text between them.
 func (r *xmpReader) content(each func(xml.StartElement) error) (string, error) {
 	if r.depth++; r.depth > maxXMPDepth {
 		return "", errXMPDeep
@@ -138,7 +135,7 @@ func (r *xmpReader) content(each func(xml.StartElement) error) (string, error) {
 	}
 }
 
-// node reads what has properties: a description.
+// node reads a description, which has properties.
 func (r *xmpReader) node(within string, e xml.StartElement) error {
 	r.attributes(within, e)
 	return r.inside(func(e xml.StartElement) error { return r.property(r.name(within, e.Name), e) })
@@ -161,7 +158,7 @@ func (r *xmpReader) say(name, value string) {
 	}
 }
 
-// property reads the value of one: text, an address, a list, or properties of its own.
+// property reads the value of a property: text, a URI, a list or nested properties.
 func (r *xmpReader) property(name string, e xml.StartElement) error {
 	if name == "" {
 		return r.ignore(e)
@@ -196,8 +193,7 @@ func (r *xmpReader) property(name string, e xml.StartElement) error {
 	return err
 }
 
-// alternatives reads the same in several languages, and takes what is meant for everybody,
-// or else the first.
+// alternatives reads a text in several languages, and adds the default or else the first.
 func (r *xmpReader) alternatives(name string) error {
 	before := len(r.properties)
 	var first, meant []xmpProperty
@@ -231,8 +227,8 @@ func isDefault(e xml.StartElement) bool {
 	return false
 }
 
-// name gives the usual name of a property, within another one or alone. It is empty if it is
-// too long to be kept: a hundred thousand properties may be within one that is, or in its space.
+// name returns the usual name of a property, alone or within another one. It is "" if it is too long,
+// because it would be repeated for all nested properties.
 func (r *xmpReader) name(within string, n xml.Name) string {
 	if len(n.Space) > maxUnmapped || len(within)+len(n.Local) > maxUnmapped {
 		return ""
@@ -251,7 +247,7 @@ func (r *xmpReader) name(within string, n xml.Name) string {
 	return name
 }
 
-// xmpPrefix gives the usual prefix of a name space, which a packet may call otherwise.
+// xmpPrefix returns the usual prefix of a namespace; a packet may declare another one.
 func xmpPrefix(space string) string {
 	switch space {
 	case "http://purl.org/dc/elements/1.1/":

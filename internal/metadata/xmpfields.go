@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// readXMP reads the fields of a packet, and of what continues it. A packet that is broken
-// says nothing.
+// readXMP reads the fields of a packet and of its extension. A damaged packet has no fields.
 func readXMP(packet, more []byte) (Fields, error) {
 	properties, _, err := parseXMP(packet)
 	if err != nil {
@@ -25,9 +24,9 @@ func readXMP(packet, more []byte) (Fields, error) {
 	return g.fields, errors.Join(err, g.leftOut())
 }
 
-// xmpName gives the name of ours that a property has, and whether it may have several values.
+// xmpName returns our name for a property, and whether it may have several values.
 func xmpName(property string) (name string, several bool) {
-	switch strings.ToLower(property) { // programs differ in their letters
+	switch strings.ToLower(property) { // programs differ in case
 	case "dc:description":
 		return "caption", false
 	case "dc:title":
@@ -60,9 +59,9 @@ func xmpName(property string) (name string, several bool) {
 	return "", false
 }
 
-// xmpFields takes what properties say under names of ours; the rest keeps its own.
+// xmpFields adds the properties with our names; others keep their names.
 func (g *gathered) xmpFields(properties []xmpProperty) {
-	special := map[string]string{ // what takes more than a name
+	special := map[string]string{ // properties that need conversion
 		"photoshop:DateCreated": "", "exif:DateTimeOriginal": "", "xmp:CreateDate": "",
 		"exif:GPSLatitude": "", "exif:GPSLongitude": "",
 	}
@@ -81,8 +80,8 @@ func (g *gathered) xmpFields(properties []xmpProperty) {
 	g.xmpSpecial(special)
 }
 
-// isProgramsOwn reports whether a property is what programs write for themselves: how a
-// picture was developed, and each step of its history. There are hundreds of them.
+// isProgramsOwn reports whether a property is internal data of a program: development settings and the
+// edit history. There are hundreds of them.
 func isProgramsOwn(property string) bool {
 	for _, begin := range [...]string{"crs:", "crd:", "xmpMM:History", "xmpMM:Ingredients", "xmpMM:Manifest", "xmpMM:Pantry",
 		"photoshop:DocumentAncestors", "photoshop:TextLayers", "xmp:Thumbnails"} {
@@ -93,7 +92,7 @@ func isProgramsOwn(property string) bool {
 	return false
 }
 
-// xmpSpecial takes when and where a picture was taken.
+// xmpSpecial adds the capture date and GPS coordinates.
 func (g *gathered) xmpSpecial(said map[string]string) {
 	for _, name := range [...]string{"photoshop:DateCreated", "exif:DateTimeOriginal", "xmp:CreateDate"} {
 		is := moment(said[name])
@@ -110,8 +109,8 @@ func (g *gathered) xmpSpecial(said map[string]string) {
 	}
 }
 
-// xmpDegrees gives degrees from text such as "26,34.951N" or "26,34,57N", NaN if it is
-// none. Some programs write a number with a sign, or numbers as EXIF has them.
+// xmpDegrees returns degrees from text such as "26,34.951N" or "26,34,57N", or NaN. Some programs write a
+// signed number, or numbers as in EXIF.
 func xmpDegrees(text, positive, negative string) float64 {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if value, err := strconv.ParseFloat(text, 64); err == nil {
@@ -133,16 +132,14 @@ func xmpDegrees(text, positive, negative string) float64 {
 	return exifDegrees(strings.Join(parts, " "), direction, positive, negative)
 }
 
-// An extendedXMP is what of an XMP did not fit into a segment of JPEG, in parts that say
-// where they belong.
+// An extendedXMP is the part of an XMP beyond the size of a JPEG segment. It comes in parts with offsets.
 type extendedXMP struct {
 	guid string
 	data []byte
 	got  int
 }
 
-// extend takes a part of an extended XMP: a GUID, the length of all, where it belongs, and
-// the part.
+// extend adds a part of an extended XMP: a GUID, the total length, the offset and the bytes.
 func (p *pieces) extend(part []byte) {
 	const guid, head = 32, 40
 	if len(part) <= head {
@@ -163,7 +160,7 @@ func (p *pieces) extend(part []byte) {
 	}
 }
 
-// of gives what continues a packet, if it is whole: the packet names it.
+// of returns the extension that a packet names, if it is complete.
 func (x extendedXMP) of(packet []byte) []byte {
 	if x.data == nil || x.got != len(x.data) || !bytes.Contains(packet, []byte(x.guid)) {
 		return nil

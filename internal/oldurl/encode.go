@@ -1,7 +1,7 @@
 package oldurl
 
-// Clean encodes what may not stand in a URI, so that an address is safe in every
-// format. One that is well-formed stays as it is.
+// Clean encodes the characters that a URI must not contain, so that a URL is safe in every format.
+// It does not change a valid URI.
 func Clean(address string) string {
 	return encode(address, func(i int) bool {
 		switch c := address[i]; c {
@@ -38,14 +38,13 @@ func isAlphanumeric(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' 
 
 const upperDigits = "0123456789ABCDEF"
 
-// encode writes the bytes of a text that may not stay as percent signs with two
-// hexadecimal digits.
+// encode percent-encodes the bytes of a text for which stays is false.
 func encode(s string, stays func(i int) bool) string {
 	return encodeWith(s, upperDigits, stays)
 }
 
-// encodeWith is encode with other digits. Letters and digits stay always, and most texts
-// as a whole, which costs a look at each byte and no more.
+// encodeWith is encode with other digits. Letters and digits always stay. Most texts do not change,
+// and are returned without a copy.
 func encodeWith(s, digits string, stays func(i int) bool) string {
 	first := 0
 	for first < len(s) && (isAlphanumeric(s[first]) || stays(first)) {

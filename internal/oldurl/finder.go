@@ -1,14 +1,12 @@
-// Package oldurl knows the old URLs of objects: how rules build them from keys, and which
-// object has the one that somebody asks for:
+// Package oldurl builds old URLs from the keys of objects, and finds the object of an old URL:
 //
-//	rules := []*Template{...}                    // ParseTemplate, or Prefix.Template
-//	finder, err := NewFinder(ctx, rules, journal) // journal: what keys are and were
-//	places := finder.Beginnings()                // "//cdn.example.com/img/", "/files/"
-//	found, err := finder.Find(ctx, address)      // ErrUnknown, or what stands for it
+//	rules := []*Template{...}                 // ParseTemplate, or Prefix.Template
+//	finder, err := NewFinder(ctx, rules, db)  // db: the keys that objects have or had
+//	places := finder.Beginnings()             // "//cdn.example.com/img/", "/files/"
+//	found, err := finder.Find(ctx, url)       // ErrUnknown, or the new URL
 //
-// A URL is found in whatever way it is spelled: with any scheme or none, encoded or not, in
-// any form of Unicode, with a query that nobody knows. Where only the keys matter that it may
-// have been built from, Keys gives them.
+// Any spelling of a URL is found: with any scheme or none, encoded or not, in any form of Unicode,
+// with an unknown query. Keys returns the possible keys of a URL without a state database.
 package oldurl
 
 import (
@@ -19,59 +17,57 @@ import (
 	"strconv"
 )
 
-// A Kind says how an old address came about. Of two objects that have the same one, that of
-// the kind which comes first here has it.
+// A Kind is the origin of an old URL. If two objects have the same one, the kind that comes first
+// here wins.
 type Kind string
 
 // The kinds.
 const (
-	Current Kind = "current" // of the key that the object goes by
-	Former  Kind = "former"  // of a key that it went by
-	Alias   Kind = "alias"   // of the key of an object that shares its asset
-	Given   Kind = "given"   // as its source says
-	Variant Kind = "variant" // of any of the keys, in another size
+	Current Kind = "current" // from the key of the object
+	Former  Kind = "former"  // from an earlier key
+	Alias   Kind = "alias"   // from the key of an object that shares its asset
+	Given   Kind = "given"   // from the source, complete
+	Variant Kind = "variant" // from any of the keys, in another size
 )
 
 var kinds = []Kind{Current, Former, Alias, Given, Variant}
 
-// An Object is what a journal knows of one that has arrived.
+// An Object is an object with an asset, as recorded in the state database.
 type Object struct {
-	Key  string // that it goes by
-	Kind Kind   // of what was asked for
+	Key  string // its current key
+	Kind Kind   // of the key or URL in the query
 	URL  string // of its asset
-	Left string // why nobody may be sent there; empty if everybody may
-	// Images gives the addresses of an image in other sizes, by width.
+	Left string // the reason why URL must not be used, or ""
+	// Images returns the URLs of an image in other sizes, by width.
 	Images func() (map[string]string, error)
 }
 
-// A Journal knows objects by the keys and addresses that they have or had. Those of which it
-// knows nothing are an ErrUnknown.
+// A Journal finds objects by the keys and URLs that they have or had. It returns ErrUnknown if
+// there is none.
 type Journal interface {
 	ByKey(ctx context.Context, key string) (Object, error)
-	// ByAddress finds an object by an address that its source says it had, as Comparable
-	// makes it.
+	// ByAddress finds an object by a given URL in the form of Comparable.
 	ByAddress(ctx context.Context, comparable string) (Object, error)
-	// Beginnings are those of all such addresses: "//host/", or "/".
+	// Beginnings returns the beginnings of all given URLs: "//host/", or "/".
 	Beginnings(ctx context.Context) ([]string, error)
 }
 
-// ErrUnknown says that a journal knows nothing of a key or an address.
-var ErrUnknown = errors.New("nothing is known by that")
+// ErrUnknown means that no object has a key or a URL.
+var ErrUnknown = errors.New("unknown key or URL")
 
-// A Finder finds what stands for old addresses now.
+// A Finder finds the new URLs of old URLs.
 type Finder struct {
 	rules   []*Template
 	journal Journal
-	given   []string // what addresses begin with that are known as a whole
-	alone   bool     // there is one rule without sizes, by which no two keys have the same address
+	given   []string // beginnings of given URLs
+	alone   bool     // there is one rule without sizes, and it builds a different URL for each key
 }
 
-// NewFinder gives a finder for addresses that were built by some rules, or that are known as
-// a whole.
+// NewFinder returns a finder for URLs of some rules, and for given URLs.
 func NewFinder(ctx context.Context, rules []*Template, journal Journal) (*Finder, error) {
 	given, err := journal.Beginnings(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for old addresses: %w", err)
+		return nil, fmt.Errorf("read given URLs: %w", err)
 	}
 	plain := 0
 	alone := true
@@ -84,8 +80,7 @@ func NewFinder(ctx context.Context, rules []*Template, journal Journal) (*Finder
 	return &Finder{rules, journal, given, alone && plain == 1}, nil
 }
 
-// Beginnings are what old addresses begin with: "//host/folder/", whatever their scheme is,
-// or "/folder/".
+// Beginnings returns the beginnings of old URLs: "//host/folder/" for any scheme, or "/folder/".
 func (f *Finder) Beginnings() []string {
 	all := slices.Clone(f.given)
 	for _, rule := range f.rules {
@@ -95,19 +90,18 @@ func (f *Finder) Beginnings() []string {
 	return slices.Compact(all)
 }
 
-// A Found is what stands for an old address.
+// A Found is the result for an old URL.
 type Found struct {
-	New    string // with the fragment that the old one has
-	Key    string // that the object goes by
+	New    string // with the fragment of the old URL
+	Key    string // the current key of the object
 	Kind   Kind
-	Left   string // why New must not be used; empty if it may
-	Width  int    // that the old address is for; 0: none
+	Left   string // the reason why New must not be used, or ""
+	Width  int    // in the old URL; 0 if it has none
 	owning claim
 }
 
-// Find finds what stands for an old address; ErrUnknown if nothing is known of that. It may
-// be spelled in any way. A query that no rule knows does not count, such as one that only
-// keeps browsers from using an old copy.
+// Find returns the new URL of an old URL in any spelling, or ErrUnknown. A query that no rule has
+// is ignored, such as a version number for caches.
 func (f *Finder) Find(ctx context.Context, address string) (Found, error) {
 	s, ok := spell(address)
 	if !ok {
@@ -122,9 +116,9 @@ func (f *Finder) Find(ctx context.Context, address string) (Found, error) {
 	return found, err
 }
 
-// A claim is how an address is known: by which rule, and which key.
+// A claim is the rule and the key that a URL was found by.
 type claim struct {
-	rule int // -1: none, it is known as a whole
+	rule int // -1: it is a given URL
 	match
 }
 
@@ -137,7 +131,7 @@ func (f *Finder) find(ctx context.Context, s spelled) (Found, error) {
 	return Found{}, ErrUnknown
 }
 
-// plain finds an object by the rules without sizes.
+// plain finds an object by rules without sizes.
 func (f *Finder) plain(ctx context.Context, s spelled) (Found, error) {
 	o, c, err := f.byRules(ctx, s, false)
 	if err != nil {
@@ -146,7 +140,7 @@ func (f *Finder) plain(ctx context.Context, s spelled) (Found, error) {
 	return Found{New: o.URL, Key: o.Key, Kind: o.Kind, Left: o.Left, owning: c}, nil
 }
 
-// whole finds an object whose source says that it had the address.
+// whole finds an object by a given URL.
 func (f *Finder) whole(ctx context.Context, s spelled) (Found, error) {
 	if len(f.given) == 0 {
 		return Found{}, ErrUnknown
@@ -155,7 +149,7 @@ func (f *Finder) whole(ctx context.Context, s spelled) (Found, error) {
 	return Found{New: o.URL, Key: o.Key, Kind: Given, Left: o.Left, owning: claim{rule: -1, match: match{key: o.Key}}}, err
 }
 
-// sized finds an image by the rules with sizes.
+// sized finds an image by rules with sizes.
 func (f *Finder) sized(ctx context.Context, s spelled) (Found, error) {
 	o, c, err := f.byRules(ctx, s, true)
 	if err != nil {
@@ -165,8 +159,8 @@ func (f *Finder) sized(ctx context.Context, s spelled) (Found, error) {
 	return Found{New: imageOf(o.URL, images, c.width), Key: o.Key, Kind: Variant, Left: o.Left, Width: c.width, owning: c}, err
 }
 
-// byRules finds the object by all rules of a sort: of those that have the address, the one
-// whose kind comes first.
+// byRules finds an object by all rules with sizes, or by all without. If several objects have the
+// URL, it returns the one whose kind comes first.
 func (f *Finder) byRules(ctx context.Context, s spelled, sizes bool) (best Object, by claim, err error) {
 	err = ErrUnknown
 	for n, rule := range f.rules {
@@ -189,7 +183,7 @@ func (f *Finder) byRules(ctx context.Context, s spelled, sizes bool) (best Objec
 	return best, by, err
 }
 
-// byKey finds an object by a key, in whatever form of Unicode, and gives the key that there is.
+// byKey finds an object by a key in any form of Unicode, and returns the form that exists.
 func (f *Finder) byKey(ctx context.Context, s spelled, key string) (o Object, is string, err error) {
 	for _, is = range s.forms(key) {
 		if o, err = f.journal.ByKey(ctx, is); !errors.Is(err, ErrUnknown) {
@@ -199,9 +193,8 @@ func (f *Finder) byKey(ctx context.Context, s spelled, key string) (o Object, is
 	return o, key, err
 }
 
-// imageOf is the address of an image that stands for one of a width: of the images that
-// there are, the narrowest that is not narrower, or else the widest. What is no image has
-// the address of its file.
+// imageOf returns the URL of an image for a width: the next wider image, or else the widest.
+// Without images, it returns the URL of the file.
 func imageOf(url string, images map[string]string, width int) string {
 	best, address := 0, url
 	for name, image := range images {
@@ -216,8 +209,7 @@ func imageOf(url string, images map[string]string, width int) string {
 	return address
 }
 
-// Keys gives the keys that an address may have been built from, the likeliest first: what
-// Find asks the journal for.
+// Keys returns the possible keys of a URL, the most likely first. Find looks up these.
 func Keys(rules []*Template, address string) (keys []string) {
 	s, ok := spell(address)
 	if !ok {

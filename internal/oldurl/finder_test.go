@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A shelf is a journal of objects by key; those that went by another key or share the
+// A shelf is a state database of objects by key; those that went by another key or share the
 // asset of another one say which.
 type shelf map[string]struct {
 	kind  Kind

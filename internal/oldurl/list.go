@@ -8,19 +8,17 @@ import (
 	"strings"
 )
 
-// An Old is an old address of an object.
+// An Old is an old URL of an object.
 type Old struct {
 	Address string
 	New     string
 	Kind    Kind
 	Width   int    // of a Variant
-	TakenBy string // the key of another object that has it; empty if none has
+	TakenBy string // the key of another object that the URL leads to, or ""
 }
 
-// List yields all old addresses that an object has because of something it is known by: a
-// key, or an address if it is known by that. Of addresses that cannot be listed it yields
-// none. Which object has an address that two of them had is what Find says, so no address
-// is there for both.
+// List yields all old URLs that an object has by a key, or by a given URL. It omits URLs that
+// cannot be listed. If two objects have the same URL, Find decides which one it leads to.
 func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, error] {
 	return func(yield func(Old, error) bool) {
 		if o.Kind == Given {
@@ -35,7 +33,7 @@ func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, e
 	}
 }
 
-// listBy yields the addresses of an object by a rule.
+// listBy yields the URLs of an object from a rule.
 func (f *Finder) listBy(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
 	if f.rules[n].HasSizes() {
 		return f.listSizes(ctx, n, as, o, yield)
@@ -43,13 +41,13 @@ func (f *Finder) listBy(ctx context.Context, n int, as string, o Object, yield f
 	return f.listPlain(ctx, n, as, o, yield)
 }
 
-// listPlain yields the address of an object by a rule without sizes.
+// listPlain yields the URL of an object from a rule without sizes.
 func (f *Finder) listPlain(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
 	address, ok := f.rules[n].Address(as, 0)
 	return !ok || f.settle(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
 }
 
-// listSizes yields the addresses of an image by a rule with sizes.
+// listSizes yields the URLs of an image from a rule with sizes.
 func (f *Finder) listSizes(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
 	images, err := o.Images()
 	if err != nil {
@@ -69,8 +67,8 @@ func (f *Finder) listSizes(ctx context.Context, n int, as string, o Object, yiel
 	return true
 }
 
-// settle yields an address unless the object has it for another reason as well, and says
-// which other object has it if one does.
+// settle yields a URL unless another claim of the same object yields it, too. If it leads to
+// another object, it sets TakenBy.
 func (f *Finder) settle(ctx context.Context, old Old, o Object, by claim, yield func(Old, error) bool) bool {
 	if f.alone && by.width == 0 && by.rule >= 0 {
 		return yield(old, nil)
@@ -85,7 +83,7 @@ func (f *Finder) settle(ctx context.Context, old Old, o Object, by claim, yield 
 	}
 	found, err := f.find(ctx, s)
 	switch {
-	case errors.Is(err, ErrUnknown): // nothing else has it
+	case errors.Is(err, ErrUnknown): // there is no other claim
 	case err != nil:
 		return yield(old, err)
 	case found.Key != o.Key:
@@ -96,13 +94,13 @@ func (f *Finder) settle(ctx context.Context, old Old, o Object, by claim, yield 
 	return yield(old, nil)
 }
 
-// isSure reports whether nothing but a claim can have an address, and nobody has to look.
+// isSure reports whether no other claim can have a URL, so that no lookup is needed.
 func (f *Finder) isSure(s spelled, by claim, kind Kind) bool {
 	if kind == Given || kind == Variant && f.mayBeGiven(s) {
 		return false
 	}
 	for n, rule := range f.rules {
-		if rule.HasSizes() && kind != Variant { // which goes after it
+		if rule.HasSizes() && kind != Variant { // a variant has lower precedence
 			continue
 		}
 		if slices.ContainsFunc(rule.matches(s), func(m match) bool { return n != by.rule || m != by.match }) {
@@ -120,8 +118,8 @@ func (f *Finder) mayBeGiven(s spelled) bool {
 	return slices.ContainsFunc(f.given, func(begin string) bool { return strings.HasPrefix(address, begin) })
 }
 
-// Paths gives rules as web servers see them that are asked for paths: without hosts, and
-// each once.
+// Paths returns the rules without hosts and without duplicates, for web servers that compare
+// paths.
 func Paths(rules []*Template) (paths []*Template) {
 	for _, rule := range rules {
 		path := *rule
@@ -133,7 +131,7 @@ func Paths(rules []*Template) (paths []*Template) {
 	return paths
 }
 
-// WithoutHost is the path of an old address, with its query.
+// WithoutHost returns the path of an old URL, with its query.
 func WithoutHost(address string) string {
 	if s, ok := spell(address); ok && s.host != "" {
 		_, rest, _ := strings.Cut(address, "//")

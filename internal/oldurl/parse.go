@@ -8,19 +8,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A spelled is an address in its parts, decoded: that no two spellings of an address
-// differ, but for the form of Unicode.
+// A spelled is a URL in decoded parts. All spellings of a URL have the same parts, except for the
+// form of Unicode.
 type spelled struct {
 	host     string // lower case; empty for a path alone
 	path     string // decoded
-	query    string // as it is
+	query    string // not decoded
 	hasQuery bool
 	fragment string // with its #
-	exact    bool   // no other form of Unicode counts
+	exact    bool   // do not try other forms of Unicode
 }
 
-// spell reads an address as it stands in a page: of any scheme of the web or without one,
-// encoded or not. Without a host it is a path that begins with a slash.
+// spell parses a URL from a page: with http, https or no scheme, encoded or not. Without a host it
+// is a path that begins with a slash.
 func spell(address string) (s spelled, ok bool) {
 	if i := strings.IndexByte(address, '#'); i >= 0 {
 		address, s.fragment = address[:i], address[i:]
@@ -50,7 +50,7 @@ func spell(address string) (s spelled, ok bool) {
 	return s, true
 }
 
-// decode decodes what is encoded, and leaves percent signs that stand alone.
+// decode decodes percent-encoded bytes, and keeps other percent signs.
 func decode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -68,11 +68,11 @@ func decode(s string) string {
 	return string(b)
 }
 
-// decodeValue is decode for a value in a query, in which a plus sign is a blank.
+// decodeValue is decode for a value in a query, where a plus sign is a space.
 func decodeValue(s string) string { return decode(strings.ReplaceAll(s, "+", " ")) }
 
-// Comparable gives an address in a form that is the same however it is spelled; empty if
-// it is no address of the web with a path, nor a path that begins with a slash.
+// Comparable returns a form of a URL that is the same for all its spellings. It is "" for a text
+// that is neither a web URL with a path nor a path that begins with a slash.
 func Comparable(address string) string {
 	if s, ok := spell(address); ok {
 		return s.comparable()
@@ -91,21 +91,20 @@ func (s spelled) comparable() string {
 	return text
 }
 
-// A match is a key that an address may have been built from.
+// A match is a possible key of a URL.
 type match struct {
 	key   string
 	width int
 }
 
-// maxMatches is how many keys an address is taken for at most.
+// maxMatches is the maximum number of possible keys of a URL.
 const maxMatches = 16
 
-// maxTries bounds what is tried to read an address: those of objects take a few.
+// maxTries limits the steps for reading a URL. URLs of objects need a few.
 const maxTries = 10_000
 
-// matches gives the keys that an address may have been built from, with the width that it
-// has then: those in which the first parts are longest come first. In most templates that
-// is one.
+// matches returns the possible keys of a URL, with the width for each key. Keys with the longest
+// first parts come first. Most templates have one match.
 func (t *Template) matches(s spelled) []match {
 	if s.host != t.host || s.hasQuery != t.hasQuery {
 		return nil
@@ -117,7 +116,7 @@ func (t *Template) matches(s spelled) []match {
 	return r.all
 }
 
-// forms gives a text in the forms of Unicode that count.
+// forms returns a text in the forms of Unicode to try.
 func (s spelled) forms(text string) []string {
 	if s.exact {
 		return []string{text}
@@ -125,9 +124,9 @@ func (s spelled) forms(text string) []string {
 	return forms(text)
 }
 
-// forms gives a text as it is, and in the forms of Unicode that name files.
+// forms returns a text unchanged, and in the forms of Unicode that file names use.
 func forms(s string) []string {
-	if norm.NFC.QuickSpanString(s) == len(s) && norm.NFD.QuickSpanString(s) == len(s) { // as in all ASCII
+	if norm.NFC.QuickSpanString(s) == len(s) && norm.NFD.QuickSpanString(s) == len(s) { // true for ASCII
 		return []string{s}
 	}
 	all := []string{s}
@@ -139,7 +138,7 @@ func forms(s string) []string {
 	return all
 }
 
-// found is what an address has for placeholders so far.
+// found has the values of placeholders found so far in a URL.
 type found struct {
 	keyWords
 	known  uint // bits of placeholders
@@ -147,7 +146,7 @@ type found struct {
 	height int
 }
 
-// A reading reads an address by a template.
+// A reading reads a URL by a template.
 type reading struct {
 	template *Template
 	query    string
@@ -165,7 +164,7 @@ func (r *reading) path(parts []part, s string, f found) {
 	})
 }
 
-// end takes note of what was found, if that is what a key has.
+// end records a match if the values form a key.
 func (r *reading) end(f found) {
 	key := f.keyWords.path
 	switch {
@@ -193,7 +192,7 @@ func joined(folder, name string) string {
 	return folder + "/" + name
 }
 
-// isPlain reports whether a key can stand in a path: web servers resolve the others.
+// isPlain reports whether a key has no segments that web servers resolve.
 func isPlain(key string) bool {
 	for part := range strings.SplitSeq(key, "/") {
 		if part == "" || part == "." || part == ".." {
@@ -203,7 +202,7 @@ func isPlain(key string) bool {
 	return true
 }
 
-// read tries all that the first part may stand for, the longest first.
+// read tries all values of the first part, the longest first.
 func (r *reading) read(parts []part, s string, f found, decoded func(string) string, end func(found)) {
 	if len(r.all) >= maxMatches {
 		return
@@ -239,7 +238,7 @@ func (r *reading) read(parts []part, s string, f found, decoded func(string) str
 	}
 }
 
-// most is how much of a text a placeholder may stand for at most.
+// most returns the maximum number of bytes of a text that a placeholder may match.
 func (p part) most(s string) int {
 	not := func(r rune) bool { return false }
 	switch p.is {
@@ -256,7 +255,7 @@ func (p part) most(s string) int {
 	return len(s)
 }
 
-// ends reports whether a placeholder may end after n characters.
+// ends reports whether a placeholder may end after n bytes.
 func (p part) ends(rest []part, s string, n int) bool {
 	switch {
 	case p.is == folderSlash:
@@ -269,7 +268,7 @@ func (p part) ends(rest []part, s string, n int) bool {
 	return true
 }
 
-// before gives the place before n at which a placeholder may end; -1 if there is none.
+// before returns the last offset before n at which a placeholder may end, or -1.
 func (p part) before(rest []part, s string, n int) int {
 	switch {
 	case n == 0:
@@ -293,7 +292,7 @@ func bit(is placeholder) uint {
 	return 1 << slices.Index(placeholders[:], is)
 }
 
-// take takes note of what a placeholder stands for, unless that cannot be.
+// take records the value of a placeholder. It returns false if the value is impossible.
 func (f *found) take(is placeholder, value string, t *Template) bool {
 	switch is {
 	case width:
@@ -317,7 +316,7 @@ func (f *found) take(is placeholder, value string, t *Template) bool {
 	return true
 }
 
-// takeSize reads a number; where there is one already it must be the same.
+// takeSize parses a size, and compares it with an earlier value.
 func takeSize(size *int, value string) bool {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > MaxWidth || value[0] == '0' || value[0] == '+' || *size != 0 && *size != n {
@@ -327,8 +326,7 @@ func takeSize(size *int, value string) bool {
 	return true
 }
 
-// Presentable gives an address as it may be shown: a URI, without a fragment and without
-// who logs in with it.
+// Presentable returns a URL for display: a URI without a fragment and without credentials.
 func Presentable(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	if begin, rest, absolute := strings.Cut(address, "//"); absolute && !strings.Contains(begin, "/") {

@@ -8,47 +8,46 @@ import (
 	"strings"
 )
 
-// A Prefix is what every old address begins with; the zero Prefix is a slash.
+// A Prefix is the beginning of all old URLs; the zero Prefix is a slash.
 type Prefix struct{ text string }
 
-// ParsePrefix reads a prefix such as "https://old.example.com/files/" or "/files/"; an
-// empty one is "/".
+// ParsePrefix parses a prefix such as "https://old.example.com/files/" or "/files/"; an empty one
+// is "/".
 func ParsePrefix(s string) (Prefix, error) {
 	if s == "" {
 		s = "/"
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return Prefix{}, errors.New("it is not an address")
+		return Prefix{}, errors.New("it is not a URL")
 	}
 	origin := ""
 	switch {
 	case u.User != nil:
-		return Prefix{}, errors.New("it must not hold a user name or password")
+		return Prefix{}, errors.New("a user name or password is not allowed")
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		origin = u.Scheme + "://" + u.Host
 	case u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/"):
-		return Prefix{}, errors.New("it begins neither with https://, nor with http:// or /")
+		return Prefix{}, errors.New("it must begin with https://, http:// or /")
 	}
 	if origin != Clean(origin) {
-		return Prefix{}, fmt.Errorf("the host %q is not in the form in which it goes over the wire, such as xn--exmple-cua.com", u.Host)
+		return Prefix{}, fmt.Errorf("the host %q must be in ASCII form, such as xn--exmple-cua.com", u.Host)
 	}
 	switch {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return Prefix{}, errors.New("it has a query or a fragment, and must be a path")
+		return Prefix{}, errors.New("a query or a fragment is not allowed")
 	case !strings.HasSuffix(u.Path, "/"):
-		return Prefix{}, errors.New("it does not end with a slash")
+		return Prefix{}, errors.New("it must end with a slash")
 	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(u.Path, "/"), "/"), "/") {
 		if u.Path != "/" && part == "" || part == "." || part == ".." {
-			return Prefix{}, errors.New(`it has an empty, "." or ".." part, which web servers resolve`)
+			return Prefix{}, errors.New(`an empty, "." or ".." segment is not allowed, because web servers resolve it`)
 		}
 	}
 	return Prefix{origin + escapePath(u.Path)}, nil
 }
 
-// Template builds the old addresses of objects: the prefix and a key, encoded as browsers encode
-// paths.
+// Template returns the template of old URLs: the prefix and a key, encoded like a path in browsers.
 func (p Prefix) Template() *Template {
 	t := &Template{}
 	path := cmp.Or(p.text, "/")
@@ -60,10 +59,10 @@ func (p Prefix) Template() *Template {
 	return t
 }
 
-// escapePath encodes a path as RFC 3986 wants it, and no more than that.
+// escapePath encodes the characters of a path that RFC 3986 requires, and no others.
 func escapePath(path string) string { return EscapePath(path, upperDigits) }
 
-// EscapePath is the path as RFC 3986 wants it, with hexadecimal digits of one's choice.
+// EscapePath encodes a path by RFC 3986, with the given hexadecimal digits.
 func EscapePath(path, digits string) string {
 	return encodeWith(path, digits, func(i int) bool { return staysInPath(path[i]) })
 }

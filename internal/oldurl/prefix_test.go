@@ -36,23 +36,23 @@ func TestParsePrefix(t *testing.T) {
 		}
 	}
 	for prefix, want := range map[string]string{
-		"files/":                         "begins neither",
-		"//old.example.com/files/":       "begins neither",
-		"ftp://old.example.com/":         "begins neither",
-		"https:///files/":                "begins neither",
+		"files/":                         "must begin with https://",
+		"//old.example.com/files/":       "must begin with https://",
+		"ftp://old.example.com/":         "must begin with https://",
+		"https:///files/":                "must begin with https://",
 		"https://old.example.com":        "slash",
 		"/files":                         "slash",
 		"https://old.example.com/?file=": "query",
 		"/files/?":                       "query",
 		"/files/#a":                      "fragment",
-		"/a//b/":                         "part",
-		"//":                             "begins neither",
-		"/a/../b/":                       "part",
-		"/./":                            "part",
+		"/a//b/":                         "segment",
+		"//":                             "must begin with https://",
+		"/a/../b/":                       "segment",
+		"/./":                            "segment",
 		"https://anna:secret@host/":      "password",
-		"https://exämple.com/":           "wire",
-		"/%zz/":                          "not an address",
-		"/a\nb/":                         "not an address",
+		"https://exämple.com/":           "ASCII form",
+		"/%zz/":                          "not a URL",
+		"/a\nb/":                         "not a URL",
 	} {
 		_, err := ParsePrefix(prefix)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

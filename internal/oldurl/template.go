@@ -9,46 +9,45 @@ import (
 	"unicode/utf8"
 )
 
-// A Template builds the old addresses of objects from their keys, and reads them: from an
-// address it tells the keys that it may have been built from. That is why it has plain
-// placeholders, and not the expressions of mapping rules, which nobody can undo.
+// A Template builds the old URLs of objects from their keys, and reads the possible keys from a
+// URL. Placeholders can be reversed for that; expressions of mapping rules could not.
 type Template struct {
-	scheme, host string // empty if it begins with a path
+	scheme, host string // "" if it begins with a path
 	path, query  []part
 	hasQuery     bool
-	widths       []int // that there are; nil: any, or there is no width in it
+	widths       []int // possible widths; nil if any is, or if it has no width
 }
 
-// A part of a template is a placeholder, or literal text: decoded in a path, as it is
-// written in a query.
+// A part of a template is a placeholder or literal text. The text is decoded in paths, but not in
+// queries.
 type part struct {
 	is   placeholder
 	text string
 }
 
-// A placeholder stands for something of a key, or for a size.
+// A placeholder stands for a part of a key, or for a size.
 type placeholder string
 
 const (
 	literal placeholder = ""
 	ofPath  placeholder = "path"   // the key
-	folder  placeholder = "folder" // all of it before the last slash; may be empty
-	name    placeholder = "name"   // what comes after that
-	stem    placeholder = "stem"   // the name up to its last dot
-	ext     placeholder = "ext"    // the name after it
+	folder  placeholder = "folder" // the key before its last slash; may be empty
+	name    placeholder = "name"   // the key after its last slash
+	stem    placeholder = "stem"   // the name before its last dot
+	ext     placeholder = "ext"    // the name after its last dot
 	width   placeholder = "width"
 	height  placeholder = "height"
 
-	// folderSlash is a folder with the slash behind it, which is missing where the folder is.
+	// folderSlash is a folder with its slash; both are missing without a folder.
 	folderSlash placeholder = "folder/"
 )
 
 var placeholders = [...]placeholder{ofPath, folder, name, stem, ext, width, height}
 
-// MaxWidth is the largest width or height that an address can have.
+// MaxWidth is the largest width or height that a URL can have.
 const MaxWidth = 99999
 
-// A TemplateError says what is wrong with a template, and where.
+// A TemplateError is a mistake in a template, with its position.
 type TemplateError struct {
 	At  int // characters before the mistake
 	Msg string
@@ -56,8 +55,8 @@ type TemplateError struct {
 
 func (e *TemplateError) Error() string { return e.Msg }
 
-// ParseTemplate reads a template such as "https://cdn.example.com/w_${width}/${path}". Of
-// one with a width it may be known which there are. Mistakes are a *TemplateError.
+// ParseTemplate parses a template such as "https://cdn.example.com/w_${width}/${path}", with its
+// possible widths. Mistakes are a *TemplateError.
 func ParseTemplate(text string, widths []int) (*Template, error) {
 	t := &Template{widths: widths}
 	begin, err := t.parseOrigin(text)
@@ -76,7 +75,7 @@ func ParseTemplate(text string, widths []int) (*Template, error) {
 		}
 	}
 	if p.next() == '#' {
-		return nil, p.wrong("a fragment: what follows a # is not part of an address")
+		return nil, p.wrong("a fragment (#) is not allowed")
 	}
 	if err := t.decodePath(); err != nil {
 		return nil, err
@@ -84,12 +83,12 @@ func ParseTemplate(text string, widths []int) (*Template, error) {
 	return t, t.check()
 }
 
-// parseOrigin reads the scheme and the host, and gives where the path begins.
+// parseOrigin reads the scheme and the host, and returns the offset of the path.
 func (t *Template) parseOrigin(text string) (begin int, err error) {
 	scheme, rest, absolute := strings.Cut(text, "://")
 	if !absolute || scheme != "http" && scheme != "https" {
 		if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
-			return 0, &TemplateError{0, "it begins neither with https://, nor with http:// or /"}
+			return 0, &TemplateError{0, "it must begin with https://, http:// or /"}
 		}
 		return 0, nil
 	}
@@ -98,22 +97,22 @@ func (t *Template) parseOrigin(text string) (begin int, err error) {
 	at := begin + max(strings.Index(host, "${"), 0)
 	switch {
 	case host == "" || strings.ContainsAny(host, "?#"):
-		return 0, &TemplateError{begin, "there is no host with a path behind it"}
+		return 0, &TemplateError{begin, "a host and a path are missing"}
 	case strings.Contains(host, "${"):
-		return 0, &TemplateError{utf8.RuneCountInString(text[:at]), "a placeholder can only stand in the path or in the query"}
+		return 0, &TemplateError{utf8.RuneCountInString(text[:at]), "a placeholder is allowed only in the path or the query"}
 	case !isPath:
-		return 0, &TemplateError{begin, "there is no path"}
+		return 0, &TemplateError{begin, "the path is missing"}
 	case strings.Contains(host, "@"):
-		return 0, &TemplateError{begin, "it must not hold a user name or password"}
+		return 0, &TemplateError{begin, "a user name or password is not allowed"}
 	}
 	if u, err := url.Parse(scheme + "://" + host); err != nil || u.Host != host || host != Clean(host) {
-		return 0, &TemplateError{begin, "this is no host in the form in which it goes over the wire, such as cdn.example.com or xn--exmple-cua.com"}
+		return 0, &TemplateError{begin, "the host must be in ASCII form, such as cdn.example.com or xn--exmple-cua.com"}
 	}
 	t.scheme, t.host = scheme, strings.ToLower(host)
 	return begin + len(host), nil
 }
 
-// A parser reads a template.
+// A parser parses a template.
 type parser struct {
 	text string
 	at   int
@@ -130,7 +129,7 @@ func (p *parser) wrong(format string, args ...any) error {
 	return &TemplateError{utf8.RuneCountInString(p.text[:p.at]), fmt.Sprintf(format, args...)}
 }
 
-// parts reads literal text and placeholders up to one of the ends.
+// parts parses literal text and placeholders up to one of the ends.
 func (p *parser) parts(ends string) (all []part, err error) {
 	begin := p.at
 	take := func() {
@@ -141,7 +140,7 @@ func (p *parser) parts(ends string) (all []part, err error) {
 	for p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0 {
 		if !strings.HasPrefix(p.text[p.at:], "${") {
 			if c := p.text[p.at]; c < 0x20 || c == 0x7f {
-				return nil, p.wrong("a control character")
+				return nil, p.wrong("a control character is not allowed")
 			}
 			p.at++
 			continue
@@ -160,25 +159,24 @@ func (p *parser) parts(ends string) (all []part, err error) {
 func (p *parser) placeholder() (placeholder, error) {
 	word, _, ended := strings.Cut(p.text[p.at+len("${"):], "}")
 	if !ended {
-		return literal, p.wrong(`the "}" of this placeholder is missing`)
+		return literal, p.wrong(`the "}" of a placeholder is missing`)
 	}
 	is := placeholder(strings.TrimSpace(word))
 	if !slices.Contains(placeholders[:], is) {
-		return literal, p.wrong("there is no placeholder ${%s}: there are ${path}, ${folder}, ${name}, ${stem}, ${ext}, ${width} and ${height}, and no expressions", word)
+		return literal, p.wrong("unknown placeholder ${%s}: use ${path}, ${folder}, ${name}, ${stem}, ${ext}, ${width} or ${height}; expressions are not supported", word)
 	}
 	p.at += len("${") + len(word) + len("}")
 	return is, nil
 }
 
-// decodePath decodes the literal parts of the path, and has folders take the slash behind
-// them.
+// decodePath decodes the literal parts of the path, and joins each folder with its slash.
 func (t *Template) decodePath() error {
 	for n := range t.path {
 		p := &t.path[n]
 		if p.is == literal {
 			text, err := url.PathUnescape(p.text)
 			if err != nil || !utf8.ValidString(text) {
-				return &TemplateError{0, fmt.Sprintf("%q is no part of an address: a percent sign is %%25", p.text)}
+				return &TemplateError{0, fmt.Sprintf("%q is not valid in a URL: write a percent sign as %%25", p.text)}
 			}
 			p.text = text
 		}
@@ -188,7 +186,7 @@ func (t *Template) decodePath() error {
 			continue
 		}
 		if n+1 == len(t.path) || !strings.HasPrefix(t.path[n+1].text, "/") {
-			return &TemplateError{0, "there is no slash behind ${folder}"}
+			return &TemplateError{0, "${folder} needs a slash after it"}
 		}
 		t.path[n].is, t.path[n+1].text = folderSlash, t.path[n+1].text[1:]
 	}
@@ -196,7 +194,7 @@ func (t *Template) decodePath() error {
 	return nil
 }
 
-// check refuses what cannot be read again.
+// check returns an error for a template whose URLs cannot be read.
 func (t *Template) check() error {
 	var b strings.Builder
 	for _, p := range t.path {
@@ -206,11 +204,11 @@ func (t *Template) check() error {
 	}
 	for part := range strings.SplitSeq(b.String(), "/") {
 		if part == "." || part == ".." {
-			return &TemplateError{0, `it has a "." or ".." part, which web servers resolve`}
+			return &TemplateError{0, `a "." or ".." segment is not allowed, because web servers resolve it`}
 		}
 	}
 	if t.query != nil && t.queryText() != Clean(t.queryText()) {
-		return &TemplateError{0, "its query has characters that must be encoded, as in %20"}
+		return &TemplateError{0, "the query has characters that must be encoded, such as a space as %20"}
 	}
 	if err := t.checkKey(); err != nil {
 		return err
@@ -218,29 +216,29 @@ func (t *Template) check() error {
 	return t.checkSizes()
 }
 
-// checkKey refuses a template that keeps too little of a key to tell the object.
+// checkKey returns an error for a template whose placeholders do not identify an object.
 func (t *Template) checkKey() error {
 	switch {
 	case t.has(ofPath), t.hasFolder() && (t.has(name) || t.has(stem) && t.has(ext)):
 		return nil
 	case !t.hasFolder() && (t.has(name) || t.has(stem)):
-		return &TemplateError{0, "one cannot tell the folder of an object from it; put ${folder}/ before the name"}
+		return &TemplateError{0, "the folder is missing: add ${folder}/ before the name"}
 	case t.has(stem):
-		return &TemplateError{0, "one cannot tell the extension of an object from it; it needs ${ext}, too"}
+		return &TemplateError{0, "the extension is missing: add ${ext}"}
 	}
-	return &TemplateError{0, "one cannot tell the object from it; it needs ${path}, or ${folder} and ${name}, or ${folder}, ${stem} and ${ext}"}
+	return &TemplateError{0, "it does not identify an object: use ${path}, or ${folder} and ${name}, or ${folder}, ${stem} and ${ext}"}
 }
 
 func (t *Template) checkSizes() error {
 	switch {
 	case t.has(height) && !t.has(width):
-		return &TemplateError{0, "it has a ${height} without a ${width}"}
+		return &TemplateError{0, "${height} needs ${width}"}
 	case len(t.widths) > 0 && !t.has(width):
-		return &TemplateError{0, "it has widths, and no ${width}"}
+		return &TemplateError{0, "widths need ${width}"}
 	}
 	for _, w := range t.widths {
 		if w < 1 || w > MaxWidth {
-			return &TemplateError{0, fmt.Sprintf("%d is no width from 1 to %d", w, MaxWidth)}
+			return &TemplateError{0, fmt.Sprintf("width %d is not between 1 and %d", w, MaxWidth)}
 		}
 	}
 	return nil
@@ -263,7 +261,7 @@ func (t *Template) has(is placeholder) bool {
 	return false
 }
 
-// placeholders counts them.
+// placeholders returns the number of placeholders.
 func (t *Template) placeholders() (n int) {
 	for _, p := range slices.Concat(t.path, t.query) {
 		if p.is != literal {
@@ -275,14 +273,13 @@ func (t *Template) placeholders() (n int) {
 
 func (t *Template) hasFolder() bool { return t.has(folder) || t.has(folderSlash) }
 
-// HasSizes reports whether its addresses are those of an image in other sizes.
+// HasSizes reports whether the URLs are those of image sizes.
 func (t *Template) HasSizes() bool { return t.has(width) }
 
-// CanList reports whether all addresses of an object can be told, and not only be
-// recognized.
+// CanList reports whether all URLs of an object can be listed, and not only recognized.
 func (t *Template) CanList() bool { return !t.has(width) || len(t.widths) > 0 && !t.has(height) }
 
-// String is the template as somebody can read it.
+// String returns the template as written in the configuration.
 func (t *Template) String() string {
 	var b strings.Builder
 	if t.host != "" {
@@ -309,7 +306,7 @@ func show(b *strings.Builder, parts []part, encode func(string) string) {
 	}
 }
 
-// A keyWords has what a key has for each placeholder.
+// A keyWords has the value of each placeholder for a key.
 type keyWords struct{ path, folder, name, stem, ext string }
 
 func wordsOf(key string) keyWords {
@@ -338,9 +335,9 @@ func (w *keyWords) of(is placeholder) *string {
 	return &w.path
 }
 
-// Address is the old address of an object, at a width if the template has one. There is
-// none of an object without an extension, or with nothing else in its name, if the
-// template has these; and none if it has a height, which nobody knows.
+// Address returns the old URL of an object, at a width if the template has one. It returns false
+// if the template needs an extension and a stem and the key lacks one, or if it has a height,
+// because heights are unknown.
 func (t *Template) Address(key string, atWidth int) (string, bool) {
 	if t.has(height) {
 		return "", false
@@ -366,7 +363,7 @@ func (t *Template) address(key string, atWidth, atHeight int) (string, bool) {
 	return b.String(), true
 }
 
-// A builder builds an address.
+// A builder builds a URL from parts.
 type builder struct {
 	strings.Builder
 	words         keyWords
@@ -394,13 +391,13 @@ func (b *builder) build(parts []part, literally, encoded func(string) string) {
 
 func asItIs(s string) string { return s }
 
-// escapeQuery encodes a text so that it is one value in every query.
+// escapeQuery encodes a text as a single value of a query.
 func escapeQuery(s string) string {
 	return encode(s, func(i int) bool { return isUnreserved(s[i]) || s[i] == '/' })
 }
 
-// Beginning is what all addresses of a template begin with, up to a slash: "//host/folder/",
-// whatever their scheme is, or "/folder/". It ends before what may be encoded or not.
+// Beginning returns the common beginning of all URLs of a template, up to a slash: "//host/folder/"
+// for any scheme, or "/folder/". It ends before the first character that may be encoded.
 func (t *Template) Beginning() string {
 	begin := t.path[0].text
 	for i := range len(begin) {

@@ -70,30 +70,30 @@ func TestTemplateErrors(t *testing.T) {
 		msg string
 		at  int
 	}{
-		"${path}":                       {"begins neither", 0},
-		"files/${path}":                 {"begins neither", 0},
-		"//cdn.example.com/${path}":     {"begins neither", 0},
-		"ftp://a.example/${path}":       {"begins neither", 0},
-		"https://${path}":               {"no host", 8}, // a host ends at the slash
-		"https://x${path}/a":            {"placeholder can only stand in the path", 9},
-		"https:///${path}":              {"no host", 8},
-		"https://a.example":             {"no path", 8},
+		"${path}":                       {"must begin with https://", 0},
+		"files/${path}":                 {"must begin with https://", 0},
+		"//cdn.example.com/${path}":     {"must begin with https://", 0},
+		"ftp://a.example/${path}":       {"must begin with https://", 0},
+		"https://${path}":               {"a host and a path are missing", 8}, // a host ends at the slash
+		"https://x${path}/a":            {"placeholder is allowed only in the path", 9},
+		"https:///${path}":              {"a host and a path are missing", 8},
+		"https://a.example":             {"the path is missing", 8},
 		"https://anna:secret@a/${path}": {"password", 8},
-		"https://exämple.com/${path}":   {"wire", 8},
-		"/ä/${key}":                     {"no placeholder ${key}", 3},
-		"/${path | lower}":              {"and no expressions", 1},
+		"https://exämple.com/${path}":   {"ASCII form", 8},
+		"/ä/${key}":                     {"unknown placeholder ${key}", 3},
+		"/${path | lower}":              {"expressions are not supported", 1},
 		"/x/${path":                     {"missing", 3},
 		"/x/${path}#a":                  {"fragment", 10},
 		"/x/\t${path}":                  {"control", 3},
-		"/x":                            {"one cannot tell the object", 0},
-		"/${folder}/x":                  {"one cannot tell the object", 0},
-		"/${name}":                      {"put ${folder}/", 0},
-		"/${stem}.${ext}":               {"put ${folder}/", 0},
-		"/${folder}/${stem}.webp":       {"it needs ${ext}", 0},
-		"/${folder}${name}":             {"no slash behind ${folder}", 0},
-		"/${path}-${height}":            {"without a ${width}", 0},
+		"/x":                            {"does not identify an object", 0},
+		"/${folder}/x":                  {"does not identify an object", 0},
+		"/${name}":                      {"add ${folder}/", 0},
+		"/${stem}.${ext}":               {"add ${folder}/", 0},
+		"/${folder}/${stem}.webp":       {"add ${ext}", 0},
+		"/${folder}${name}":             {"${folder} needs a slash", 0},
+		"/${path}-${height}":            {"${height} needs ${width}", 0},
 		"/../${path}":                   {"web servers resolve", 0},
-		"/100%/${path}":                 {"percent sign is %25", 0},
+		"/100%/${path}":                 {"percent sign as %25", 0},
 		"/x?a=ä&b=${path}":              {"encoded", 0},
 	} {
 		_, err := ParseTemplate(text, nil)
@@ -107,12 +107,12 @@ func TestTemplateErrors(t *testing.T) {
 			t.Errorf("widths %v are accepted", widths)
 		}
 	}
-	if _, err := ParseTemplate("/${path}", []int{320}); err == nil || !strings.Contains(err.Error(), "no ${width}") {
+	if _, err := ParseTemplate("/${path}", []int{320}); err == nil || !strings.Contains(err.Error(), "widths need ${width}") {
 		t.Errorf("widths without a placeholder: %v", err)
 	}
 }
 
-// keysOf are the keys that an address may have been built from.
+// keysOf are the keys that a URL may have been built from.
 func keysOf(t *testing.T, template *Template, address string) (all []match) {
 	t.Helper()
 	if s, ok := spell(address); ok {
@@ -198,9 +198,9 @@ func TestPresentable(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that the key of an object is among those that its address is read as,
-// that no address is built that browsers would change, and that whatever is read builds
-// the address again.
+// FuzzTemplate holds that the key of an object is among those that its URL is read as,
+// that no URL is built that browsers would change, and that whatever is read builds
+// the URL again.
 func FuzzTemplate(f *testing.F) {
 	for n, key := range oldurltest.Hostile() {
 		f.Add(key, uint8(n), uint16(n))

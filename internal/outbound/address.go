@@ -1,6 +1,5 @@
-// Package outbound is what clients of services have in common in how requests leave and
-// answers come back: where a token may go, when something stands still on its way, what is
-// wrong with the network, and what of an answer may be shown.
+// Package outbound is shared by clients of services: the targets that may get a token, stalled
+// transfers, network errors, and the display of responses.
 package outbound
 
 import (
@@ -11,40 +10,40 @@ import (
 	"strings"
 )
 
-// ParseBase checks the base address of a service. Its errors do not repeat the address, which
-// may hold a password.
+// ParseBase parses the base URL of a service. Errors do not repeat the URL, which may contain a
+// password.
 func ParseBase(raw string, allowHTTP bool) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(raw, "/"))
 	switch {
 	case err != nil || u.Host == "":
-		return nil, errors.New("base address is not of the form https://host")
+		return nil, errors.New("base URL must have the form https://host")
 	case u.User != nil:
-		return nil, fmt.Errorf("base address %s: must not hold a user name or password", Origin(u))
+		return nil, fmt.Errorf("base URL %s: a user name or password is not allowed", Origin(u))
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("base address %s: must end with its path", Origin(u))
+		return nil, fmt.Errorf("base URL %s: a query or a fragment is not allowed", Origin(u))
 	}
 	return u, CheckScheme(u, allowHTTP)
 }
 
-// CheckScheme keeps tokens and assets off the open network.
+// CheckScheme returns an error if tokens and assets would be sent over plain HTTP.
 func CheckScheme(u *url.URL, allowHTTP bool) error {
 	switch {
 	case u.Scheme == "https", u.Scheme == "http" && (allowHTTP || IsLoopback(u.Hostname())):
 		return nil
 	case u.Scheme == "http":
-		return fmt.Errorf("address %s: plain HTTP is allowed to this computer only, unless --allow-http is given", Origin(u))
+		return fmt.Errorf("URL %s: plain HTTP to another machine needs --allow-http", Origin(u))
 	}
-	return fmt.Errorf("address %s: scheme is not https", Origin(u))
+	return fmt.Errorf("URL %s: the scheme must be https", Origin(u))
 }
 
-// IsLoopback reports whether a host is this computer.
+// IsLoopback reports whether a host is this machine.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Origin is the part of an address that decides who gets the token, and all of it that
-// errors show.
+// Origin returns scheme, host and port of a URL: the part that decides who gets the token, and the
+// only part that errors show.
 func Origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// MaxMessage is how many characters of what a server says go into an error.
+	// MaxMessage is the maximum number of characters of a server message in an error.
 	MaxMessage = 300
 
-	// MaxHeader is how many bytes the head of an answer may have.
+	// MaxHeader is the maximum size of the headers of a response in bytes.
 	MaxHeader = 256 << 10
 
-	maxDrain = 256 << 10 // what is read for nothing to keep a connection
+	maxDrain = 256 << 10 // bytes of a rest that are read to reuse a connection
 )
 
-// Printable makes one short line of what a server says. It reads no further than that takes: a
-// list of all words of a long text would take many times its memory.
+// Printable returns one short line of a server message. It reads no more than needed: a list of all
+// words of a long text would take many times its memory.
 func Printable(s string) string {
 	var b strings.Builder
 	count, gap, invalid := 0, false, false
@@ -28,7 +28,7 @@ func Printable(s string) string {
 			gap, invalid = true, false
 			continue
 		}
-		if r == utf8.RuneError && invalid { // one for all in a row
+		if r == utf8.RuneError && invalid { // one for each sequence
 			continue
 		}
 		invalid = r == utf8.RuneError
@@ -46,7 +46,7 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// Plain is the message of a body that is not JSON; pages of proxies say nothing.
+// Plain returns the message of a body that is not JSON. It ignores web pages of proxies.
 func Plain(body []byte) string {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return ""
@@ -54,8 +54,7 @@ func Plain(body []byte) string {
 	return string(body)
 }
 
-// Drain reads the rest of a body, within reason, so that its connection can be
-// used again.
+// Drain reads the rest of a body up to a limit, so that its connection can be reused.
 func Drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, maxDrain)
 	_ = body.Close()

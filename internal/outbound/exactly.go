@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// ErrSize says that the content of an upload is not of the announced size.
-var ErrSize = errors.New("size is not the announced one")
+// ErrSize means that the content of an upload does not have the announced size.
+var ErrSize = errors.New("the size differs from the announced one")
 
-// Exactly reads as many bytes as were announced. Fewer or more are an error, and it comes
-// before what follows the content, so that no server takes such a body.
+// Exactly reads the announced number of bytes. Fewer or more bytes are an error before the end of
+// the body, so that no server accepts it.
 func Exactly(content io.Reader, size int64) io.Reader { return &exactly{content, size} }
 
 type exactly struct {
@@ -28,19 +28,19 @@ func (e *exactly) Read(p []byte) (int, error) {
 	case err != io.EOF:
 		return n, err
 	case e.left > 0:
-		return n, fmt.Errorf("%w: it ends %d bytes early: %w", ErrSize, e.left, io.ErrUnexpectedEOF)
+		return n, fmt.Errorf("%w: %d bytes are missing: %w", ErrSize, e.left, io.ErrUnexpectedEOF)
 	}
 	return n, nil
 }
 
-// end is io.EOF if there is nothing behind the announced bytes. The source may
-// also say only now that what it delivered is not what was listed.
+// end returns io.EOF if nothing follows the announced bytes. The source may also report here that
+// the object has changed.
 func (e *exactly) end() error {
 	n, err := io.ReadFull(e.r, make([]byte, 1))
 	switch {
 	case n > 0:
-		return fmt.Errorf("%w: there is more", ErrSize)
-	case errors.Is(err, io.ErrUnexpectedEOF): // a reader may end with it, ReadFull does not for one byte
+		return fmt.Errorf("%w: it is longer", ErrSize)
+	case errors.Is(err, io.ErrUnexpectedEOF): // an error of the reader; ReadFull does not return it for one byte
 		return fmt.Errorf("%w: %w", ErrSize, err)
 	}
 	return err

@@ -9,25 +9,25 @@ import (
 
 type guardKey struct{}
 
-// Guarded returns a request as it may go to a host that somebody else named. The host is checked
-// as it is written, and [CheckDial] checks the IP address that a connection goes to: a name may
-// lead elsewhere the next moment, so nothing that was looked up before counts.
+// Guarded returns a request to an untrusted host, with checks. It checks the host in the URL, and
+// [CheckDial] checks the IP address of the connection. An earlier name resolution does not count,
+// because a name may resolve to another address the next time.
 //
-// A proxy looks names up itself. Behind one only hosts that are IP addresses, and those of this
-// machine, are refused here; what names lead to is up to the proxy.
+// A proxy resolves names itself. Behind a proxy, only hosts that are IP addresses or names of this
+// machine are refused.
 func Guarded(r *http.Request, n Networks) (*http.Request, error) {
 	if err := n.CheckHost(r.URL.Hostname()); err != nil {
 		return nil, err
 	}
-	if proxy, err := http.ProxyFromEnvironment(r); err != nil || proxy != nil { // which the user named, and may be anywhere
+	if proxy, err := http.ProxyFromEnvironment(r); err != nil || proxy != nil { // the user trusts the proxy
 		return r, err
 	}
 	return r.WithContext(context.WithValue(r.Context(), guardKey{}, n)), nil
 }
 
-// CheckDial is the ControlContext of every dialer whose transport carries guarded requests. It
-// lets all others pass. A transport may hand a connection that it made for one request to
-// another one for the same host, so requests to one host are either all guarded or none.
+// CheckDial is the ControlContext of every dialer of guarded requests. It does not check other
+// requests. A transport may reuse a connection for other requests to the same host, so either all
+// requests to a host are guarded or none.
 func CheckDial(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	n, guarded := ctx.Value(guardKey{}).(Networks)
 	if !guarded {

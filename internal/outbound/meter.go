@@ -6,31 +6,31 @@ import (
 	"io"
 )
 
-// A Meter reads JSON of somebody else and ends it before it takes more memory than it may. What
-// counts is not its length: a value may take many times the memory of its text. So each text
-// counts with its bytes, and with what the brackets and commas in it stand for.
+// A Meter reads untrusted JSON, and ends with an error before it takes too much memory. The length
+// is not enough: a value may take many times the memory of its text. So the estimate includes the
+// bytes, and the brackets and commas.
 type Meter struct {
 	in     io.Reader
 	weight Weight
-	value  int64 // bytes that one value may have
+	value  int64 // maximum bytes of one value
 	spent  int64
 	read   int64 // bytes
-	since  int64 // of these, since the last value
-	parts  int64 // what the parts of that value stand for, in bytes
-	last   byte  // of these, but for white space
+	since  int64 // bytes since the last value
+	parts  int64 // estimated memory of the parts of that value, in bytes
+	last   byte  // the last byte that is not white space
 	err    error // of the reader below, or a [TooLargeError]
 }
 
-// A Weight is how much memory it takes what stands behind a character of JSON, in bytes.
+// A Weight is the memory of an object and of another value, in bytes.
 type Weight struct{ Object, Value int64 }
 
 const (
-	// maxMemory is how much an answer may take once it is decoded. While it is read, up to twice
-	// that may be in use, and 32 MB must be enough.
+	// maxMemory is the maximum memory of a decoded response. During reading, up to twice that may be
+	// in use, within a total of 32 MB.
 	maxMemory = 12 << 20
-	// maxValue is how long one value may be that is decoded as a whole.
+	// maxValue is the maximum size of a value that is decoded as a whole.
 	maxValue = 2 << 20
-	// maxParts is how much the parts of such a value may take: a list that grows is there twice.
+	// maxParts is the maximum memory of the parts of such a value: a growing list exists twice.
 	maxParts = maxMemory / 2
 )
 
@@ -38,23 +38,23 @@ const (
 var (
 	// Typed is for values that are decoded into structs.
 	Typed = Weight{Object: 240, Value: 16}
-	// Untyped is for values that hold any JSON, such as custom attributes.
+	// Untyped is for values of any JSON, such as custom attributes.
 	Untyped = Weight{Object: 640, Value: 48}
 )
 
-// A TooLargeError says that an answer takes more memory than a hostile one may have.
+// A TooLargeError means that a response takes too much memory.
 type TooLargeError struct{ Read, Value int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("it is too long to be read: it takes more than %d MB of memory, or one value in it has more than %d MB (%d bytes were read)", maxMemory>>20, e.Value>>20, e.Read)
+	return fmt.Sprintf("the response is too large: more than %d MB of memory, or a value of more than %d MB (%d bytes read)", maxMemory>>20, e.Value>>20, e.Read)
 }
 
-// NewMeter returns a meter for an answer.
+// NewMeter returns a meter for a response.
 func NewMeter(in io.Reader, weight Weight) *Meter {
 	return &Meter{in: in, weight: weight, value: maxValue}
 }
 
-// Whole lets the answer be one value, which has at most so many bytes.
+// Whole allows a response of one value with at most so many bytes.
 func (m *Meter) Whole(most int64) *Meter {
 	m.value = most
 	return m
@@ -73,7 +73,7 @@ func (m *Meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Add measures a text that was not read, and reports whether there was room for it.
+// Add measures another text, and reports whether it is within the limits.
 func (m *Meter) Add(text string) bool { return m.add([]byte(text)) }
 
 func (m *Meter) add(p []byte) bool {
@@ -86,8 +86,8 @@ func (m *Meter) add(p []byte) bool {
 	return m.spent <= maxMemory && m.since <= m.value && m.parts <= maxParts
 }
 
-// nulls counts the items of lists that are null: in a list of objects, each takes as much as an
-// object. A text may hold what looks like one.
+// nulls counts the null items of lists: in a list of objects, each takes the memory of an object. A
+// text may contain similar characters.
 func (m *Meter) nulls(p []byte) (n int) {
 	for from := 0; ; {
 		next := bytes.IndexByte(p[from:], 'n')
@@ -109,13 +109,13 @@ func (m *Meter) nulls(p []byte) (n int) {
 	return n
 }
 
-// blanks are white space in JSON.
+// blanks are the white space of JSON.
 const blanks = " \t\r\n"
 
-// Next says that what was read so far has been decoded.
+// Next records that everything read so far was decoded.
 func (m *Meter) Next() { m.since, m.parts = 0, 0 }
 
-// Err is the error of the reader below, or a [TooLargeError]; nil at its end.
+// Err returns the error of the reader below, or a [TooLargeError]; nil at its end.
 func (m *Meter) Err() error {
 	if m.err == io.EOF {
 		return nil
@@ -123,5 +123,5 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// ReadAll reads an answer that is decoded as a whole.
+// ReadAll reads a response that is decoded as a whole.
 func (m *Meter) ReadAll() ([]byte, error) { return io.ReadAll(m) }

@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// WithoutURL strips what net/http wraps around an error: it repeats the whole
-// address.
+// WithoutURL removes the wrapper of net/http from an error, which contains the whole URL.
 func WithoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -20,29 +19,26 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// ContextError is a context's error together with its cause, so that either can
-// be asked for.
+// ContextError returns the error of a context joined with its cause.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || errors.Is(cause, err) {
 		return err
 	}
 	if stalled, ok := errors.AsType[StallError](cause); ok {
-		return stalled // our own doing, not the caller's
+		return stalled // from our watchdog, not from the caller
 	}
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// IsTrustError reports whether TLS could not establish who is at the other end,
-// which no repetition changes.
+// IsTrustError reports whether TLS could not verify the server. A retry does not help.
 func IsTrustError(err error) bool {
 	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
 	_, header := errors.AsType[tls.RecordHeaderError](err)
 	return bad || header
 }
 
-// Hint is what to do about an error of the network on the way to an origin; empty if the
-// text of the error says it all.
+// Hint returns the next step after a network error, or "" if the error is enough.
 func Hint(err error, origin string) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
 	_, name := errors.AsType[x509.HostnameError](err)
@@ -52,19 +48,19 @@ func Hint(err error, origin string) string {
 	op, dial := errors.AsType[*net.OpError](err)
 	switch {
 	case authority:
-		return "if the certificate of " + origin + " is from a private authority, name that with --ca-file"
+		return "if a private authority signed the certificate of " + origin + ", add --ca-file FILE"
 	case name:
-		return "the certificate is not for this address: check the base address"
+		return "the certificate is for another host: check the base URL"
 	case expired && invalid.Reason == x509.Expired:
-		return "the certificate is not valid at this time: check our clock and the certificate"
+		return "the certificate is not valid at this time: check the clock of this machine, and the certificate"
 	case header:
-		return origin + " does not speak TLS: check the scheme and port of the base address"
+		return origin + " does not support TLS: check the scheme and the port of the base URL"
 	case lookup && dns.IsNotFound:
-		return "host not found: check the base address and the name resolution"
+		return "host not found: check the base URL and the name resolution"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens at " + origin + ": check the base address, and whether the service runs"
+		return "no process listens at " + origin + ": check the base URL, and that the service is running"
 	case lookup, dial && op.Op == "dial":
-		return origin + " is not reachable: check the network, the proxy and the base address"
+		return origin + " is not reachable: check the network, the proxy and the base URL"
 	}
 	return ""
 }

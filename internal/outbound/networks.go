@@ -8,27 +8,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Networks are those that requests to a host may go to that somebody else named: a table, an
-// answer, a redirect.
+// Networks are the allowed networks of untrusted hosts: from a table, a response or a redirect.
 type Networks struct {
-	Private bool // also this machine and private networks
+	Private bool // including this machine and private networks
 }
 
-// A NetworkError refuses to go where a URL leads.
+// A NetworkError means that a URL leads to a network that is not allowed.
 type NetworkError struct {
-	To    string // an address, or the name of this machine
-	Never bool   // whatever is allowed
+	To    string // an IP address, or the name of this machine
+	Never bool   // no option allows it
 }
 
 func (e *NetworkError) Error() string {
 	if e.Never {
-		return fmt.Sprintf("leads to %s, where no assets are", e.To)
+		return fmt.Sprintf("leads to %s, which is never allowed", e.To)
 	}
 	return fmt.Sprintf("leads to %s, in a private network", e.To)
 }
 
-// CheckHost looks at a host as it is written, before names are looked up: a proxy would do
-// that in its own way.
+// CheckHost checks a host before name resolution, which a proxy does itself.
 func (n Networks) CheckHost(host string) error {
 	name := strings.TrimSuffix(plain(host), ".")
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -36,14 +34,14 @@ func (n Networks) CheckHost(host string) error {
 	}
 	switch {
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
-		return &NetworkError{To: name, Never: true} // no name ends like that, but some take it for an address
+		return &NetworkError{To: name, Never: true} // no name ends like that, but some resolvers read it as an IP address
 	case !n.Private && (name == "localhost" || strings.HasSuffix(name, ".localhost")):
 		return &NetworkError{To: name}
 	}
 	return nil
 }
 
-// plain writes a host in the characters that others make of it (UTS 46).
+// plain converts a host to the characters that resolvers use (UTS 46).
 func plain(host string) string {
 	return strings.ToLower(strings.ReplaceAll(norm.NFKC.String(host), "。", "."))
 }
@@ -56,8 +54,8 @@ func isNumber(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// Check refuses an address that is not in these networks. What IPv6 wraps around an address of
-// IPv4 is taken off before.
+// Check returns an error for an IP address outside the allowed networks. It unwraps IPv4 addresses
+// in IPv6.
 func (n Networks) Check(ip netip.Addr) error {
 	ip = embedded(ip.WithZone("").Unmap())
 	switch {
@@ -69,7 +67,7 @@ func (n Networks) Check(ip netip.Addr) error {
 	return nil
 }
 
-// embedded is the address of version 4 that one of version 6 stands for: NAT64 and 6to4.
+// embedded returns the IPv4 address in an IPv6 address of NAT64 or 6to4.
 func embedded(ip netip.Addr) netip.Addr {
 	b := ip.As16()
 	switch {
@@ -83,8 +81,8 @@ func embedded(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// isReserved reports whether no server with assets can be at an address: among them are
-// those where machines in a cloud are told their secrets.
+// isReserved reports whether no asset server can have an IP address. This includes metadata
+// services of cloud machines, which return secrets.
 func isReserved(ip netip.Addr) bool {
 	if ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast() || ip.IsInterfaceLocalMulticast() {
 		return true

@@ -32,10 +32,10 @@ func TestParseBase(t *testing.T) {
 		{"http://example.com", true, "http://example.com:80", true},
 		{"http://example.com", false, "--allow-http", false},
 		{"http://localhost.example.com", false, "--allow-http", false},
-		{"ftp://example.com", true, "not https", false},
+		{"ftp://example.com", true, "must be https", false},
 		{"https://u:" + seed + "@example.com", false, "user name or password", false},
-		{"https://example.com?key=" + seed, false, "end with its path", false},
-		{"https://example.com#" + seed, false, "end with its path", false},
+		{"https://example.com?key=" + seed, false, "a query or a fragment is not allowed", false},
+		{"https://example.com#" + seed, false, "a query or a fragment is not allowed", false},
 		{"https://example.com:" + seed, false, "https://host", false},
 		{"example.com/" + seed, false, "https://host", false},
 		{"", false, "https://host", false},
@@ -100,7 +100,7 @@ func TestHint(t *testing.T) {
 		err  error
 		want string
 	}{
-		{dial, "nothing listens at " + origin},
+		{dial, "no process listens at " + origin},
 		{&net.OpError{Op: "dial", Err: errors.New("no route")}, origin + " is not reachable"},
 		{&net.DNSError{IsNotFound: true}, "host not found"},
 		{io.ErrUnexpectedEOF, ""},

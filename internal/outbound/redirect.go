@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// ErrDowngrade refuses to leave the encrypted way.
+// ErrDowngrade means that a redirect leads from https to plain HTTP.
 var ErrDowngrade = errors.New("leads from https to plain HTTP")
 
-// ErrRedirects ends what leads in circles.
+// ErrRedirects means that there are too many redirects.
 var ErrRedirects = errors.New("too many redirects")
 
-// FollowRedirects makes the CheckRedirect of an http.Client that follows at most so many
-// redirects, none from https to plain HTTP, and none that one of the checks refuses.
+// FollowRedirects returns the CheckRedirect of an http.Client. The client follows at most so many
+// redirects, none from https to plain HTTP, and none that a check refuses.
 //
-// Every http.Client of the product that follows redirects has it, because net/http sends the
-// URL that was redirected as Referer: that of a private file, or of a webhook, may hold a secret.
+// Every http.Client of this program that follows redirects has it, because net/http sends the
+// redirected URL as Referer. The URL of a private file or of a webhook may contain a secret.
 func FollowRedirects(most int, checks ...func(next *http.Request, via []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
 		next.Header.Del("Referer")
@@ -39,16 +39,16 @@ func FollowRedirects(most int, checks ...func(next *http.Request, via []*http.Re
 }
 
 const (
-	// maxRest and restTimeout are how much of the body of a redirect is read, and for how long, so
-	// that its connection can be used again.
+	// maxRest and restTimeout limit reading the body of a redirect, so that its connection can be
+	// reused.
 	maxRest     = 2 << 10
 	restTimeout = time.Second
 )
 
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// EndRedirect takes the body off an answer that redirects. An http.Client reads it before it
-// follows, for as long as that takes, which may be for ever.
+// EndRedirect removes the body of a redirect. An http.Client reads it without a timeout before it
+// follows.
 func EndRedirect(answer *http.Response) {
 	if !slices.Contains(redirects, answer.StatusCode) || answer.Header.Get("Location") == "" {
 		return

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Watchdog cancels a request that stands still: no timeout of the transport looks at
-// bodies, and a worker would wait for ever.
+// A Watchdog cancels a stalled request. Timeouts of the transport do not cover bodies, so a worker
+// could wait forever.
 type Watchdog struct {
 	timer  *time.Timer
 	after  time.Duration
 	cancel context.CancelCauseFunc
 }
 
-// Watch returns a context that the watchdog cancels with a [StallError]. It sleeps until the
-// first sign of life.
+// Watch returns a context that the watchdog cancels with a [StallError]. It is inactive until Alive
+// is called.
 func Watch(ctx context.Context, after time.Duration) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	dog := &Watchdog{after: after, cancel: cancel}
@@ -24,19 +24,19 @@ func Watch(ctx context.Context, after time.Duration) (context.Context, *Watchdog
 	return ctx, dog
 }
 
-// Alive is a sign of life.
+// Alive resets the watchdog.
 func (d *Watchdog) Alive() { d.timer.Reset(d.after) }
 
-// Rest lets the watchdog sleep until the next sign of life.
+// Rest deactivates the watchdog until the next Alive.
 func (d *Watchdog) Rest() { d.timer.Stop() }
 
-// Stop ends it, and its context.
+// Stop ends the watchdog and its context.
 func (d *Watchdog) Stop() {
 	d.timer.Stop()
 	d.cancel(nil)
 }
 
-// A StallError says how long nothing moved, or how long all of it may take.
+// A StallError means that no byte was transferred for a time, or that the total time is over.
 type StallError struct {
 	After time.Duration
 	Total bool
@@ -44,10 +44,10 @@ type StallError struct {
 
 func (e StallError) Error() string {
 	if e.Total {
-		return fmt.Sprintf("it did not end within %v", e.After)
+		return fmt.Sprintf("not complete within %v", e.After)
 	}
-	return fmt.Sprintf("no byte moved for %v", e.After)
+	return fmt.Sprintf("no data for %v", e.After)
 }
 
-// Timeout is true, as of all errors that are about time.
+// Timeout implements net.Error.
 func (StallError) Timeout() bool { return true }

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// me is the account that this process acts for.
+// me returns the account of this process.
 func me() Account { return Account{os.Geteuid(), os.Getegid()} }
 
 func stat(path string) (Access, bool, error) { return accessOf(os.Stat(path)) }
 
 func lstat(path string) (Access, bool, error) { return accessOf(os.Lstat(path)) }
 
-// accessOf reports false where the system does not know accounts like ours.
+// accessOf returns false if the system has no such accounts.
 func accessOf(info fs.FileInfo, err error) (Access, bool, error) {
 	if err != nil {
 		return Access{}, false, err

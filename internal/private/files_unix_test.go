@@ -130,8 +130,8 @@ func TestOpenLogRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		make("link", func(p string) error { return os.Symlink(victim, p) }):                       "symbolic link",
 		make("dangling", func(p string) error { return os.Symlink(filepath.Join(dir, "no"), p) }): "symbolic link",
-		make("pipe", func(p string) error { return syscall.Mkfifo(p, 0o600) }):                    "not a file",
-		make("folder", func(p string) error { return os.Mkdir(p, 0o700) }):                        "not a file",
+		make("pipe", func(p string) error { return syscall.Mkfifo(p, 0o600) }):                    "not a regular file",
+		make("folder", func(p string) error { return os.Mkdir(p, 0o700) }):                        "not a regular file",
 		theirs(t, dir): "belongs to account",
 	} {
 		_, _, err := OpenLog(path)
@@ -145,7 +145,7 @@ func TestOpenLogRefuses(t *testing.T) {
 	}
 	chmod(t, dir, os.ModeSticky|0o777)
 	_, _, err := OpenLog(filepath.Join(dir, "second"))
-	refused(t, err, "second name")
+	refused(t, err, "several hard links")
 	if text, err := os.ReadFile(victim); err != nil || string(text) != "victim" || modeOf(t, victim) != 0o644 {
 		t.Errorf("the file that was led to is %q, %v", text, err)
 	}

@@ -82,8 +82,8 @@ func TestReading(t *testing.T) {
 		"of another":               {Account{1000, 1000}, Access{Owner: 1001, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, "belongs to"},
 		"by root":                  {Account{0, 0}, Access{Owner: 1000}, private, ""},
 		"by root, in a shared":     {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1000, Mode: dir | 0o777}, "all accounts"},
-		"by root, open to all":     {Account{0, 0}, Access{Owner: 1000, Mode: 0o666}, private, "can be written by other accounts"},
-		"of root, open to a group": {Account{1000, 1000}, Access{Owner: 0, Mode: 0o664}, Access{Owner: 0, Mode: dir | 0o755}, "can be written by other accounts"},
+		"by root, open to all":     {Account{0, 0}, Access{Owner: 1000, Mode: 0o666}, private, "is writable by other accounts"},
+		"of root, open to a group": {Account{1000, 1000}, Access{Owner: 0, Mode: 0o664}, Access{Owner: 0, Mode: dir | 0o755}, "is writable by other accounts"},
 		"own, open to all":         {Account{1000, 1000}, Access{Owner: 1000, Mode: 0o666}, private, ""}, // closed
 		"by root, in a third":      {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1001, Mode: dir | 0o700}, "belongs to account 1001"},
 	} {
@@ -103,14 +103,14 @@ func TestLogs(t *testing.T) {
 	}{
 		"ours":                        {Access{Owner: 1000, Mode: 0o600, Links: 1}, shared, true, ""},
 		"of another account":          {Access{Owner: 1001, Mode: 0o666, Links: 1}, shared, true, "belongs to account 1001"},
-		"a second name, shared":       {Access{Owner: 1000, Mode: 0o600, Links: 2}, shared, true, "second name"},
+		"a second name, shared":       {Access{Owner: 1000, Mode: 0o600, Links: 2}, shared, true, "several hard links"},
 		"a second name, among ours":   {Access{Owner: 1000, Mode: 0o600, Links: 2}, own, true, ""},
 		"a device":                    {Access{Owner: 0, Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, Links: 1}, own, true, ""},
-		"a disk":                      {Access{Owner: 1000, Mode: fs.ModeDevice | 0o600, Links: 1}, own, true, "not a file"},
-		"a folder":                    {Access{Owner: 1000, Mode: dir | 0o700}, own, true, "not a file"},
+		"a disk":                      {Access{Owner: 1000, Mode: fs.ModeDevice | 0o600, Links: 1}, own, true, "not a regular file"},
+		"a folder":                    {Access{Owner: 1000, Mode: dir | 0o700}, own, true, "not a regular file"},
 		"a system of other accounts":  {Access{Mode: 0o666}, Access{}, false, ""},
-		"a pipe on such a system":     {Access{Mode: fs.ModeNamedPipe}, Access{}, false, "not a file"},
-		"a pipe":                      {Access{Owner: 1000, Mode: fs.ModeNamedPipe | 0o600}, own, true, "not a file"},
+		"a pipe on such a system":     {Access{Mode: fs.ModeNamedPipe}, Access{}, false, "not a regular file"},
+		"a pipe":                      {Access{Owner: 1000, Mode: fs.ModeNamedPipe | 0o600}, own, true, "not a regular file"},
 		"a device of such a system":   {Access{Mode: fs.ModeDevice | fs.ModeCharDevice}, Access{}, false, ""},
 		"a second name, of no system": {Access{Mode: 0o666, Links: 2}, Access{}, false, ""},
 	} {

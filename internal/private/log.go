@@ -10,11 +10,11 @@ import (
 
 const logFlag = "--log-file"
 
-// OpenLog opens a file to append to, and makes it if it is not there. It follows no
-// symbolic link at the end of the path, and refuses what is neither a file nor a character
-// device such as /dev/null, a file of another account, and one with a second name in a
-// folder that others may write: that may be any file of ours. All of that is asked of the
-// file that was opened. A file of ours that is open to others is closed to them.
+// OpenLog opens a file for appending, and creates it if it is missing. It does not follow a
+// symbolic link at the end of the path. It refuses files other than regular files and character
+// devices such as /dev/null, files of other accounts, and a hard link in a folder that others can
+// write: it may be any file of ours. All checks use the opened file. It removes the permissions of
+// others from our file.
 func OpenLog(path string) (f *os.File, repaired bool, err error) {
 	f, err = openNoFollow(path)
 	if err != nil {
@@ -42,17 +42,17 @@ func secureLog(f *os.File, path string) (repaired bool, err error) {
 		return false, nil
 	}
 	if err := f.Chmod(a.Mode.Perm() &^ others); err != nil {
-		return false, &Error{path, fmt.Sprintf("is open to other accounts, and that cannot be changed: %v", err), "name another file with " + logFlag}
+		return false, &Error{path, fmt.Sprintf("is open to other accounts, and the change failed: %v", err), "use another file with " + logFlag}
 	}
 	return true, nil
 }
 
-// judgeLog says why a file that was opened must not be appended to. Where accounts are not
-// known, only its kind counts.
+// judgeLog returns an error for an opened file that must not be used. If accounts are unknown, only
+// its type counts.
 func (me Account) judgeLog(path string, a, folder Access, known bool) error {
 	switch {
 	case a.Mode&fs.ModeCharDevice != 0:
-		return nil // keeps nothing
+		return nil // it stores nothing
 	case !a.Mode.IsRegular():
 		return notALog(path)
 	case !known:
@@ -60,27 +60,27 @@ func (me Account) judgeLog(path string, a, folder Access, known bool) error {
 	case !me.owns(a):
 		return foreign(path, logFlag, a)
 	case a.Links > 1 && me.mayReplace(folder) != "":
-		return &Error{path, "has a second name, in a folder that other accounts can write, so it may be another file of yours", "move it away, or name another file with " + logFlag}
+		return &Error{path, "has several hard links, in a folder that other accounts can write, so it may be another file of yours", "move it away, or use another file with " + logFlag}
 	}
 	return nil
 }
 
 func notALog(path string) error {
-	return &Error{path, "is not a file to append to", "name a file with " + logFlag + ", or /dev/stderr"}
+	return &Error{path, "is not a regular file", "use a file with " + logFlag + ", or /dev/stderr"}
 }
 
-// refuseLog explains why a log file could not be opened.
+// refuseLog returns the error for a log file that could not be opened.
 func refuseLog(path string, err error) error {
 	info, lerr := os.Lstat(path)
 	switch {
 	case lerr != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		try := "name a file with " + logFlag
+		try := "use a file with " + logFlag
 		if to, err := filepath.EvalSymlinks(path); err == nil {
-			try = "name the file that it leads to: " + logFlag + " " + to
+			try = "use its target: " + logFlag + " " + to
 		}
-		return &Error{path, "is a symbolic link, which is not followed", try}
+		return &Error{path, "is a symbolic link", try}
 	case !info.Mode().IsRegular():
 		return notALog(path)
 	}

@@ -10,8 +10,8 @@ import (
 
 var errLink = errors.New("a symbolic link")
 
-// openNoFollow opens a file that was no link before, and is the same after. Making links
-// takes a privilege on Windows.
+// openNoFollow opens a file, and checks before and after that it is not a link. Creating links
+// needs a privilege on Windows.
 func openNoFollow(path string) (*os.File, error) {
 	before, err := os.Lstat(path)
 	if err == nil && before.Mode()&fs.ModeSymlink != 0 {

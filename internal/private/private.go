@@ -1,16 +1,15 @@
-// Package private keeps files to the account of this process: what is ours and too open is
-// closed, what another account could have written is refused.
+// Package private keeps files private to the account of this process. It removes the permissions of
+// other accounts from our files, and refuses files that other accounts could have written.
 //
-// A file is looked at by its path, in a folder in which only we (and root) can rename or
-// create anything, so nothing can be put in its place between the look and the use. That
-// is why the folder is part of the rule: SQLite opens its files by path, several times, so
-// a descriptor that was checked is of no use to it. Log files are opened once, by
-// OpenLog, and there the descriptor is checked, whatever folder it is in.
+// A file is checked by its path, in a folder in which only we and root can rename or create files.
+// So no other account can replace the file between the check and its use. SQLite opens its files by
+// path, several times, so a check of a descriptor would not help. Log files are opened once, by
+// OpenLog, which checks the descriptor in any folder.
 //
-// Only the folder itself is looked at, not those above it: whoever may rename there can
-// put another folder in its place, but not one that belongs to us.
+// Only the folder itself is checked, not its parents. An account that can rename in a parent can
+// replace the folder, but not by one that we own.
 //
-// Windows has other permissions, which a folder hands down; nothing is checked there.
+// On Windows, nothing is checked, because files inherit the permissions of the folder.
 package private
 
 import (
@@ -23,54 +22,54 @@ import (
 	"strconv"
 )
 
-// An Error says why a file is not used, and what to do about it.
+// An Error is the reason why a file is refused, with the next step.
 type Error struct{ Path, Reason, Try string }
 
 func (e *Error) Error() string { return e.Path + " " + e.Reason }
 
-// Hint is the next step.
+// Hint returns the next step.
 func (e *Error) Hint() string { return e.Try }
 
-// An Access is what the file system says of a file: whose it is, and who may do what.
+// An Access is the owner, the group and the permissions of a file.
 type Access struct {
 	Owner, Group int
 	Mode         fs.FileMode
 	Links        int
 }
 
-// An Account is who a process acts for.
+// An Account is the user and the group of a process.
 type Account struct{ User, Group int }
 
-// others are the permissions of everybody but the owner.
+// others are the permissions of all accounts except the owner.
 const (
-	others       fs.FileMode = 0o077
-	groupWrite   fs.FileMode = 0o020
-	anybodyWrite fs.FileMode = 0o002
+	others        fs.FileMode = 0o077
+	groupWrite    fs.FileMode = 0o020
+	everyoneWrite fs.FileMode = 0o002
 )
 
-// owns reports whether a file or folder is the account's own.
+// owns reports whether the account owns a file or folder.
 func (me Account) owns(a Access) bool { return a.Owner == me.User }
 
-// mayReplace says who else can rename and create files in a folder, "" if only the account
-// and root can. A group of one account, which has the number of that account by custom, is
-// nobody else. The sticky bit is of no use to a database: who may create files can put one
-// of the names that SQLite looks for beside it.
+// mayReplace returns who else can rename and create files in a folder, or "" if only the account
+// and root can. A group with the number of the account has no other members by convention. The
+// sticky bit does not protect a database: another account could create files that SQLite reads
+// beside it.
 func (me Account) mayReplace(folder Access) string {
 	switch {
 	case !me.owns(folder) && folder.Owner != 0:
 		return "belongs to " + accountName(folder.Owner)
-	case folder.Mode&anybodyWrite != 0:
-		return "can be written by all accounts"
+	case folder.Mode&everyoneWrite != 0:
+		return "is writable by all accounts"
 	case folder.Mode&groupWrite != 0 && folder.Group != 0 && (folder.Group != me.User || folder.Group != me.Group):
-		return "can be written by " + groupName(folder.Group)
+		return "is writable by " + groupName(folder.Group)
 	}
 	return ""
 }
 
 var errNoFolder = errors.New("not a folder")
 
-// Folder refuses a folder in which another account could replace files. What it suggests
-// instead is a place of their own for them, in a folder that is made for this account.
+// Folder returns an error for a folder in which another account could replace files. The hint names
+// instead, in a new folder of this account.
 func Folder(dir, instead string) error {
 	a, known, err := stat(dir)
 	if err != nil || !known {
@@ -94,10 +93,9 @@ func (me Account) judgeFolder(dir, instead string, a Access) error {
 	return &Error{dir, who + ", so its files could be replaced", try}
 }
 
-// File refuses a file or folder of another account, and one that is neither a file nor a
-// folder. One that is ours and open to others is closed to them; then it is repaired. A
-// file that is not there is an fs.ErrNotExist. The folder that it is in must have passed
-// Folder.
+// File returns an error for a file or folder of another account, or for another type of file. It
+// removes the permissions of others from our file, and returns repaired then. A missing file is an
+// fs.ErrNotExist. Its folder must have passed Folder.
 func File(path, flag string) (repaired bool, err error) {
 	a, known, err := lstat(path)
 	if err != nil || !known {
@@ -112,8 +110,8 @@ func File(path, flag string) (repaired bool, err error) {
 	return true, closeToOthers(path, flag, a.Mode)
 }
 
-// Files is File for many, and gives those that it closed. One that is not there, such as a draft
-// of another process, is passed by.
+// Files is File for several files, and returns the repaired ones. It ignores missing files, such as
+// drafts of another process.
 func Files(paths []string, flag string) (repaired []string, err error) {
 	for _, path := range paths {
 		closed, err := File(path, flag)
@@ -133,19 +131,19 @@ func (me Account) judgeFile(path, flag string, a Access) error {
 	case !me.owns(a):
 		return foreign(path, flag, a)
 	case !a.Mode.IsRegular() && !a.Mode.IsDir():
-		return &Error{path, "is neither a file nor a folder", "move it away, or name another place with " + flag}
+		return &Error{path, "is neither a file nor a folder", "move it away, or use another path with " + flag}
 	}
 	return nil
 }
 
 func foreign(path, flag string, a Access) error {
 	name := accountName(a.Owner)
-	return &Error{path, fmt.Sprintf("belongs to %s, and this process runs as %s", name, accountName(me().User)),
-		fmt.Sprintf("run the command as its owner: sudo -u %s assetferry ...; or name another place with %s", sudoName(a.Owner), flag)}
+	return &Error{path, fmt.Sprintf("belongs to %s, but this process runs as %s", name, accountName(me().User)),
+		fmt.Sprintf("run the command as its owner: sudo -u %s assetferry ...; or use another path with %s", sudoName(a.Owner), flag)}
 }
 
-// closeToOthers takes the permissions of others away. On a file system that keeps no
-// permissions that does nothing; then the file is refused.
+// closeToOthers removes the permissions of others. On a file system without permissions, it returns
+// an error.
 func closeToOthers(path, flag string, mode fs.FileMode) error {
 	cherr := os.Chmod(path, mode.Perm()&^others)
 	a, _, err := lstat(path)
@@ -153,13 +151,13 @@ func closeToOthers(path, flag string, mode fs.FileMode) error {
 		return err
 	}
 	if a.Mode.Perm()&others != 0 {
-		return errors.Join(&Error{path, "is open to other accounts, and its file system does not let that be changed", "name a place on another disk with " + flag}, cherr)
+		return errors.Join(&Error{path, "is open to other accounts, and its file system does not support a change", "use a path on another disk with " + flag}, cherr)
 	}
 	return nil
 }
 
-// Readable refuses a file that is read and that neither this account nor root has written,
-// or that another account could have put there. Root reads what it is told to.
+// Readable returns an error for a file to read that another account wrote or could have replaced.
+// Root may read all files.
 func Readable(path, flag, instead string) error {
 	a, known, err := stat(path)
 	if err != nil || !known {
@@ -183,16 +181,16 @@ func (me Account) judgeReading(path, flag, instead string, a, folder Access) err
 	if err := me.judgeFolder(filepath.Dir(path), instead, folder); err != nil {
 		return err
 	}
-	if a.Mode&(groupWrite|anybodyWrite) != 0 && !me.owns(a) { // one of ours is closed, see CloseRead
-		return &Error{path, "can be written by other accounts", "chmod go-w " + path}
+	if a.Mode&(groupWrite|everyoneWrite) != 0 && !me.owns(a) { // CloseRead handles our files
+		return &Error{path, "is writable by other accounts", "chmod go-w " + path}
 	}
 	return nil
 }
 
-// CloseRead closes files that are read, and gives those that it closed. Only files of this
-// account are; one that cannot be closed is refused only if others can write it, because a file
-// system that is mounted for reading, or keeps no permissions, is good enough to read from. The
-// first of the paths must have passed Readable.
+// CloseRead removes the permissions of others from files of this account, and returns the changed
+// ones. If that fails, it returns an error only for a file that others can write: a read-only file
+// system, or one without permissions, is sufficient for reading. The first path must have passed
+// Readable.
 func CloseRead(paths []string, flag string) (repaired []string, err error) {
 	if a, known, err := lstat(paths[0]); err != nil || !known || !me().owns(a) {
 		return nil, err
@@ -202,7 +200,7 @@ func CloseRead(paths []string, flag string) (repaired []string, err error) {
 		a, _, lerr := lstat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(lerr, fs.ErrNotExist):
-		case err != nil && (lerr != nil || !me().owns(a) || a.Mode&(groupWrite|anybodyWrite) != 0):
+		case err != nil && (lerr != nil || !me().owns(a) || a.Mode&(groupWrite|everyoneWrite) != 0):
 			return repaired, err
 		case closed && err == nil:
 			repaired = append(repaired, path)
@@ -211,7 +209,7 @@ func CloseRead(paths []string, flag string) (repaired []string, err error) {
 	return repaired, nil
 }
 
-// Repaired is the one message about files that were closed to others.
+// Repaired returns the message about files that were open to others.
 func Repaired(paths []string) string {
 	if n := len(paths) - 1; n > 0 {
 		return fmt.Sprintf("Other accounts had access to %s and %d more. They have none now.", paths[0], n)

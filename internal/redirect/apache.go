@@ -6,15 +6,15 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// An apache writes a text map for mod_rewrite. It has words between blanks and knows no
-// quotes, so the path of a request is encoded before it is looked up, by a function of
-// Apache's own, whose way of encoding the keys have.
+// An apache writes a text map for mod_rewrite. The format has words between blanks and no quotes.
+// Apache therefore encodes the path of a request before the lookup, and the keys here are encoded
+// in the same way.
 type apache struct{ w *bufio.Writer }
 
-const apacheHead = `# Old addresses and where they lead now, for Apache httpd 2.4. Made by assetferry urls.
+const apacheHead = `# Old URLs and their new URLs for Apache httpd 2.4, made by assetferry urls.
 #
-# Put these lines into the virtual host of the old addresses, with the path of this
-# file. They cannot stand in a .htaccess file.
+# Copy these lines into the virtual host of the old URLs, with the path of this file.
+# They do not work in a .htaccess file.
 #
 #     RewriteEngine On
 #     RewriteMap escape int:escape
@@ -24,16 +24,16 @@ const apacheHead = `# Old addresses and where they lead now, for Apache httpd 2.
 #     RewriteCond ${assetferry:${escape:%{REQUEST_URI}}} ^302:(.+)
 #     RewriteRule ^ %1 [R=302,L,NE,QSD]
 #
-# 301 is for assets that were verified since they arrived; browsers remember it for
-# good. All others get 302 until assetferry verify was run and this file is made again.
+# Verified assets have 301, which browsers keep permanently. The others have 302. Run
+# assetferry verify, and make this file again.
 #
-# Apache reads a text map from its beginning for each address that it has not looked up
-# yet. For many addresses make a database of it, which is then "dbm:" and its path:
+# Apache reads a text map from its beginning for each URL that is not cached. For many
+# URLs, make a database, and write "dbm:" and its path above:
 #
 #     httxt2dbm -i assetferry.txt -o assetferry.dbm
 `
 
-// apacheLine is the longest line that Apache reads whole, with its end.
+// apacheLine is the maximum length in bytes of a line that Apache reads, with its end.
 const apacheLine = 1000
 
 func newApache(b *bufio.Writer) (*apache, error) {
@@ -54,7 +54,7 @@ func (a *apache) Write(r Row) error {
 	return err
 }
 
-// apacheKey encodes a path as the function escape of mod_rewrite does.
+// apacheKey encodes a path like the function escape of mod_rewrite.
 func apacheKey(path string) string { return oldurl.EscapePath(path, "0123456789abcdef") }
 
 func (a *apache) Close() error { return a.w.Flush() }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkWrite measures how many addresses a second are written, of which every third
+// BenchmarkWrite measures how many URLs a second are written, of which every third
 // is an image in eleven sizes.
 func BenchmarkWrite(b *testing.B) {
 	const count = 30_000

@@ -14,22 +14,22 @@ import (
 	"assetferry/migrate/verify"
 )
 
-// A Check asks new URLs for what anybody gets there.
+// A Check requests new URLs without credentials.
 type Check struct {
 	Map     *Map
 	Service Service
 	Current func(url string) string // where a URL is now
 	Watch   Observer
 
-	Public, Private int64 // asked
+	Public, Private int64 // requested
 	Different       int64 // that do not lead to their asset
-	Readable        int64 // private ones that anybody can read
-	Unsized         int64 // that do not say how large they are
+	Readable        int64 // private ones that everyone can read
+	Unsized         int64 // without a content length
 
-	mu sync.Mutex // held for the counts, and for telling
+	mu sync.Mutex // for the counts and the observer
 }
 
-// A Service delivers assets to anybody.
+// A Service requests assets without credentials.
 type Service interface {
 	Public(ctx context.Context, url string) (assets.Public, error)
 }
@@ -41,8 +41,8 @@ type Observer interface {
 	Found(migrate.Difference)
 }
 
-// Run asks a number of URLs chosen at random, or all of them, so many at once at most. It
-// counts those that there are by the reason for leaving them out.
+// Run requests random URLs, or all of them, with a limited number of parallel requests. It counts
+// all URLs by the reason for omitting them.
 func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t Tally, err error) {
 	t.LeftOut = map[string]int64{}
 	for l, err := range c.Map.All(ctx) {
@@ -64,8 +64,8 @@ func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t T
 	return t, c.askThose(ctx, concurrency, wanted)
 }
 
-// askThose asks the URLs that are wanted, by why they are left out elsewhere and by their
-// position among the like.
+// askThose requests the wanted URLs. These are given by the reason for omitting them in maps, and
+// by their position among the URLs with that reason.
 func (c *Check) askThose(ctx context.Context, concurrency int, wanted map[string]func(int64) bool) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
@@ -86,7 +86,7 @@ func (c *Check) askThose(ctx context.Context, concurrency int, wanted map[string
 	return g.Wait()
 }
 
-// ask asks one URL, and tells what is not as it should be.
+// ask requests one URL, and reports a difference to the observer.
 func (c *Check) ask(ctx context.Context, l Entry) error {
 	url := c.Current(l.New)
 	found, err := c.Service.Public(ctx, url)
@@ -102,7 +102,7 @@ func (c *Check) ask(ctx context.Context, l Entry) error {
 		c.Private++
 		if found.IsThere() {
 			c.Readable++
-			c.found(l, "privacy", "401", fmt.Sprint(found.Status), "ALARM: it is in a private category, and everybody can read it at "+url)
+			c.found(l, "privacy", "401", fmt.Sprint(found.Status), "ALARM: private asset, readable by everyone at "+url)
 		}
 		return nil
 	}
@@ -111,7 +111,7 @@ func (c *Check) ask(ctx context.Context, l Entry) error {
 	case !found.IsThere():
 		c.Different++
 		c.found(l, "address", "200", fmt.Sprint(found.Status), fmt.Sprintf("%s answers %s", url, statusText(found)))
-	case l.Width > 0: // an image, of whose size nothing is known
+	case l.Width > 0: // an image, whose size is unknown
 	case found.Size < 0:
 		c.Unsized++
 	case found.Size != l.Size:

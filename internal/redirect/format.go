@@ -1,10 +1,9 @@
-// Package redirect writes which new URL stands for each old one: as tables, as SQL, and as
-// maps for web servers that redirect. A Map knows them from the state database, Write writes
-// it in one of the Formats, and a Check asks the new ones whether they lead to their assets.
+// Package redirect writes redirect maps of old and new URLs: as tables, as SQL, and for web
+// servers. A Map reads them from the state database, Write writes it in one of the Formats, and a
+// Check requests the new URLs.
 //
-// Every URL that is written is a URI of ASCII alone, so that none of the formats has to cope
-// with tabs, quotes, line breaks or bytes that are no text. Only nginx compares paths as they
-// are after decoding; for it they are escaped in its own way.
+// Every written URL is a URI of ASCII characters. No format has to escape tabs, quotes, line
+// breaks or invalid UTF-8. Only nginx compares decoded paths, which have an escaping of their own.
 package redirect
 
 import (
@@ -20,41 +19,39 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// A Row is an object with its old and its new address.
+// A Row is an object with its old and its new URL.
 type Row struct {
 	Old      string            `json:"old"`
 	New      string            `json:"new"`
 	Key      string            `json:"key"`
 	AssetID  string            `json:"asset_id"`
 	Size     int64             `json:"size"`
-	Verified bool              `json:"verified"` // so that a redirect may be for good
+	Verified bool              `json:"verified"` // the redirect can be permanent
 	Images   map[string]string `json:"images,omitempty"`
 	Kind     oldurl.Kind       `json:"kind"`
-	Width    int               `json:"width,omitempty"` // that the old address is for
+	Width    int               `json:"width,omitempty"` // in the old URL
 }
 
 // A Writer writes rows in one format.
 type Writer interface {
-	// Write writes a row, or says with ErrTooLong or ErrQuery that the format cannot hold
-	// it.
+	// Write writes a row. It returns ErrTooLong or ErrQuery if the format cannot hold it.
 	Write(Row) error
-	// Close writes what comes after the last row. It does not close what is written to.
+	// Close writes the end of the format. It does not close the underlying writer.
 	Close() error
 }
 
-// ErrTooLong says that an address is longer than the program that reads the format
-// accepts. The row is not written, and the others may be.
-var ErrTooLong = errors.New("address is too long for this format")
+// ErrTooLong means that a URL is longer than the web server accepts. The row is not written.
+var ErrTooLong = errors.New("URL is too long for this format")
 
-// ErrQuery says that an address has a query, and that the program which reads the format
-// compares paths.
-var ErrQuery = errors.New("address has a query, which this format does not compare")
+// ErrQuery means that a URL has a query, and the web server compares paths only. The row is not
+// written.
+var ErrQuery = errors.New("URL has a query, which this format does not compare")
 
-// Formats names the formats that New knows.
+// Formats returns the formats of New.
 func Formats() []string { return []string{"tsv", "csv", "json", "nginx", "apache", "sql"} }
 
-// New returns a writer of one of the Formats, which cleans all addresses. The survey is
-// of all rows that will be written; only nginx needs it.
+// New returns a writer of one of the Formats, which cleans all URLs. The survey contains all rows
+// to write; only nginx needs it.
 func New(format string, w io.Writer, s *Survey) (Writer, error) {
 	made, err := newWriter(format, bufio.NewWriterSize(w, 64<<10), s)
 	return cleaning{made}, err
@@ -75,25 +72,24 @@ func newWriter(format string, b *bufio.Writer, s *Survey) (Writer, error) {
 	case "sql":
 		return newSQL(b)
 	}
-	return nil, fmt.Errorf("there is no format %q", format)
+	return nil, fmt.Errorf("unknown format %q", format)
 }
 
-// cleaning cleans the addresses of each row, whatever the service answered.
+// cleaning cleans the URLs of each row, because the service may return invalid ones.
 type cleaning struct{ Writer }
 
 func (c cleaning) Write(r Row) error { return c.Writer.Write(r.Clean()) }
 
-// NeedsImages reports whether a format has the addresses of images in other sizes.
+// NeedsImages reports whether a format contains the URLs of image sizes.
 func NeedsImages(format string) bool { return format == "csv" || format == "json" }
 
-// ComparesPaths reports whether of old addresses a format has the paths only.
+// ComparesPaths reports whether a format contains only the paths of old URLs.
 func ComparesPaths(format string) bool { return format == "nginx" || format == "apache" }
 
-// NeedsListing reports whether all rows of a format must be seen before the first is
-// written.
+// NeedsListing reports whether a format needs all rows before it writes the first.
 func NeedsListing(format string) bool { return format == "nginx" }
 
-// Clean is the row with its addresses as oldurl.Clean makes them.
+// Clean returns the row with its URLs cleaned by oldurl.Clean.
 func (r Row) Clean() Row {
 	r.Old, r.New = oldurl.Clean(r.Old), oldurl.Clean(r.New)
 	copied := false
@@ -108,7 +104,7 @@ func (r Row) Clean() Row {
 	return r
 }
 
-// widths gives the widths of the images of a row, in ascending order.
+// widths returns the image widths of a row, in ascending order.
 func (r Row) widths() []string {
 	var all []string
 	for name := range r.Images {
@@ -125,11 +121,11 @@ func (r Row) widths() []string {
 	return all
 }
 
-// defaultImage is the service's word for an image in its own format and full width.
+// defaultImage is the name that the service uses for an image in its own format and full width.
 const defaultImage = "default"
 
-// pathOf gives the path of an old address as a web server sees it, decoded; ErrQuery if it
-// has more than that.
+// pathOf returns the decoded path of an old URL, as a web server compares it. It returns ErrQuery
+// if the URL has a query.
 func pathOf(old string) (string, error) {
 	escaped := old
 	if !strings.HasPrefix(old, "/") {
@@ -141,7 +137,7 @@ func pathOf(old string) (string, error) {
 	}
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
-		return "", fmt.Errorf("old address %q: %w", old, err)
+		return "", fmt.Errorf("old URL %q: %w", old, err)
 	}
 	return path, nil
 }

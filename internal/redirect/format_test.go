@@ -167,7 +167,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTSVGuards holds that no spreadsheet takes an address for a formula, and that the reader of
+// TestTSVGuards holds that no spreadsheet takes a URL for a formula, and that the reader of
 // maps has it back as it was.
 func TestTSVGuards(t *testing.T) {
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// Why an address is not written.
+// Reasons why a URL is omitted.
 const (
 	LeftPrivate     = "private"
 	LeftUnknown     = "privacy_unknown"
@@ -23,49 +23,50 @@ const (
 	LeftTaken       = "taken"
 )
 
-// A LeftOut says why URLs are not written, and what helps.
+// A LeftOut is a reason why URLs are omitted: its code, a text that continues "Omitted: 3 URLs",
+// and a hint.
 type LeftOut struct{ Reason, Text, Hint string }
 
-// LeftOutReasons are all reasons in the order in which they are shown.
+// LeftOutReasons returns all reasons in display order.
 func LeftOutReasons() []LeftOut {
 	return []LeftOut{
 		{LeftPrivate, "in private categories", ""},
-		{LeftUnknown, "in categories of which it is not known whether they are private", "assetferry verify asks the service"},
-		{LeftUnaddressed, "for which the service gave no address", ""},
-		{LeftTooLong, "longer than the web server reads", "take them out of the TSV, and redirect them by hand"},
-		{LeftQuery, "with a query, which the maps of web servers do not compare", "take them out of the TSV, and redirect them by hand"},
-		{LeftTaken, "because another object has the same old address", ""},
+		{LeftUnknown, "in categories of unknown privacy", "assetferry verify checks the categories"},
+		{LeftUnaddressed, "of assets without a URL from the service", ""},
+		{LeftTooLong, "longer than the limit of the web server", "copy them from the TSV, and redirect them by hand"},
+		{LeftQuery, "with a query, which maps of web servers do not compare", "copy them from the TSV, and redirect them by hand"},
+		{LeftTaken, "that other objects have, too", ""},
 	}
 }
 
-// shownTaken is how many URLs are named that two objects had.
+// shownTaken is how many URLs of several objects are listed.
 const shownTaken = 5
 
-// A Map is what a state database knows of the URLs of a source at a destination.
+// A Map lists old and new URLs of a source at a destination, from the state database.
 type Map struct {
-	Images    bool // URLs of all sizes are wanted
-	PathsOnly bool // of old URLs, because that is what is compared
+	Images    bool // with the URLs of all image sizes
+	PathsOnly bool // only paths of old URLs, for web servers that compare paths
 	NewOnly   bool // each new URL once
 
 	store      *state.Store
-	pair       state.Pair // the zero Pair if nothing has arrived
+	pair       state.Pair // the zero Pair if there is no asset
 	run        int64      // 0: of all runs
 	finder     *oldurl.Finder
-	anywhere   []string // what given addresses begin with, if hosts do not count
+	anywhere   []string // beginnings of given URLs, if hosts are ignored
 	categories map[string]state.Category
 }
 
-// Open gives the map of a source at a destination, for what one run brought or for all runs
-// if it is 0. Before use it is told the rules of old URLs, see Build.
+// Open returns the map of a source at a destination, for one run, or for all if run is 0. Call
+// Build before use.
 func Open(ctx context.Context, store *state.Store, pair state.Pair, run int64) (*Map, error) {
 	categories, err := store.Categories(ctx, pair.Destination)
 	return &Map{store: store, pair: pair, run: run, categories: categories}, err
 }
 
-// Finder finds what stands for old URLs.
+// Finder returns the finder of old URLs.
 func (m *Map) Finder() *oldurl.Finder { return m.finder }
 
-// Build has the map build old URLs by rules.
+// Build sets the templates of old URLs.
 func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 	if m.PathsOnly {
 		rules = oldurl.Paths(rules)
@@ -74,12 +75,12 @@ func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 	return err
 }
 
-// ByKey finds an object for the finder, as do the next two.
+// ByKey implements oldurl.Journal.
 func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.store.AddressByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
-// ByAddress finds an object by an address that it had; at any host, where paths are compared.
+// ByAddress implements oldurl.Journal. If only paths are compared, the URL may have any host.
 func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
 		return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, comparable))
@@ -91,7 +92,7 @@ func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, 
 	return m.objectOf(m.store.AddressByGiven(ctx, m.pair.ID, all...))
 }
 
-// Beginnings are those of addresses that objects had.
+// Beginnings implements oldurl.Journal.
 func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
 	all, err := m.store.GivenBeginnings(ctx, m.pair.ID)
 	if !m.PathsOnly || len(all) == 0 {
@@ -110,14 +111,14 @@ func (m *Map) objectOf(at state.Address, err error) (oldurl.Object, error) {
 	return oldurl.Object{Key: string(at.Key), Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
 }
 
-// An Entry is an object with its addresses, or the reason why they must not be written.
+// An Entry is an object with its URLs, or the reason why they are omitted.
 type Entry struct {
 	Row
 	Left    string // the reason
-	TakenBy string // the key of the object that has the old address
+	TakenBy string // the key of the object that has the old URL
 }
 
-// All yields everything that has arrived, with all its old addresses, in the order of keys.
+// All yields all objects with assets, with all their old URLs, in the order of keys.
 func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var paths givenPaths
@@ -136,15 +137,15 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// givenPaths are the paths of the given addresses of one object, which are listed together:
-// each is written once, at however many hosts it was.
+// givenPaths are the paths of the given URLs of one object. These come one after the other. Each
+// path is written once, even if it was at several hosts.
 type givenPaths struct {
 	key  sources.Key
 	seen map[string]bool
 }
 
-// take takes the host off a given address, and reports whether its path is a new one of the
-// object. All others are left alone.
+// take removes the host from a given URL, and reports whether the path is new for the object.
+// Other kinds of URLs do not change.
 func (p *givenPaths) take(at *state.Address) bool {
 	if at.Known != state.ByGivenAddress {
 		return true
@@ -159,8 +160,7 @@ func (p *givenPaths) take(at *state.Address) bool {
 	return isNew
 }
 
-// addressesOf yields all old addresses that an object has because of something it is known
-// by.
+// addressesOf yields all old URLs that an object has by a key or by a given URL.
 func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
 	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
@@ -186,7 +186,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.Address, yield func(Entr
 	return true
 }
 
-// whyLeft says why an address must not be written; nothing if it may be.
+// whyLeft returns the reason for omitting a URL, or "".
 func (m *Map) whyLeft(at state.Address) string {
 	category, known := m.categories[at.Category]
 	switch {
@@ -207,7 +207,7 @@ type Tally struct {
 	Taken             []Entry          // some of those that another object has
 }
 
-// leave counts an address that is not written.
+// leave counts an omitted URL.
 func (t *Tally) leave(l Entry) {
 	if t.LeftOut[l.Left]++; l.Left == LeftTaken && len(t.Taken) < shownTaken {
 		t.Taken = append(t.Taken, l)
@@ -223,7 +223,7 @@ func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, err
 				err = survey.Add(l.Row)
 			}
 			if errors.Is(err, ErrQuery) {
-				continue // as when it is written
+				continue // WriteTo skips it, too
 			}
 			if err != nil {
 				return Tally{}, err
@@ -237,7 +237,7 @@ func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, err
 	return m.WriteTo(ctx, to)
 }
 
-// WriteTo writes the map as rows.
+// WriteTo writes the rows of the map to a Writer, and closes it.
 func (m *Map) WriteTo(ctx context.Context, w Writer) (Tally, error) {
 	t := Tally{LeftOut: map[string]int64{}}
 	for l, err := range m.All(ctx) {

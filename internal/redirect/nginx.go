@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// A Survey is what a map of nginx must know of all its rows before the first: how many
-// there are, how long the longest is, and which nginx would take for the same. It takes
-// eight bytes for a row.
+// A Survey has what a map of nginx needs from all rows before the first: their number, the longest
+// one, and paths that nginx cannot distinguish. It takes eight bytes per row.
 type Survey struct {
 	longest int
-	hashes  []uint64 // of paths as nginx compares them
+	hashes  []uint64 // of paths, as nginx compares them
 	sorted  bool
 }
 
-// Add takes note of a row.
+// Add adds a row.
 func (s *Survey) Add(r Row) error {
 	path, err := pathOf(r.Old)
 	if err != nil {
@@ -29,8 +28,7 @@ func (s *Survey) Add(r Row) error {
 	return nil
 }
 
-// hashOf hashes a path as nginx compares texts: without regard to the case of ASCII
-// letters. It is FNV-1a.
+// hashOf returns the FNV-1a hash of a path. Like nginx, it ignores the case of ASCII letters.
 func hashOf(path string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(path) {
@@ -43,7 +41,7 @@ func hashOf(path string) uint64 {
 	return h
 }
 
-// isAlone reports whether a path was surveyed and no other is the same to nginx.
+// isAlone reports whether a path was added and nginx can distinguish it from all others.
 func (s *Survey) isAlone(path string) bool {
 	if !s.sorted {
 		slices.Sort(s.hashes)
@@ -54,31 +52,30 @@ func (s *Survey) isAlone(path string) bool {
 	return found && (at+1 == len(s.hashes) || s.hashes[at+1] != h)
 }
 
-// An nginx writes a map from the path of a request to where it leads. Its keys are
-// texts, looked up by their hash without regard to case. Paths that differ in nothing
-// else would be an error of the configuration and become regular expressions instead,
-// which nginx tries one after the other.
+// An nginx writes a map from the path of a request to its redirect. nginx looks up keys by their
+// hash and ignores case. Paths that differ only in case would be an error of the configuration.
+// They become regular expressions, which nginx tries one after the other.
 type nginx struct {
 	w      *bufio.Writer
 	survey *Survey
 }
 
-const nginxHead = `# Old addresses and where they lead now, for nginx. Made by assetferry urls.
+const nginxHead = `# Old URLs and their new URLs for nginx, made by assetferry urls.
 #
 # Include this file in the http block:
 #
 #     include /etc/nginx/assetferry.conf;
 #
-# and put these lines into the server block of the old addresses:
+# Copy these lines into the server block of the old URLs:
 #
 #     if ($assetferry_301) { return 301 $assetferry_301; }
 #     if ($assetferry_302) { return 302 $assetferry_302; }
 #
-# 301 is for assets that were verified since they arrived; browsers remember it for
-# good. All others get 302 until assetferry verify was run and this file is made again.
+# Verified assets have 301, which browsers keep permanently. The others have 302. Run
+# assetferry verify, and make this file again.
 #
-# nginx wants the two sizes before the first map. If it says that one is a duplicate,
-# leave the larger one where it is read first, and delete the other.
+# nginx needs the two sizes before the first map. If it reports a duplicate, keep the
+# larger value where nginx reads it first, and delete the other.
 map_hash_max_size %d;
 map_hash_bucket_size %d;
 
@@ -96,20 +93,20 @@ map $assetferry $assetferry_302 {
 }
 `
 
-// nginxToken is the longest word of a configuration that nginx reads surely: it holds
-// 4,096 bytes of the file at once.
+// nginxToken is the maximum length in bytes of a word of the configuration. nginx has a buffer of
+// 4,096 bytes.
 const nginxToken = 4000
 
 func newNginx(b *bufio.Writer, s *Survey) (*nginx, error) {
-	// Twice as many buckets as rows, each with room for several of the usual length and
-	// two of the longest: then nginx builds its table at once.
+	// nginx builds its table at the first try with twice as many buckets as rows, if each bucket
+	// has room for several usual rows and two of the longest.
 	buckets := roundUp(max(2048, 2*len(s.hashes)))
 	room := roundUp(max(1024, 2*(min(s.longest, nginxToken)+32)))
 	_, err := fmt.Fprintf(b, nginxHead, buckets, room)
 	return &nginx{b, s}, err
 }
 
-// roundUp gives the next power of two.
+// roundUp returns the next power of two.
 func roundUp(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 func (n *nginx) Write(r Row) error {
@@ -121,7 +118,7 @@ func (n *nginx) Write(r Row) error {
 	if !n.survey.isAlone(path) {
 		key = nginxText("~^" + regexp.QuoteMeta(path) + `\z`)
 	}
-	value := nginxText(statusOf(r) + " " + strings.ReplaceAll(r.New, "$", "%24")) // it would begin a variable
+	value := nginxText(statusOf(r) + " " + strings.ReplaceAll(r.New, "$", "%24")) // $ begins a variable
 	if len(key) > nginxToken || len(value) > nginxToken {
 		return ErrTooLong
 	}
@@ -136,8 +133,8 @@ func statusOf(r Row) string {
 	return "302"
 }
 
-// nginxText is a word of a configuration of nginx. Within quotes a backslash stands
-// only before quotes and itself for what follows it.
+// nginxText returns a quoted word of a configuration of nginx. A backslash escapes only quotes and
+// itself.
 func nginxText(s string) string {
 	s = strings.ReplaceAll(s, `\`, `\\`)
 	return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`

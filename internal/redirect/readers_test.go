@@ -14,7 +14,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// FuzzTSV holds that each line has two addresses whatever the service answers, guarded or not.
+// FuzzTSV holds that each line has two URLs whatever the service answers, guarded or not.
 func FuzzTSV(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)

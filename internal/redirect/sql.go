@@ -7,16 +7,15 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// A sqlWriter writes statements that PostgreSQL, MySQL and SQLite read alike. They
-// disagree about backslashes in texts, so there are none: oldurl.Clean encodes them.
+// A sqlWriter writes statements for PostgreSQL, MySQL and SQLite. These read backslashes in texts
+// differently, so oldurl.Clean encodes all of them.
 type sqlWriter struct {
 	w  *bufio.Writer
-	in int // rows in the statement that is not ended yet
+	in int // rows in the open statement
 }
 
-const sqlHead = `-- Old addresses and what stands for each of them now. Made by assetferry urls, for
--- PostgreSQL, MySQL and SQLite. Loading it twice adds every row twice: empty the table
--- first.
+const sqlHead = `-- Old URLs and their new URLs for PostgreSQL, MySQL and SQLite, made by assetferry urls.
+-- Empty the table before you load this file again: each load adds every row.
 CREATE TABLE IF NOT EXISTS asset_urls (
   old_url  TEXT NOT NULL,
   new_url  TEXT NOT NULL,
@@ -26,7 +25,7 @@ CREATE TABLE IF NOT EXISTS asset_urls (
 BEGIN;
 `
 
-// sqlBatch is how many rows one statement adds: large ones are refused.
+// sqlBatch is the number of rows per statement, because databases refuse large ones.
 const sqlBatch = 500
 
 func newSQL(b *bufio.Writer) (*sqlWriter, error) {

@@ -9,8 +9,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// tsv is old address, tab, new address, without a head: the form of the map that the
-// vendor's migration tool writes.
+// tsv writes old URL, tab, new URL, without a header, like the vendor's migration tool.
 type tsv struct{ w *bufio.Writer }
 
 func (t tsv) Write(r Row) error {
@@ -20,7 +19,7 @@ func (t tsv) Write(r Row) error {
 
 func (t tsv) Close() error { return t.w.Flush() }
 
-// A csvWriter writes one line for an asset, under a head.
+// A csvWriter writes a header and one line per row.
 type csvWriter struct {
 	buffer *bufio.Writer
 	w      *tabular.Writer
@@ -40,7 +39,7 @@ func (c *csvWriter) Write(r Row) error {
 
 func (c *csvWriter) Close() error { return c.buffer.Flush() }
 
-// A jsonWriter writes one object for an asset and line.
+// A jsonWriter writes one object per line.
 type jsonWriter struct {
 	w *bufio.Writer
 	e *json.Encoder
@@ -48,7 +47,7 @@ type jsonWriter struct {
 
 func newJSON(b *bufio.Writer) *jsonWriter {
 	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false) // addresses stay readable
+	e.SetEscapeHTML(false) // URLs stay readable
 	return &jsonWriter{b, e}
 }
 

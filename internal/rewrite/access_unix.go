@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// sameAccess gives a file the owner, the permissions and the attributes of another one.
+// sameAccess copies the owner, the permissions and the attributes of another file.
 func sameAccess(f, as *os.File) error {
 	is, err := f.Stat()
 	if err != nil {
@@ -38,7 +38,7 @@ func hasOtherNames(info fs.FileInfo) bool {
 	return !ok || is.Nlink > 1
 }
 
-// syncDir makes a renaming in a directory durable.
+// syncDir makes a rename in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// sameAccess does nothing: a new file has the access that its folder gives.
+// sameAccess does nothing: a new file inherits the permissions of its folder.
 func sameAccess(f, as *os.File) error { return nil }
 
-// syncDir does nothing: a directory cannot be synced, and NTFS journals renamings itself.
+// syncDir does nothing: a directory cannot be synced, and NTFS logs renames itself.
 func syncDir(string) error { return nil }
 
-// hasOtherNames is true: how many names a file has takes a call of its own here.
+// hasOtherNames returns true: on Windows, the number of names needs another system call.
 func hasOtherNames(fs.FileInfo) bool { return true }

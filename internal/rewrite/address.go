@@ -7,22 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxAddress is how many bytes of a text an address may take, as it is spelled there.
+// maxAddress is the maximum length in bytes of a URL, as spelled in the text.
 const maxAddress = 4096
 
-// lookBehind is how far before a word an address can begin, and what is before that is
-// looked at.
+// lookBehind is how many bytes before a word are read to find the beginning of a URL.
 const lookBehind = 512
 
-// A beginning is where an address begins in a text, and how.
+// A beginning is the offset of a URL in a text, and its spelling.
 type beginning struct {
 	at int
 	spelling
-	quote char // or angle bracket that it comes right after; its r is 0 if that is something else
+	quote char // the quote or angle bracket before it; r is 0 if there is none
 }
 
-// beginAt finds the beginning of the address whose host, or else first folder, is at an
-// offset.
+// beginAt finds the beginning of a URL from the offset of its host, or of its first folder.
 func beginAt(text []byte, word int) (b beginning, ok bool) {
 	s, at, ok := slashBefore(text, word)
 	if !ok {
@@ -53,16 +51,15 @@ func (b beginning) after(c char) beginning {
 	return b
 }
 
-// belongs reports whether a character belongs to the same word as an address that comes
-// after it: then it is a part of something else.
+// belongs reports whether a character is part of the same word as a URL after it. Then the URL is
+// part of another text.
 func belongs(c char, more string) bool {
 	return c.r != 0 && c.r < utf8.RuneSelf && (isAlphanumeric(byte(c.r)) || strings.ContainsRune(`/%\`+more, c.r))
 }
 
 func isAlphanumeric(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
-// schemeBefore gives the length of the scheme that ends at an offset, 0 if it is not one of
-// the web.
+// schemeBefore returns the length of http: or https: before an offset, or 0.
 func schemeBefore(text []byte, end int) int {
 	for _, scheme := range [...]string{"https", "http"} {
 		if n := len(scheme); end >= n && bytes.EqualFold(text[end-n:end], []byte(scheme)) {
@@ -72,24 +69,24 @@ func schemeBefore(text []byte, end int) int {
 	return 0
 }
 
-// A reading is a piece of text that begins with an address, decoded.
+// A reading is a decoded piece of text that begins with a URL.
 type reading struct {
 	text     []byte
-	raw      []int // where each byte of the text, and its end, is in the piece that was read
-	cuts     []int // where it may end before that, ascending
+	raw      []int // for each byte and the end: its offset in the original text
+	cuts     []int // earlier possible ends, ascending
 	entities bool  // it has an &amp;
 }
 
-// maxCuts bounds how many ends of an address are tried. What has as many brackets, commas
-// and blanks as that is not an address.
+// maxCuts limits how many ends of a URL are tried. A text with so many brackets, commas and spaces
+// is not a URL.
 const maxCuts = 24
 
-// read reads what may be an address, up to where it ends in any case.
+// read decodes a possible URL up to its last possible end.
 func (r *reading) read(b beginning, text []byte) {
 	r.text, r.raw, r.cuts, r.entities = r.text[:0], r.raw[:0], r.cuts[:0], false
 	query, at := false, 0
 	for at < len(text) && at < maxAddress {
-		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // as most of them
+		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // the most frequent case
 			r.text, r.raw = append(r.text, c), append(r.raw, at)
 			at++
 			continue
@@ -117,11 +114,11 @@ func (r *reading) read(b beginning, text []byte) {
 	r.raw = append(r.raw, at)
 }
 
-// isPlain reports whether a byte means itself in all spellings but the percent-encoded one,
-// and does not end an address.
+// isPlain reports whether a byte stands for itself in all spellings except percent-encoding, and
+// does not end a URL.
 func isPlain(c byte) bool { return plain[c/64]>>(c%64)&1 != 0 }
 
-// plain has a bit for each of the bytes of which isPlain is true.
+// plain has a bit for each byte for which isPlain is true.
 var plain = func() (set [4]uint64) {
 	for _, c := range []byte("$%+-.:=@_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		set[c/64] |= 1 << (c % 64)
@@ -129,14 +126,14 @@ var plain = func() (set [4]uint64) {
 	return set
 }()
 
-// drop leaves nothing after the last place where an address may end.
+// drop removes the text after the last possible end of the URL.
 func (r *reading) drop() {
 	last := len(r.cuts) - 1
 	r.text, r.raw = r.text[:r.cuts[last]], r.raw[:r.cuts[last]+1]
 	r.cuts = r.cuts[:last]
 }
 
-// ends reports whether an address cannot have a character, where it stands.
+// ends reports whether a character cannot be part of a URL in this context.
 func (b beginning) ends(c char) bool {
 	switch r := c.r; {
 	case r == '"' || r == '<' || r == '>' || r == '`' || r == '\\':
@@ -151,7 +148,7 @@ func (b beginning) ends(c char) bool {
 	return c.r < ' ' || c.r == 0x7f || unicode.IsSpace(c.r)
 }
 
-// inAddress reports whether a character says nothing about where an address ends.
+// inAddress reports whether a character can be part of a URL and is no sign of its end.
 func inAddress(r rune, query bool) bool {
 	switch {
 	case r == noText:
@@ -164,8 +161,8 @@ func inAddress(r rune, query bool) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// ends yields where an address may end, from its longest form to its shortest: with what
-// comes after it in the text, and without marks that end a sentence.
+// ends yields the possible ends of a URL, the longest first. Each end also comes without the
+// punctuation of a sentence.
 func (r *reading) ends(yield func(end int) bool) {
 	for n := len(r.cuts); n >= 0; n-- {
 		end := len(r.text)
@@ -183,7 +180,7 @@ func (r *reading) ends(yield func(end int) bool) {
 
 func (r *reading) trim(end int) int { return len(bytes.TrimRight(r.text[:end], ".:?")) }
 
-// shortest is the end of the address if nothing is known of it.
+// shortest returns the end of an unknown URL.
 func (r *reading) shortest() int {
 	end := len(r.text)
 	if len(r.cuts) > 0 {
@@ -192,8 +189,8 @@ func (r *reading) shortest() int {
 	return r.trim(end)
 }
 
-// queryEnd is the end of the query that begins at an offset. Marks may be in it, but not at
-// its end.
+// queryEnd returns the end of the query that begins at an offset. Punctuation may be in it, but not
+// at its end.
 func (r *reading) queryEnd(begin int) int {
 	end := begin
 	for rest := r.text[begin:]; len(rest) > 0; {
@@ -206,7 +203,7 @@ func (r *reading) queryEnd(begin int) int {
 	return max(begin, r.trim(end))
 }
 
-// goesOn reports whether a mark is in a query, by what comes after it.
+// goesOn reports whether a punctuation mark is part of a query, by the text after it.
 func goesOn(mark rune, rest []byte) bool {
 	return len(rest) > 0 && strings.ContainsRune(",;!*[]|", mark) && !bytes.HasPrefix(rest, []byte("http")) &&
 		(isAlphanumeric(rest[0]) || strings.IndexByte("[]=&", rest[0]) >= 0)

@@ -1,8 +1,7 @@
 package rewrite
 
-// An automaton finds some words in a text, in one pass and whatever the case of their
-// letters: a table says, for each state and byte, which state comes next. States from
-// firstFinal on have just read a word.
+// An automaton finds words in a text in one pass, ignoring case. A table has the next state for each
+// state and byte. States from firstFinal on have just read a word.
 type automaton struct {
 	next       []uint32 // 256 for each state
 	firstFinal uint32
@@ -11,12 +10,12 @@ type automaton struct {
 
 const noWord = -1
 
-// newAutomaton makes an automaton for words of ASCII, none of which is within another one:
-// of those the one that ends first is found.
+// newAutomaton returns an automaton for ASCII words. If a word contains another one, it finds the one
+// that ends first.
 func newAutomaton(words []string) *automaton {
 	next, ends, fallback := trie(words)
 	a := &automaton{next: make([]uint32, 0, len(next)*256)}
-	// States that have read a word come last, so that one comparison tells.
+	// States that have read a word come last, so that one comparison finds them.
 	order := make([]uint32, len(next))
 	for _, final := range [...]bool{false, true} {
 		if final {
@@ -40,8 +39,8 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// trie gives the states that words lead through, the word that ends in each, and the state
-// with the longest end of the same text.
+// trie returns the states of all words, the word that ends in each state, and for each state the
+// fallback: the state of the longest proper suffix.
 func trie(words []string) (next []map[byte]int, ends, fallback []int) {
 	add := func() int {
 		next, ends = append(next, map[byte]int{}), append(ends, noWord)
@@ -90,7 +89,7 @@ func step(next []map[byte]int, fallback []int, s int, c byte) int {
 	}
 }
 
-// find reads a text until it has read a word, or all of it, and gives how much that was.
+// find reads a text up to the end of a word, or to its own end, and returns that offset.
 func (a *automaton) find(text []byte, state *uint32) (end, word int) {
 	s, next := *state, a.next
 	for i, c := range text {

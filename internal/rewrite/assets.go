@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// Assets are those that old addresses lead to, and which of them texts refer to. Of each
-// there is a hash and a bit. First all are added, then they are sealed, then they are met.
+// Assets are the targets of old URLs, and whether texts mention them. Each takes a hash and a bit.
+// Call Add for all assets, then Seal, then Meet.
 type Assets struct {
 	seed    maphash.Seed
-	hashes  []uint64 // of what assetOf gives, ascending once they are sealed
+	hashes  []uint64 // of the results of assetOf; sorted by Seal
 	met     []uint64 // a bit for each of them
 	by      shelves
 	common  beginnings
 	current []string
 }
 
-// NewAssets returns Assets without any.
+// NewAssets returns an empty set.
 func NewAssets() *Assets { return &Assets{seed: maphash.MakeSeed(), common: beginnings{}} }
 
-// Add adds an asset by its address.
+// Add adds an asset by its URL.
 func (a *Assets) Add(address string) error {
 	asset := assetOf(Canonical(address))
 	if asset == "" || !a.common.add(asset) {
-		return errors.New("is no new address: it begins neither with https:// or http://, nor with a slash before the name of a file")
+		return errors.New("is not a new URL: it must begin with https://, http:// or a slash before a file name")
 	}
 	a.hashes = append(a.hashes, maphash.String(a.seed, asset))
 	return nil
 }
 
-// Seal has the assets found from now on.
+// Seal sorts the assets for lookups.
 func (a *Assets) Seal() (err error) {
 	slices.Sort(a.hashes)
 	a.hashes = slices.Clip(slices.Compact(a.hashes))
@@ -43,14 +43,14 @@ func (a *Assets) Seal() (err error) {
 	return err
 }
 
-// Current gives what the addresses of assets begin with.
+// Current returns the beginnings of the URLs of assets.
 func (a *Assets) Current() []string { return a.current }
 
-// Count counts the assets.
+// Count returns the number of assets.
 func (a *Assets) Count() int { return len(a.hashes) }
 
-// Meet takes note that a text refers to the asset with an address in the form of
-// Canonical, and reports whether there is one.
+// Meet records that a text mentions an asset, by a URL in the form of Canonical, and reports whether
+// the asset exists.
 func (a *Assets) Meet(address string) bool {
 	n, ok := a.number(address)
 	if ok {
@@ -59,7 +59,7 @@ func (a *Assets) Meet(address string) bool {
 	return ok
 }
 
-// Unmet reports, once for each asset, whether no text refers to it.
+// Unmet reports whether no text mentions an asset. It returns true once for each asset.
 func (a *Assets) Unmet(address string) bool {
 	n, ok := a.number(Canonical(address))
 	if !ok || a.met[n/64]&(1<<(n%64)) != 0 {
@@ -74,7 +74,7 @@ func (a *Assets) holds(address string) bool {
 	return ok
 }
 
-// number gives the place of an asset among all, by its address.
+// number returns the index of an asset, by its URL.
 func (a *Assets) number(address string) (n int, ok bool) {
 	if !slices.ContainsFunc(a.current, func(begin string) bool { return strings.HasPrefix(address, begin) }) {
 		return 0, false
@@ -88,8 +88,8 @@ func (a *Assets) number(address string) (n int, ok bool) {
 	return 0, false
 }
 
-// assetOf gives what all addresses of an asset begin with, be it a file or an image in some
-// size. What does not look like the service's is an asset of its own.
+// assetOf returns the common beginning of all URLs of an asset: its file and its image sizes. A URL
+// of another form is an asset of its own.
 func assetOf(address string) string {
 	const folder = "/assets/"
 	if i := strings.LastIndex(address, folder); i >= 0 {
@@ -100,11 +100,11 @@ func assetOf(address string) string {
 	return address
 }
 
-// Beginnings collects what addresses have in common, by their host or first folder.
+// beginnings collects the common beginnings of URLs, by host or first folder.
 type beginnings map[string]string
 
-// add takes note of a canonical address, and reports whether it has a host, or a name with
-// an ending, without which it could not be told from other text.
+// add adds a canonical URL, and reports whether it can be found in a text: by its host, its folder or
+// a name with an extension.
 func (b beginnings) add(address string) bool {
 	path, _, _ := strings.Cut(address, "?")
 	from := 1
@@ -135,12 +135,12 @@ func (b beginnings) add(address string) bool {
 	return true
 }
 
-// all gives what was collected. Of more folders than can be looked for at once it is the root.
+// all returns the beginnings. If there are too many folders to search for, it returns the root.
 func (b beginnings) all() ([]string, error) {
 	if len(b) > maxPlaces {
 		maps.DeleteFunc(b, func(group, _ string) bool { return !strings.HasPrefix(group, "//") })
 		if len(b) >= maxPlaces {
-			return nil, fmt.Errorf("the addresses are on %d hosts, and at most %d can be looked for at once", len(b), maxPlaces-1)
+			return nil, fmt.Errorf("the URLs have %d hosts; at most %d are supported", len(b), maxPlaces-1)
 		}
 		b[string(root)] = string(root)
 	}

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// sameAttributes gives a file the extended attributes of another one. Its access control
-// list is one of them, without which others might read more or less than before. What
-// security modules keep there they give a new file themselves, and few may set it.
+// sameAttributes copies the extended attributes of another file, including its access control list.
+// Security modules set their own attributes on new files, and most accounts may not.
 func sameAttributes(path, as string) error {
-	_ = syscall.Removexattr(path, accessList) // that of the folder, if it gives one to new files
+	_ = syscall.Removexattr(path, accessList) // inherited from the folder
 	names, err := attribute(func(to []byte) (int, error) { return syscall.Listxattr(as, to) })
 	if errors.Is(err, syscall.ENOTSUP) {
 		return nil
@@ -31,14 +30,14 @@ func sameAttributes(path, as string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("keep the attributes of the file: %w", err)
+		return fmt.Errorf("copy file attributes: %w", err)
 	}
 	return nil
 }
 
 const accessList = "system.posix_acl_access"
 
-// maxAttribute is how many bytes Linux has for one, and for the names of all.
+// maxAttribute is the limit of Linux in bytes for an attribute, and for the names of all.
 const maxAttribute = 64 << 10
 
 func attribute(read func(to []byte) (int, error)) ([]byte, error) {

@@ -2,5 +2,5 @@
 
 package rewrite
 
-// sameAttributes does nothing: there are no access control lists that the library reads.
+// sameAttributes does nothing: the standard library does not read access control lists here.
 func sameAttributes(path, as string) error { return nil }

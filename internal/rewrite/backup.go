@@ -19,17 +19,15 @@ import (
 	"assetferry/internal/ui"
 )
 
-// backupEnding is that of the folder of one backup. Folders with it are never rewritten.
+// backupEnding ends the name of each backup folder. Such folders are never rewritten.
 const backupEnding = ".assetferry-backup"
 
-// A Backup keeps the originals of files that are replaced, each below a folder at the place
-// that its path says. The folder is elsewhere than the files, because what lies beside a
-// script is delivered by a web server: w.php.orig as text, with the passwords in it. Only
-// its owner may look into it, so the originals keep their own permissions.
+// A Backup keeps the originals of replaced files in a folder, at their absolute paths. The folder is
+// apart from the files, because a web server delivers w.php.orig as text, with the passwords in it.
+// Only its owner can read the folder, so the originals keep their own permissions.
 type Backup struct{ dir string }
 
-// NewBackup returns a Backup with a folder of its own below root. It is made with the first
-// original.
+// NewBackup returns a Backup with its own folder below root. The first original creates it.
 func NewBackup(root string, now time.Time) (*Backup, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -39,14 +37,15 @@ func NewBackup(root string, now time.Time) (*Backup, error) {
 	return &Backup{filepath.Join(root, name)}, nil
 }
 
-// An InsideError is that originals would be where a web server may deliver them.
+// An InsideError means that a web server may deliver the originals.
 type InsideError struct{ Root, Folder string }
 
 func (e *InsideError) Error() string {
-	return fmt.Sprintf("the backup directory %s is inside %s, where a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
+	return fmt.Sprintf("backup directory %s is inside %s: a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
 }
 
-// NewBackupApart is NewBackup for a root outside of some folders, else an *InsideError.
+// NewBackupApart is NewBackup for a root outside the given folders. Otherwise it returns an
+// *InsideError.
 func NewBackupApart(root string, now time.Time, folders []string) (*Backup, error) {
 	backup, err := NewBackup(root, now)
 	if err != nil {
@@ -64,12 +63,12 @@ func NewBackupApart(root string, now time.Time, folders []string) (*Backup, erro
 	return backup, nil
 }
 
-// WrittenFolders gives the folders that a backup must be outside of where paths are
-// rewritten. Of files that were named, the folders count only if it is said so.
+// WrittenFolders returns the folders that a backup of paths must be outside of. The folders of named
+// files are included only with ofFiles.
 func WrittenFolders(paths []string, ofFiles bool) (folders []string) {
 	for _, path := range paths {
 		switch info, err := os.Stat(path); {
-		case err != nil: // it is reported later
+		case err != nil: // reported later
 		case info.IsDir():
 			folders = append(folders, path)
 		case ofFiles:
@@ -81,10 +80,10 @@ func WrittenFolders(paths []string, ofFiles bool) (folders []string) {
 	return folders
 }
 
-// RestoredFolders gives the folders of the files that a backup restores, for the same purpose.
+// RestoredFolders returns the folders that a backup of restored files must be outside of.
 func RestoredFolders(backup string) (folders []string) {
 	for o, err := range Originals(backup) {
-		if err != nil { // it is reported later
+		if err != nil { // reported later
 			continue
 		}
 		folder := filepath.Dir(o.Path)
@@ -98,8 +97,8 @@ func RestoredFolders(backup string) (folders []string) {
 // Dir returns the folder of the originals.
 func (b *Backup) Dir() string { return b.dir }
 
-// IsWithin reports whether the backup would be in a folder. A symbolic link that leads nowhere
-// is an error, because the folder that it names may be made later.
+// IsWithin reports whether the backup would be inside a folder. A broken symbolic link is an error,
+// because its target may be created later.
 func (b *Backup) IsWithin(folder string) (bool, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
@@ -109,7 +108,7 @@ func (b *Backup) IsWithin(folder string) (bool, error) {
 		return false, err
 	}
 	dir := b.dir
-	for { // what is there of it may lead elsewhere
+	for { // the existing part may contain links
 		real, err := filepath.EvalSymlinks(dir)
 		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 			if _, lerr := os.Lstat(dir); lerr == nil {
@@ -125,10 +124,9 @@ func (b *Backup) IsWithin(folder string) (bool, error) {
 	}
 }
 
-// keep gives a file a second name in the backup, at the place of its path without symbolic
-// links, which may lead elsewhere when the file is restored. It is a copy where file systems
-// have no common links, and of a file with further names: who writes to one of these would
-// change the original. It is there as a whole or not at all.
+// keep links a file into the backup, at its path without symbolic links, because these may change
+// until the file is restored. It makes a copy if linking fails, or if the file has other hard links:
+// a write to one of these would change the original. The original is complete or missing.
 func (b *Backup) keep(path string) (original string, err error) {
 	defer func() {
 		if err != nil {
@@ -152,7 +150,7 @@ func (b *Backup) keep(path string) (original string, err error) {
 }
 
 func linkOrCopy(path, original string) error {
-	if _, err := os.Lstat(original); err == nil { // never over what was kept before
+	if _, err := os.Lstat(original); err == nil { // never replace an earlier original
 		return &fs.PathError{Op: "link", Path: original, Err: fs.ErrExist}
 	}
 	info, err := os.Stat(path)
@@ -165,14 +163,14 @@ func linkOrCopy(path, original string) error {
 	return duplicate(path, original)
 }
 
-// backupPlace gives an absolute path as one below the folder of a backup. A volume of Windows
-// becomes a folder.
+// backupPlace returns the place of an absolute path below a backup folder. A Windows volume becomes a
+// folder.
 func backupPlace(path string) string {
 	volume := filepath.VolumeName(path)
 	return filepath.Join(url.PathEscape(volume), path[len(volume):])
 }
 
-// originalPath undoes backupPlace.
+// originalPath reverses backupPlace.
 func originalPath(place string) (string, error) {
 	if runtime.GOOS != "windows" {
 		return string(filepath.Separator) + place, nil
@@ -182,15 +180,14 @@ func originalPath(place string) (string, error) {
 	return volume + string(filepath.Separator) + rest, err
 }
 
-// makeDirs makes a folder that only its owner may look into, and those above it. All of them
-// are still there after a crash.
+// makeDirs creates a folder that only its owner can read, and its parents, durably.
 func makeDirs(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 		if err := makeDirs(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		err = os.Mkdir(dir, 0o700) // once: below a link that leads nowhere none can be made
+		err = os.Mkdir(dir, 0o700) // once: it fails below a broken link
 	}
 	switch {
 	case err == nil:
@@ -201,21 +198,21 @@ func makeDirs(dir string) error {
 	return err
 }
 
-// ErrNoBackup says that a folder is none that a rewrite made.
-var ErrNoBackup = errors.New("it is no backup of a rewrite")
+// ErrNoBackup means that a folder is not a backup of rewrite.
+var ErrNoBackup = errors.New("not a backup of rewrite")
 
-// An Original is one in a backup, with the path of the file that it was.
+// An Original is a file in a backup, with its path outside.
 type Original struct{ Kept, Path string }
 
-// Originals yields what is in the folder of a backup, which [Backup.Dir] gave.
+// Originals yields the originals in the folder of a backup, see [Backup.Dir].
 func Originals(dir string) iter.Seq2[Original, error] {
 	return func(yield func(Original, error) bool) {
-		dir, err := filepath.EvalSymlinks(dir) // the walk does not follow a link
+		dir, err := filepath.EvalSymlinks(dir) // WalkDir does not follow a link
 		if err != nil || !isFolder(dir) || !strings.HasSuffix(dir, backupEnding) {
 			yield(Original{}, errors.Join(ErrNoBackup, err))
 			return
 		}
-		// It fails only if the function does.
+		// It returns only errors of the function.
 		_ = filepath.WalkDir(dir, func(kept string, d fs.DirEntry, err error) error {
 			if err == nil && (!d.Type().IsRegular() || isDraft(kept)) {
 				return nil
@@ -234,10 +231,10 @@ func Originals(dir string) iter.Seq2[Original, error] {
 	}
 }
 
-// ErrNotRegular says that a path is no longer that of a regular file.
-var ErrNotRegular = errors.New("it is not a regular file any more, and was left as it is")
+// ErrNotRegular means that a path no longer leads to a regular file.
+var ErrNotRegular = errors.New("not a regular file any more")
 
-// Differs reports whether the file has become another than its original, or is missing.
+// Differs reports whether the file differs from its original or is missing.
 func (o Original) Differs() (differs bool, err error) {
 	switch info, err := os.Lstat(o.Path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -279,8 +276,8 @@ func differ(a, b io.Reader) (bool, error) {
 	}
 }
 
-// Restore replaces the file by its original. What it is now goes into another backup, at the
-// path replaced; that is empty where the file was missing.
+// Restore replaces the file by its original. The replaced file is kept in another backup, at the path
+// replaced, which is "" if the file was missing.
 func (o Original) Restore(into *Backup) (replaced string, err error) {
 	if _, err := os.Lstat(o.Path); errors.Is(err, fs.ErrNotExist) {
 		return "", errors.Join(duplicate(o.Kept, o.Path), syncDir(filepath.Dir(o.Path)))

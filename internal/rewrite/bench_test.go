@@ -19,7 +19,7 @@ import (
 var dumpSize = flag.Int64("dump", longtest.Fewer[int64](longtest.Size[int64](128<<20, 256<<20), 64<<20), "bytes of the dump that TestMemory reads")
 
 // A dump is an endless dump of the database of a web site, as mysqldump writes it: posts
-// with images, and options that PHP serialized. There is an address every 600 bytes or so.
+// with images, and options that PHP serialized. There is a URL every 600 bytes or so.
 type dump struct {
 	left int64
 	rest []byte
@@ -80,7 +80,7 @@ func (nothing) Keep([]byte) error { return nil }
 func (nothing) Spot(Spot) error   { return nil }
 
 // BenchmarkRewrite measures how many bytes of a dump are read a second, with a million
-// assets of which each address finds one.
+// assets of which each URL finds one.
 func BenchmarkRewrite(b *testing.B) {
 	m, err := NewMap(dumpRows)
 	must(b, err)
@@ -95,7 +95,7 @@ func BenchmarkRewrite(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is for text without any address.
+// BenchmarkPlain is for text without any URL.
 func BenchmarkPlain(b *testing.B) {
 	r, _ := newRewriter(b, library())
 	text := []byte(strings.Repeat("It was a day like any other at the harbour, class=\"wide\" https://example.org/\n", 100_000))

@@ -6,13 +6,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Canonical gives an address in the form in which addresses are compared, which is the same
-// whatever of it is encoded: without its scheme, its host in lower case, its path decoded
-// and in one form of Unicode, and without a fragment. It is empty for what is neither an
-// address of the web nor a path that begins with a slash.
+// Canonical returns a URL in the form for comparison, which is the same for all its encodings: without
+// scheme and fragment, the host in lower case, the path decoded and in one form of Unicode. It is ""
+// for a text that is neither a web URL nor a path that begins with a slash.
 func Canonical(address string) string { return canonical(address, norm.NFC.Bytes) }
 
-// canonicalInForm is Canonical in the form of Unicode that the address has.
+// canonicalInForm is Canonical without a change of the form of Unicode.
 func canonicalInForm(address string) string {
 	return canonical(address, func(path []byte) []byte { return path })
 }
@@ -31,7 +30,7 @@ func canonical(address string, form func(path []byte) []byte) string {
 	return c
 }
 
-// splitHost gives the host of an address with two slashes before it, and the path.
+// splitHost returns the host of a URL, with two slashes before it, and the path.
 func splitHost(address string) (host, path string, ok bool) {
 	rest, port := address, ""
 	for _, scheme := range [...]struct{ name, port string }{{"https:", ":443"}, {"http:", ":80"}} {
@@ -55,8 +54,7 @@ func splitHost(address string) (host, path string, ok bool) {
 	return "//" + host, after[slash:], true
 }
 
-// canonicalPath decodes all of a path but what would begin something else if it were
-// decoded.
+// canonicalPath decodes a path, except for characters that would begin a query or a fragment.
 func canonicalPath(path string, form func([]byte) []byte) string {
 	plain := true
 	for i := range len(path) {
@@ -85,8 +83,8 @@ func canonicalPath(path string, form func([]byte) []byte) string {
 	return string(form(b))
 }
 
-// clean encodes what would mean something to the text around an address: what may not
-// stand in an address at all, quotes, brackets, commas and semicolons.
+// clean encodes characters that are special in the text around a URL: those that a URL must not
+// contain, quotes, brackets, commas and semicolons.
 func clean(address string) string {
 	n := 0
 	for n < len(address) && isClean(address[n:]) {
@@ -108,7 +106,7 @@ func clean(address string) string {
 
 const upperHex = "0123456789ABCDEF"
 
-// isClean reports whether the first byte of a text may stay as it is.
+// isClean reports whether the first byte of a text needs no encoding.
 func isClean(s string) bool {
 	c := s[0]
 	return isUnreserved(c) || strings.IndexByte(":/?#@&=+$", c) >= 0 || c == '%' && len(s) > 2 && isHex(s[1]) && isHex(s[2])

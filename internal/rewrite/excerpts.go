@@ -6,28 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// A Hunk is what a line was and what it becomes. Of a long line there is what is around the
-// changes; what is left out is an ellipsis.
+// A Hunk is an old and a new line. A long line is reduced to the text around the changes, with
+// ellipses.
 type Hunk struct {
 	Line     int64
 	Old, New string
 }
 
-// Excerpts is a Sink that makes hunks. However long a line is, little of it is held.
+// Excerpts is a Sink that makes hunks. Its memory does not depend on the length of a line.
 type Excerpts struct {
 	show     func(Hunk) error
 	line     int64
-	old, new strings.Builder // of the hunk that has begun
+	old, new strings.Builder // of the open hunk
 	gap      gap
 }
 
-// Bounds of what people can read.
+// Limits for readable output.
 const (
 	around   = 60   // bytes shown before and after a change
-	longHunk = 1000 // bytes after which a hunk ends, although the line goes on
+	longHunk = 1000 // bytes after which a hunk ends within a line
 )
 
-// NewExcerpts has hunks shown.
+// NewExcerpts returns Excerpts that pass hunks to show.
 func NewExcerpts(show func(Hunk) error) *Excerpts { return &Excerpts{show: show, line: 1} }
 
 // Keep implements Sink.
@@ -63,11 +63,11 @@ func (e *Excerpts) Spot(s Spot) error {
 	if e.old.Len() < longHunk {
 		return nil
 	}
-	e.gap.length = 2*around + 1 // what follows is left out
+	e.gap.length = 2*around + 1 // omit the following text
 	return e.Close()
 }
 
-// Close shows the hunk that has begun.
+// Close shows the open hunk.
 func (e *Excerpts) Close() error {
 	if e.old.Len() == 0 {
 		return nil
@@ -84,8 +84,7 @@ func (e *Excerpts) write(text string) {
 	e.new.WriteString(text)
 }
 
-// A gap is the text since the last change in a line, or since its beginning: what may be
-// shown of it.
+// A gap is the text since the last change or the beginning of a line, as far as it may be shown.
 type gap struct {
 	length int
 	head   []byte
@@ -103,7 +102,7 @@ func (g *gap) add(text []byte) {
 
 const ellipsis = "…"
 
-// before is what is shown of a gap before a change, after another one or not.
+// before returns the excerpt of a gap before a change, with or without another change before it.
 func (g *gap) before(change bool) string {
 	switch {
 	case g.length <= 2*around:
@@ -114,7 +113,7 @@ func (g *gap) before(change bool) string {
 	return ellipsis + wholeBegin(g.tail)
 }
 
-// after is what is shown of a gap after a change.
+// after returns the excerpt of a gap after a change.
 func (g *gap) after() string {
 	if g.length <= 2*around {
 		return string(g.head)
@@ -122,7 +121,7 @@ func (g *gap) after() string {
 	return wholeEnd(g.head[:min(around, len(g.head))]) + ellipsis
 }
 
-// wholeBegin leaves out the rest of a character that a text begins with.
+// wholeBegin removes an incomplete character at the beginning of a text.
 func wholeBegin(text []byte) string {
 	for n := 0; n < min(len(text), utf8.UTFMax); n++ {
 		if utf8.RuneStart(text[n]) {
@@ -132,7 +131,7 @@ func wholeBegin(text []byte) string {
 	return string(text)
 }
 
-// wholeEnd leaves out the beginning of a character that a text ends with.
+// wholeEnd removes an incomplete character at the end of a text.
 func wholeEnd(text []byte) string {
 	for n := len(text) - 1; n >= max(0, len(text)-utf8.UTFMax); n-- {
 		if utf8.RuneStart(text[n]) {

@@ -17,41 +17,41 @@ import (
 	"strings"
 )
 
-// extensions are those of files in which addresses are looked for in a folder.
+// extensions are the extensions of text files, which are read in folders.
 var extensions = [...]string{
 	".htm", ".html", ".xhtml", ".md", ".markdown", ".css", ".scss", ".less", ".js", ".mjs", ".ts", ".json", ".jsonl", ".ndjson",
 	".xml", ".svg", ".sql", ".txt", ".csv", ".tsv", ".yml", ".yaml", ".toml", ".php", ".twig", ".vue", ".jsx", ".tsx",
 }
 
-// Why a file is left out.
+// Reasons for skipping a file.
 const (
 	SkipLink   = "symbolic link"
 	SkipBinary = "binary"
-	SkipKept   = "original that was kept"
-	SkipDraft  = "left behind by a rewrite that was interrupted"
+	SkipKept   = "original"
+	SkipDraft  = "draft of an interrupted rewrite"
 )
 
-// Why a file that was named, or that looks like a text, cannot be looked into.
+// Reasons why a named file, or a text file, cannot be read.
 var (
-	ErrNoFile     = errors.New("it is no file: give - as PATH, and have it come from stdin")
-	ErrBinary     = errors.New("it is binary, and addresses are looked for in texts only")
-	ErrCompressed = errors.New("it is compressed: unpack it first, or have it unpacked into a pipe")
-	ErrUTF16      = errors.New("it is UTF-16: convert it to UTF-8 first, for instance with iconv")
+	ErrNoFile     = errors.New("not a regular file: pipe it into rewrite with - as PATH")
+	ErrBinary     = errors.New("binary file: only texts are rewritten")
+	ErrCompressed = errors.New("compressed file: unpack it, or unpack it into a pipe")
+	ErrUTF16      = errors.New("UTF-16 file: convert it to UTF-8, for example with iconv")
 )
 
-// A File is one in which addresses are to be replaced, or left out.
+// A File is a file to rewrite or to skip.
 type File struct {
 	Path string
-	Skip string // why it is left out; empty if it is not
+	Skip string // the reason for skipping it, or ""
 }
 
-// originalEnding comes after the name of a file that a program kept, as patch does.
+// originalEnding ends the names of originals that programs such as patch keep.
 const originalEnding = ".orig"
 
 const draftEnding = ".assetferry-draft"
 
-// Files yields the files that paths name, and those in folders that they name: with an
-// ending in Extensions, or all. An error is of one path; the next ones may follow.
+// Files yields named files, and the files of named folders: text files by extension, or all. An error
+// concerns one path; more files may follow.
 func Files(paths []string, all bool) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		named := files{}
@@ -76,15 +76,15 @@ func Files(paths []string, all bool) iter.Seq2[File, error] {
 	}
 }
 
-// Files that were named, by folder.
+// files are named files by folder.
 type files map[string][]string
 
-// add takes a file that was named, so that its ending does not matter.
+// add adds a named file, whatever its extension.
 func (n files) add(path string, info fs.FileInfo) (File, error) {
 	if !info.Mode().IsRegular() {
 		return File{Path: path}, ErrNoFile
 	}
-	real, err := filepath.EvalSymlinks(path) // so that a link stays one
+	real, err := filepath.EvalSymlinks(path) // replace the target, not the link
 	if err != nil {
 		return File{Path: path}, err
 	}
@@ -93,10 +93,10 @@ func (n files) add(path string, info fs.FileInfo) (File, error) {
 	return File{Path: real}, isText(real)
 }
 
-// drafts yields what former rewritings of the files left behind.
+// drafts yields drafts that interrupted rewrites of the files left.
 func (n files) drafts(yield func(File, error) bool) {
 	for _, dir := range slices.Sorted(maps.Keys(n)) {
-		entries, _ := os.ReadDir(cmp.Or(dir, ".")) // none is missed where nobody can look
+		entries, _ := os.ReadDir(cmp.Or(dir, ".")) // an unreadable folder has no drafts to remove
 		for _, e := range entries {
 			isOne := func(name string) bool { return strings.HasPrefix(e.Name(), draftBeginning(name)) }
 			if isDraft(e.Name()) && slices.ContainsFunc(n[dir], isOne) && !yield(File{dir + e.Name(), SkipDraft}, nil) {
@@ -108,7 +108,7 @@ func (n files) drafts(yield func(File, error) bool) {
 
 func inFolder(root string, all bool, yield func(File, error) bool) (more bool) {
 	more = true
-	// It fails only if the function does. The slash is for a folder that is named by a link.
+	// It returns only errors of the function. The separator follows a link to a folder.
 	_ = filepath.WalkDir(root+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		f := File{Path: path}
 		switch {
@@ -155,7 +155,7 @@ func isOriginal(path string) bool {
 	return strings.HasSuffix(path, originalEnding) || rest != path && strings.HasSuffix(rest, originalEnding+".")
 }
 
-// isText reports why there is no text in a file, by its beginning.
+// isText returns an error if the beginning of a file is not text.
 func isText(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -173,7 +173,7 @@ func isText(path string) (err error) {
 	return encoded(head)
 }
 
-// Decoded gives a text from its beginning on, or reports why it must be decoded first.
+// Decoded returns a reader of the whole text, or an error if it must be decoded first.
 func Decoded(from io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(from)
 	head, err := b.Peek(len(firstBytes[0].bytes))
@@ -183,7 +183,7 @@ func Decoded(from io.Reader) (io.Reader, error) {
 	return b, encoded(head)
 }
 
-// firstBytes are what texts begin with that must be decoded first; the longest come first.
+// firstBytes are the beginnings of files that must be decoded, the longest first.
 var firstBytes = [...]struct {
 	bytes string
 	err   error
@@ -201,12 +201,11 @@ func encoded(head []byte) error {
 	return nil
 }
 
-// ErrChanged says that a file was written to while it was read, and is left as it is.
-var ErrChanged = errors.New("it was written to while it was read, and was left as it is")
+// ErrChanged means that a file changed while it was read, and was not replaced.
+var ErrChanged = errors.New("changed while it was read: run rewrite again")
 
-// Replace replaces a file by what it is rewritten to, unless nothing changes, and keeps the
-// original in a backup. The file is one or the other at any time, as a whole, with the same
-// permissions and owner.
+// Replace replaces a file by its rewritten text if that differs, and keeps the original in a backup.
+// The replacement is atomic and keeps permissions and owner.
 func Replace(path string, to *Backup, rewrite func(io.Reader, io.Writer) (changes bool, err error)) (original string, err error) {
 	draft := draftOf(path)
 	before, changes, err := writeDraft(path, draft, rewrite)
@@ -228,21 +227,21 @@ func Replace(path string, to *Backup, rewrite func(io.Reader, io.Writer) (change
 	return original, syncDir(filepath.Dir(path))
 }
 
-// draftOf gives a new name beside a file, for what is not all there yet.
+// draftOf returns a new name beside a file for its draft.
 func draftOf(path string) string {
 	dir, name := filepath.Split(path)
 	return dir + draftBeginning(name) + rand.Text() + draftEnding
 }
 
-// draftBeginning is what the names of all drafts of a file begin with. Of a long name there
-// is a part, so that a draft may have one, too.
+// draftBeginning returns the common beginning of the names of all drafts of a file. A long name is cut
+// so that the name of the draft is not too long.
 func draftBeginning(name string) string {
 	const most = 200
 	return "." + strings.ToValidUTF8(name[:min(len(name), most)], "") + "-"
 }
 
-// writeDraft writes what a file is to become. Who may not write a file may not replace it
-// either, whatever the folder permits.
+// writeDraft writes the new text of a file. It fails without write permission for the file, even if
+// the folder allows the replacement.
 func writeDraft(path, draft string, rewrite func(io.Reader, io.Writer) (bool, error)) (before fs.FileInfo, changes bool, err error) {
 	from, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -263,7 +262,7 @@ func writeDraft(path, draft string, rewrite func(io.Reader, io.Writer) (bool, er
 	return before, changes, errors.Join(err, to.Close())
 }
 
-// isSame reports whether a path is still the file that it was.
+// isSame returns ErrChanged if a path does not lead to the same unchanged file any more.
 func isSame(path string, before fs.FileInfo) error {
 	now, err := os.Stat(path)
 	if err == nil && (!os.SameFile(now, before) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())) {
@@ -272,7 +271,7 @@ func isSame(path string, before fs.FileInfo) error {
 	return err
 }
 
-// duplicate copies a file to one that is there as a whole or not at all.
+// duplicate copies a file. The copy is complete or missing.
 func duplicate(path, to string) (err error) {
 	from, err := os.Open(path)
 	if err != nil {

@@ -15,10 +15,10 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// asset is the new address of an asset.
+// asset is the new URL of an asset.
 func asset(id string) string { return "https://ckbox.cloud/env/assets/" + id + "/file" }
 
-// library are old addresses with the IDs of their assets.
+// library are old URLs with the IDs of their assets.
 func library() []Row {
 	var rows []Row
 	for _, r := range [...]struct{ old, id string }{

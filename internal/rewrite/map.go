@@ -14,19 +14,18 @@ import (
 	"slices"
 )
 
-// A Row says what stands for an old address.
+// A Row is an old URL with its new URL.
 type Row struct {
 	Old string
-	New string // the address of the asset
+	New string // the URL of the asset
 }
 
-// A Map is a Lookup whose rows are in a temporary file, and of which only an index is held:
-// 25 bytes a row.
+// A Map is a Lookup with its rows in a temporary file. Its index takes 25 bytes of memory per row.
 type Map struct {
 	file   *os.File
 	size   int64
 	seed   maphash.Seed
-	rows   []entry // by hash of their old addresses
+	rows   []entry // by hash of their old URLs
 	by     shelves
 	old    []string
 	assets *Assets
@@ -39,7 +38,7 @@ type entry struct {
 	at   int64
 }
 
-// recent is how many answers are kept: addresses come again soon or not at all.
+// recent is the number of cached answers: URLs repeat soon or not at all.
 const recent = 4096
 
 type answer struct {
@@ -47,7 +46,7 @@ type answer struct {
 	Verdict
 }
 
-// A RowError is a row that cannot be used.
+// A RowError is an invalid row.
 type RowError struct {
 	Row     int // from 1
 	Address string
@@ -56,13 +55,13 @@ type RowError struct {
 
 func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.Address, e.Msg) }
 
-// NewMap makes a Map. Rows that cannot be used are a *RowError.
+// NewMap returns a Map of rows. An invalid row is a *RowError.
 func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 	f, err := os.CreateTemp("", "assetferry-map-*")
 	if err != nil {
 		return nil, fmt.Errorf("make temporary map: %w", err)
 	}
-	_ = os.Remove(f.Name()) // now, so that it goes with the process; some systems want it closed first
+	_ = os.Remove(f.Name()) // now, so that it is deleted with the process; some systems need it closed first
 	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
 	if err = m.take(rows); err == nil {
 		err = m.checkContradictions()
@@ -76,7 +75,7 @@ func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 	return m, nil
 }
 
-// Close removes the temporary file.
+// Close deletes the temporary file.
 func (m *Map) Close() error {
 	err := m.file.Close()
 	if rerr := os.Remove(m.file.Name()); !errors.Is(rerr, fs.ErrNotExist) {
@@ -85,13 +84,13 @@ func (m *Map) Close() error {
 	return err
 }
 
-// Old gives what old addresses begin with.
+// Old returns the beginnings of old URLs.
 func (m *Map) Old() []string { return m.old }
 
-// Assets are those that the rows lead to. What was found in a text is noted there.
+// Assets returns the targets of the rows, with those that texts mention.
 func (m *Map) Assets() *Assets { return m.assets }
 
-// take takes all rows.
+// take reads all rows.
 func (m *Map) take(rows iter.Seq2[Row, error]) error {
 	w := bufio.NewWriterSize(m.file, 64<<10)
 	common := beginnings{}
@@ -104,9 +103,9 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 		old := Canonical(r.Old)
 		switch {
 		case old == "":
-			return &RowError{n, r.Old, "is no address: it begins neither with https:// or http://, nor with a slash"}
+			return &RowError{n, r.Old, "is not a URL: it must begin with https://, http:// or a slash"}
 		case !common.add(old):
-			return &RowError{n, r.Old, "has neither a host nor a folder, nor an ending, and such an address cannot be told from other text"}
+			return &RowError{n, r.Old, "has no host, folder or extension, and cannot be distinguished from other text"}
 		}
 		if err := m.assets.Add(r.New); err != nil {
 			return &RowError{n, r.New, err.Error()}
@@ -128,8 +127,8 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 	return errors.Join(err, m.assets.Seal())
 }
 
-// CanBeFound reports whether an old address can be told from other text: it has a host, a
-// folder, or an ending.
+// CanBeFound reports whether an old URL can be distinguished from other text: by its host, a folder or
+// an extension.
 func CanBeFound(address string) bool { return beginnings{}.add(Canonical(address)) }
 
 func appendText(b []byte, s string) []byte {
@@ -162,7 +161,7 @@ func (m *Map) find(address string) (Verdict, error) {
 	return Verdict{Kind: Replaced, New: r.New}, nil
 }
 
-// row gives the first row of an address, nil if there is none.
+// row returns the first row of a URL, or nil.
 func (m *Map) row(old string) (*Row, error) {
 	hash := maphash.String(m.seed, old)
 	for n, end := m.by.of(hash); n < end; n++ {
@@ -197,7 +196,7 @@ func (m *Map) read(at int64) (*Row, error) {
 	}
 }
 
-// parseRow reads the row that some bytes begin with; its size is 0 if it is not all there.
+// parseRow parses the row at the beginning of some bytes. The size is 0 if the row is incomplete.
 func parseRow(b []byte) (row Row, size int) {
 	rest := b
 	for _, to := range [...]*string{&row.Old, &row.New} {
@@ -210,7 +209,7 @@ func parseRow(b []byte) (row Row, size int) {
 	return row, len(b) - len(rest)
 }
 
-// all yields the rows in their order.
+// all yields the rows in order.
 func (m *Map) all(yield func(Row, error) bool) {
 	piece := make([]byte, 64<<10)
 	for at := int64(0); at < m.size; {
@@ -230,15 +229,15 @@ func (m *Map) all(yield func(Row, error) bool) {
 			}
 			rest = rest[size:]
 		}
-		if len(rest) == n { // a row longer than the piece
+		if len(rest) == n { // the row is longer than the buffer
 			piece = make([]byte, 2*len(piece))
 		}
 		at += int64(n - len(rest))
 	}
 }
 
-// checkContradictions refuses rows that lead from one old address to different new ones: the
-// first would win in silence. The first row that contradicts another is told.
+// checkContradictions returns an error for the first row whose old URL has another new URL in an
+// earlier row.
 func (m *Map) checkContradictions() error {
 	var wrong *contradiction
 	for first, end := 0, 0; first < len(m.rows); first = end {
@@ -264,19 +263,18 @@ func (m *Map) checkContradictions() error {
 			n++
 		}
 	}
-	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: nobody could tell which of the two counts", wrong.before, wrong.New)}
+	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: remove one of them", wrong.before, wrong.New)}
 }
 
-// A contradiction is a row that leads elsewhere than an earlier one.
+// A contradiction is a row with another new URL than an earlier row.
 type contradiction struct {
 	Row
 	at     int64
-	before string // where the earlier one leads
+	before string // the new URL of the earlier row
 }
 
-// contradictionIn finds the first contradiction among entries of the same hash, nil if there
-// is none. Keys that differ in their form of Unicode alone are two objects, and urls writes
-// a row for each.
+// contradictionIn returns the first contradiction among entries of the same hash, or nil. Keys that
+// differ only in their form of Unicode are two objects, and urls writes a row for each.
 func (m *Map) contradictionIn(same []entry) (*contradiction, error) {
 	leads := map[string]string{}
 	for _, e := range same {
@@ -296,8 +294,7 @@ func (m *Map) contradictionIn(same []entry) (*contradiction, error) {
 	return nil, nil
 }
 
-// checkCircles refuses old addresses that are new ones, too: whether those were replaced
-// already nobody could tell.
+// checkCircles returns an error for an old URL that is also a new one: in a text, it could be either.
 func (m *Map) checkCircles() error {
 	n := 0
 	for r, err := range m.all {
@@ -306,13 +303,13 @@ func (m *Map) checkCircles() error {
 		}
 		n++
 		if old := Canonical(r.Old); m.assets.holds(old) && Canonical(r.New) != old {
-			return &RowError{n, r.Old, "is an old address here and a new one elsewhere: nobody could tell which of the two it is in a text"}
+			return &RowError{n, r.Old, "is an old URL here and a new URL elsewhere: in a text, it could be either"}
 		}
 	}
 	return nil
 }
 
-// Unmet yields a row of each asset that was not found in any text.
+// Unmet yields one row for each asset that no text mentions.
 func (m *Map) Unmet(yield func(Row, error) bool) {
 	for r, err := range m.all {
 		if err == nil && !m.assets.Unmet(r.New) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Of rows that say different things of an old address, the first would win in silence.
+// Of rows that say different things of an old URL, the first would win in silence.
 func TestContradictions(t *testing.T) {
 	const a, b = "https://cdn.example.com/img/a%20b.jpg", "/img/b.jpg"
 	for name, rows := range map[string][]Row{

@@ -22,7 +22,7 @@ type mapFile struct{ *Map }
 // Others implements Redirects.
 func (mapFile) Others() []string { return nil }
 
-// mapUse is what a map is for.
+// mapUse describes a map for error messages.
 func mapUse() tabular.Use {
 	return tabular.Use{
 		Kind: "map", Topic: "rewrite", Example: `{"old": "https://…", "new": "https://…"}`, Lines: true,
@@ -30,15 +30,15 @@ func mapUse() tabular.Use {
 	}
 }
 
-// isPairOfURLs tells the first row of a map from its header.
+// isPairOfURLs reports whether the first line of a map is a row and not a header.
 func isPairOfURLs(cells []string) bool {
 	return len(cells) > 1 && Canonical(tabular.UnescapeFormula(cells[0])) != "" && Canonical(tabular.UnescapeFormula(cells[1])) != ""
 }
 
-// errMapStop ends the reading of a map early.
+// errMapStop ends reading a map early.
 var errMapStop = errors.New("stop")
 
-// OpenMapFile reads a map as urls writes it, or as a spreadsheet saved it.
+// OpenMapFile reads a map from urls or from a spreadsheet.
 func OpenMapFile(name string) (_ Redirects, err error) {
 	in, size, err := openTable(name)
 	if err != nil {
@@ -48,10 +48,10 @@ func OpenMapFile(name string) (_ Redirects, err error) {
 	t := &mapTable{name: name, in: in, size: size}
 	m, err := NewMap(t.rows)
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct or remove that line")
+		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "correct or remove that line, or write the map again: assetferry urls --old-prefix PREFIX")
 	}
 	if wrong, ok := errors.AsType[*tabular.Mistakes](err); ok {
-		return nil, hint.Usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")
+		return nil, hint.Usage(wrong, "correct the map, or write it again: assetferry urls. Formats: assetferry help rewrite")
 	}
 	if err != nil {
 		return nil, err
@@ -59,8 +59,7 @@ func OpenMapFile(name string) (_ Redirects, err error) {
 	return mapFile{m}, nil
 }
 
-// openTable opens a file for reading at any place. What comes from a pipe is copied to a
-// temporary file first.
+// openTable opens a file for random access. It copies a pipe to a temporary file.
 func openTable(name string) (*os.File, int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -83,7 +82,7 @@ func openTable(name string) (*os.File, int64, error) {
 	}
 	size, err := io.Copy(copied, f)
 	err = errors.Join(err, f.Close())
-	if rerr := os.Remove(copied.Name()); rerr != nil && !errors.Is(rerr, fs.ErrPermission) { // some systems want it closed first
+	if rerr := os.Remove(copied.Name()); rerr != nil && !errors.Is(rerr, fs.ErrPermission) { // some systems need it closed first
 		err = errors.Join(err, rerr)
 	}
 	if err != nil {
@@ -92,14 +91,14 @@ func openTable(name string) (*os.File, int64, error) {
 	return copied, size, nil
 }
 
-// A mapTable is a map as it is read.
+// A mapTable reads a map.
 type mapTable struct {
 	name string
 	in   io.ReaderAt
 	size int64
 }
 
-// rows yields the rows; an error is the end.
+// rows yields the rows; it ends after an error.
 func (t *mapTable) rows(yield func(Row, error) bool) {
 	taken := 0
 	err := t.each(func(_ int, r Row) error {
@@ -109,15 +108,15 @@ func (t *mapTable) rows(yield func(Row, error) bool) {
 		return nil
 	})
 	if err == nil && taken == 0 {
-		err = hint.Usage(fmt.Errorf("the map %s is empty: it has no old URL, so nothing would be replaced", ui.Sanitize(t.name)),
-			"assetferry urls writes a map; assetferry status shows what has arrived")
+		err = hint.Usage(fmt.Errorf("map %s has no rows", ui.Sanitize(t.name)),
+			"assetferry urls writes a map; assetferry status shows the number of assets")
 	}
 	if err != nil && !errors.Is(err, errMapStop) {
 		yield(Row{}, err)
 	}
 }
 
-// each gives all rows with the lines that they are in.
+// each passes all rows with their line numbers to take.
 func (t *mapTable) each(take func(line int, r Row) error) error {
 	if blank, err := t.isBlank(); blank || err != nil {
 		return err
@@ -145,7 +144,7 @@ func (t *mapTable) each(take func(line int, r Row) error) error {
 	return cmp.Or(err, wrong.Verdict())
 }
 
-// isBlank reports whether there is nothing but a mark of UTF-8 and white space.
+// isBlank reports whether the file contains only a byte order mark and white space.
 func (t *mapTable) isBlank() (bool, error) {
 	head := make([]byte, min(t.size, 4096))
 	n, err := t.in.ReadAt(head, 0)
@@ -155,9 +154,9 @@ func (t *mapTable) isBlank() (bool, error) {
 	return int64(n) == t.size && strings.TrimSpace(strings.TrimPrefix(string(head[:n]), "\ufeff")) == "", nil
 }
 
-// lineOf gives the line of a row, counted from 1.
+// lineOf returns the line of a row, counted from 1.
 func (t *mapTable) lineOf(row int) (found int) {
-	_ = t.each(func(line int, _ Row) error { // it was read before
+	_ = t.each(func(line int, _ Row) error { // the first reading succeeded
 		if found, row = line, row-1; row == 0 {
 			return errMapStop
 		}
@@ -166,7 +165,7 @@ func (t *mapTable) lineOf(row int) (found int) {
 	return found
 }
 
-// mapReader gives what reads the rows of a map; ok is false for lines that are none.
+// mapReader returns a function that parses a line; ok is false for a line without a row.
 func mapReader(file *tabular.File) (read func(tabular.Row) (r Row, ok bool, err error), err error) {
 	names := file.Columns()
 	if names == nil {
@@ -177,7 +176,7 @@ func mapReader(file *tabular.File) (read func(tabular.Row) (r Row, ok bool, err 
 	}
 	old, new := column("old"), column("new")
 	if old < 0 || new < 0 {
-		return nil, file.HeaderMistake(0, `the first line is neither an old and a new URL, nor does it name the columns "old" and "new"`)
+		return nil, file.HeaderMistake(0, `the first line must have an old and a new URL, or the columns "old" and "new"`)
 	}
 	return func(from tabular.Row) (Row, bool, error) {
 		r := Row{Old: strings.Clone(tabular.UnescapeFormula(from.Cells[old])), New: strings.Clone(tabular.UnescapeFormula(from.Cells[new]))}
@@ -185,8 +184,8 @@ func mapReader(file *tabular.File) (read func(tabular.Row) (r Row, ok bool, err 
 	}, nil
 }
 
-// mapObject reads a line of JSON, as urls writes it with --format json or with --json. The
-// latter has lines of other types, too.
+// mapObject parses a line of urls --format json or of urls --json. The latter has lines of other
+// types, too.
 func mapObject(from tabular.Row) (r Row, ok bool, err error) {
 	var fields map[string]json.RawMessage
 	if err := from.Decode(&fields); err != nil {
@@ -196,14 +195,14 @@ func mapObject(from tabular.Row) (r Row, ok bool, err error) {
 	for name, into := range map[string]*string{"old": &r.Old, "new": &r.New, "type": &kind} {
 		value, there := fields[name]
 		if there && json.Unmarshal(value, into) != nil {
-			return r, false, from.Mistake(0, fmt.Sprintf("%q is no text in quotes", name))
+			return r, false, from.Mistake(0, fmt.Sprintf("%q must be a string", name))
 		}
 	}
 	switch {
 	case kind != "" && kind != "redirect":
 		return r, false, nil
 	case r.Old == "" || r.New == "":
-		return r, false, from.Mistake(0, `the object has no "old" or no "new"`)
+		return r, false, from.Mistake(0, `"old" or "new" is missing`)
 	}
 	return r, true, nil
 }

@@ -2,21 +2,21 @@ package rewrite
 
 import "bytes"
 
-// A pass goes once through a text, or through as much of it as is there.
+// A pass reads a text once, in the pieces that are available.
 type pass struct {
 	text   []byte
-	final  bool   // nothing comes after the text
-	at     int    // what is before has been looked at
-	state  uint32 // of the automaton there
-	low    int    // no spot may begin before
+	final  bool   // the text is complete
+	at     int    // the text before this offset is done
+	state  uint32 // of the automaton at this offset
+	low    int    // the lowest offset of the next spot
 	depth  int    // of serialized strings around the text
 	frozen *frozen
 }
 
-// lookAhead is how much of a text must be there for something in it to be understood.
+// lookAhead is the number of bytes that must be available after an offset to parse it.
 const lookAhead = maxAddress + maxHeader
 
-// slide takes note that the beginning of the text is gone.
+// slide removes n bytes from the beginning of the text.
 func (p *pass) slide(n int) {
 	p.at, p.low = p.at-n, max(p.low-n, 0)
 	if p.frozen != nil {
@@ -24,11 +24,10 @@ func (p *pass) slide(n int) {
 	}
 }
 
-// skip goes on at an offset.
+// skip continues at an offset.
 func (p *pass) skip(to int) { p.at, p.low, p.state = to, to, 0 }
 
-// next gives the next spots of a text in their order, nil if there are no more in what is
-// there.
+// next returns the next spots of a text in order, or nil if the available text has no more.
 func (r *Rewriter) next(p *pass) ([]Spot, error) {
 	for {
 		limit := len(p.text)
@@ -64,14 +63,13 @@ func (r *Rewriter) next(p *pass) ([]Spot, error) {
 	}
 }
 
-// address looks up the address whose host, or else first folder, is at an offset, if there
-// is one.
+// address looks up the URL whose host, or else first folder, is at an offset.
 func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
 	b, ok := beginAt(p.text[:p.at], word)
 	if !ok || b.at < p.low {
 		return nil, nil
 	}
-	p.low = b.at + 1 // a longer word may begin there, too
+	p.low = b.at + 1 // a longer word may begin at the same offset
 	r.reading.read(b, p.text[b.at:])
 	for end := range r.reading.ends {
 		spot, err := r.lookUp(b, end)
@@ -82,16 +80,15 @@ func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
 	}
 	end := r.reading.shortest()
 	address := Canonical(string(r.reading.text[:end]))
-	if !r.places.tell(address) {
+	if !r.places.isReported(address) {
 		return nil, nil
 	}
 	text := bytes.Clone(r.reading.text[:end])
 	return []Spot{{Kind: Unknown, Address: string(text), from: b.at, to: b.at + r.reading.raw[end]}}, nil
 }
 
-// lookUp looks up what was read up to an end: with its query, and without it. The query
-// meant something to who answered there before; the fragment stays, because it means
-// something to readers.
+// lookUp looks up a URL with a given end, with its query and without it. The query was for the old
+// server; the fragment is for the browser, and stays.
 func (r *Rewriter) lookUp(b beginning, end int) (Spot, error) {
 	text := r.reading.text[:end]
 	if i := bytes.IndexByte(text, '#'); i >= 0 {
@@ -107,7 +104,7 @@ func (r *Rewriter) lookUp(b beginning, end int) (Spot, error) {
 	return r.ask(b, text, len(text))
 }
 
-// ask looks up an address that ends, with what goes with it, at an end.
+// ask looks up a URL with a given end.
 func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	spot := Spot{from: b.at, to: b.at + r.reading.raw[end]}
 	address := Canonical(string(text))

@@ -7,28 +7,26 @@ import (
 	"strings"
 )
 
-// A place is what addresses begin with: "//cdn.example.com/img/", whatever their scheme is,
-// or a path, such as "/files/". The path "/" is for what is in no folder, see holds.
+// A place is a beginning of URLs: "//cdn.example.com/img/" for any scheme, or a path such as
+// "/files/". The path "/" is for files without a folder, see holds.
 type place string
 
 const root place = "/"
 
-// maxPlaces bounds the table of the automaton.
+// maxPlaces limits the size of the automaton.
 const maxPlaces = 256
 
-// placeOf gives the place of an address that ends with a slash, in the form in which
-// addresses are compared.
+// placeOf returns the place of a URL that ends with a slash, in canonical form.
 func placeOf(address string) (place, error) {
 	a := Canonical(address)
 	if a == "" || strings.Contains(a, "?") {
-		return "", fmt.Errorf("%q is no address with a path", address)
+		return "", fmt.Errorf("%q is not a URL with a path", address)
 	}
 	return place(a), nil
 }
 
-// words are how a place is noticed in a text: by its host, or by the first folder of its
-// path, up to the first character that can be written in several ways; in the root, by any
-// slash.
+// words returns the words by which a place is found in a text: its host, or the first folder of its
+// path, up to the first character with several spellings. In the root, it is any slash.
 func (p place) words() []string {
 	if p == root {
 		return []string{string(root)}
@@ -48,7 +46,7 @@ func (p place) words() []string {
 	return []string{text[:1], encoded, "%25" + encoded[1:]}
 }
 
-// places are what addresses begin with that must be looked up, old ones and new ones.
+// places are the beginnings of URLs to look up, old and new.
 type places struct {
 	old, new []place
 }
@@ -69,12 +67,12 @@ func newPlaces(old, new []string) (p places, err error) {
 		*list.to = slices.Compact(*list.to)
 	}
 	if n := len(p.old) + len(p.new); n > maxPlaces {
-		return p, fmt.Errorf("the addresses begin in %d different ways, and at most %d can be looked for at once", n, maxPlaces)
+		return p, fmt.Errorf("the URLs have %d different beginnings; at most %d are supported", n, maxPlaces)
 	}
 	return p, nil
 }
 
-// words are the words of all places, without those that come twice.
+// words returns the words of all places without duplicates.
 func (p places) words() (all []string) {
 	for _, at := range slices.Concat(p.old, p.new) {
 		all = append(all, at.words()...)
@@ -83,8 +81,8 @@ func (p places) words() (all []string) {
 	return slices.CompactFunc(all, strings.EqualFold)
 }
 
-// holds reports whether an address is in one of some places. There are paths in all texts,
-// and in the root is only what looks like one of a file: its name has an ending.
+// holds reports whether a URL is in one of the places. In the root, it must look like a file: its name
+// has an extension. Other paths occur in all texts.
 func holds(all []place, address string) bool {
 	return slices.ContainsFunc(all, func(p place) bool {
 		if p == root {
@@ -95,8 +93,7 @@ func holds(all []place, address string) bool {
 	})
 }
 
-// tell reports whether it must be told if nobody knows an address. In the root anything may
-// be.
-func (p places) tell(address string) bool {
+// isReported reports whether an unknown URL is reported. In the root, any path can occur.
+func (p places) isReported(address string) bool {
 	return slices.ContainsFunc(p.old, func(p place) bool { return p != root && strings.HasPrefix(address, string(p)) })
 }

@@ -12,19 +12,19 @@ import (
 	"assetferry/internal/redirect"
 )
 
-// Redirects are old URLs with the new ones that replace them.
+// Redirects are old URLs with their new URLs.
 type Redirects interface {
 	Lookup
-	Old() []string    // what old URLs begin with
-	Others() []string // what others begin with that may be old ones, or not
-	Assets() *Assets  // those that it leads to
+	Old() []string    // beginnings of old URLs
+	Others() []string // beginnings of URLs that may be old
+	Assets() *Assets  // the targets
 	Unmet(yield func(Row, error) bool)
 	Close() error
 }
 
-// A stateLookup is what a state database knows of the URLs of a source at a destination. What
-// can be listed is copied into a map, which answers a hundred times as fast as the journal;
-// that is asked for the rest: images in sizes that nobody knows, and what must stay.
+// A stateLookup looks up old URLs of a source at a destination. URLs that can be listed are copied
+// into a map, which is a hundred times as fast as the state database. The state database has the
+// rest: image sizes that cannot be listed, and URLs that must stay.
 type stateLookup struct {
 	*Map
 	ctx    context.Context
@@ -34,10 +34,10 @@ type stateLookup struct {
 	recent map[string]Verdict
 }
 
-// recentAddresses is how many answers of the journal are kept.
+// recentAddresses is the number of cached answers of the state database.
 const recentAddresses = 100_000
 
-// OpenState gives the redirects that a state database knows, by rules for old URLs.
+// OpenState returns the redirects of a state database, with rules for old URLs.
 func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (Redirects, error) {
 	err := m.Build(ctx, rules)
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	}
 	l.Map, err = NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml, or correct what it lists and give it with --map")
+		return nil, hint.Usage(e, "correct --old-prefix or the addresses in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
 	}
 	if err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	return l, nil
 }
 
-// addPaths adds what addresses without a host begin with, of which rules or the journal say
-// only that they are paths. Where rules build them, those that nobody knows are told.
+// addPaths adds the beginnings of URLs without a host. Unknown URLs are reported only if rules build
+// such paths.
 func (l *stateLookup) addPaths() {
 	list := &l.others
 	if slices.Contains(l.old, "/") {
@@ -77,7 +77,7 @@ func (l *stateLookup) addPaths() {
 	}
 }
 
-// listed yields what can be listed.
+// listed yields the rows that can be listed.
 func listed(ctx context.Context, m *redirect.Map) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for l, err := range m.All(ctx) {
@@ -125,8 +125,7 @@ func (l *stateLookup) find(address string) (Verdict, error) {
 		return Verdict{}, err
 	}
 	if path, _, hasQuery := strings.Cut(address, "?"); hasQuery {
-		// The finder leaves out what it does not know; how much of the text that is,
-		// only the rewriter can tell.
+		// The finder ignores an unknown query. Only the rewriter can find its end in the text.
 		without, err := l.m.Finder().Find(l.ctx, path)
 		if err == nil && without.Key == found.Key && without.New == found.New {
 			return Verdict{}, nil

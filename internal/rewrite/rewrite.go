@@ -1,18 +1,15 @@
-// Package rewrite replaces old addresses by new ones in texts of any kind: HTML, Markdown,
-// CSS, JSON, SQL dumps and whatever else has addresses in it.
+// Package rewrite replaces old URLs by new ones in texts of any kind: HTML, Markdown, CSS, JSON, SQL
+// dumps and others.
 //
-// It does not parse any of these. They are nested in each other in practice, HTML in JSON
-// in PHP's serialized form in SQL, and a parser of each would have to be right about all of
-// them. What is looked for instead are the hosts and folders that old addresses begin with,
-// which no format spells in another way. From there the spelling of the slash before it
-// tells how the characters around it are to be read: that is a [spelling]. The address is
-// decoded, looked up in a [Lookup], and the new one is written as the old one was.
+// It does not parse these formats, because they are nested in practice: HTML in JSON in serialized PHP
+// in SQL. It searches for the hosts and folders of old URLs instead, which all formats spell in the
+// same way. The slash before a host shows the [spelling] of the characters around it. The URL is
+// decoded and looked up in a [Lookup]. The new URL is written in the same spelling.
 //
-// One thing is known of the formats, because there a replacement would do harm: strings
-// that PHP serialized have their length before them, and it is corrected.
+// Serialized PHP is the exception: its strings contain their length, which is corrected.
 //
-// A text is read once, in one window: see [Rewriter.Rewrite]. What is found in it goes to a
-// [Sink], which writes it, shows it, or counts it.
+// A text is read once, in one window, see [Rewriter.Rewrite]. A [Sink] writes, shows or counts the
+// results.
 package rewrite
 
 import (
@@ -23,79 +20,79 @@ import (
 	"strings"
 )
 
-// A Lookup knows what stands for addresses. They are asked for in the form of Canonical.
+// A Lookup finds the new URL of an old URL in the form of Canonical.
 type Lookup interface {
 	Find(address string) (Verdict, error)
 }
 
-// A Verdict is what a Lookup knows of an address.
+// A Verdict is the result of a Lookup.
 type Verdict struct {
 	Kind Kind
-	New  string // of what is Replaced
-	Why  string // of what is Left
+	New  string // if Replaced
+	Why  string // if Left
 }
 
-// A Kind is what something in a text is.
+// A Kind is the kind of a spot in a text.
 type Kind int
 
 // The kinds. A Lookup answers with Unknown, Replaced, Left and Current.
 const (
-	Unknown  Kind = iota // begins like an old address, and is none that is known
-	Replaced             // an old address
-	Left                 // an old address that stays, and why is told
-	Current              // a new address
-	Length               // the length of a serialized string that holds what was replaced
+	Unknown  Kind = iota // begins like an old URL, but has no asset
+	Replaced             // an old URL
+	Left                 // an old URL that stays, with a reason
+	Current              // a new URL
+	Length               // the length of a serialized string with a replacement
 )
 
-// Why an old address stays.
+// Reasons why an old URL stays.
 const (
-	WrongLength = "wrong_length" // in a serialized string whose length was wrong before
-	TooLong     = "too_long"     // in a serialized string that is too long to be held
+	WrongLength = "wrong_length" // in a serialized string whose length was already wrong
+	TooLong     = "too_long"     // in a serialized string beyond maxSerialized
 )
 
-// A Spot is something in a text that a person may want to know of.
+// A Spot is a URL or a length in a text.
 type Spot struct {
 	Kind    Kind
-	Old     []byte // as it is spelled; valid until the Sink returns
-	New     []byte // instead of it, nil unless that is Replaced or Length
-	Address string // of an address: decoded, without query and fragment if it was known without
+	Old     []byte // as spelled in the text; valid until the Sink returns
+	New     []byte // the replacement; nil unless the kind is Replaced or Length
+	Address string // the decoded URL, without query and fragment if it was found without them
 	Why     string
 	Line    int64 // from 1
 
-	from, to int // in the text that is held
+	from, to int // offsets in the window
 }
 
 func (s Spot) changes() bool { return s.New != nil }
 
-// A Sink gets a text in pieces: what stays as it is, and spots. A spot that changes
-// something comes instead of a piece; of one that does not, the text comes as well.
+// A Sink receives a text in pieces: unchanged text and spots. The text of a spot without a replacement
+// comes as unchanged text, too.
 type Sink interface {
 	Keep(text []byte) error
 	Spot(Spot) error
 }
 
-// Limits of what is held in memory.
+// Limits of memory.
 const (
 	maxSerialized = 16 << 20 // bytes of a serialized string
 	firstWindow   = 256 << 10
-	maxDepth      = 16 // of serialized strings in each other
+	maxDepth      = 16 // of nested serialized strings
 )
 
-// A Rewriter replaces addresses. It may be used for one text after the other.
+// A Rewriter replaces URLs, in one text after the other.
 type Rewriter struct {
 	lookup        Lookup
 	places        places
 	words         *automaton
 	wordLengths   []int
-	addresses     int // words before this one are of addresses, others of serialized strings
+	addresses     int // the number of words for URLs; the other words are for serialized strings
 	maxSerialized int
-	window        int // bytes, to begin with
+	window        int // initial size in bytes
 
 	reading reading
 }
 
-// New returns a Rewriter for addresses that begin in certain ways: old ones, and new ones,
-// of which the Lookup is to know that they occur.
+// New returns a Rewriter for URLs with the given beginnings. It passes new URLs to the Lookup, too,
+// which records that they occur.
 func New(lookup Lookup, old, new []string) (*Rewriter, error) {
 	p, err := newPlaces(old, new)
 	if err != nil {
@@ -105,16 +102,16 @@ func New(lookup Lookup, old, new []string) (*Rewriter, error) {
 	r := &Rewriter{lookup: lookup, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
 	words = append(words, serializedWords()...)
 	for _, w := range words {
-		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // a path begins after its slash
+		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // the path begins after the slash
 	}
 	r.words = newAutomaton(words)
 	return r, nil
 }
 
-// Rewrite reads a text to its end and gives it to a Sink.
+// Rewrite reads a text to its end and passes it to a Sink.
 //
-// The window that is held is small, but for a serialized string: all of it is held, because
-// its length comes first. In one that is longer than the limit nothing is replaced.
+// The window is small, except for a serialized string: its length comes first, so all of it is in
+// memory. In a string beyond the limit, nothing is replaced.
 func (r *Rewriter) Rewrite(from io.Reader, to Sink) error {
 	w := &window{from: from, buffer: make([]byte, 0, r.window), line: 1}
 	p := &pass{}
@@ -129,7 +126,7 @@ func (r *Rewriter) Rewrite(from io.Reader, to Sink) error {
 	}
 }
 
-// advance handles what is in the window, and reports whether there is more to read.
+// advance processes the window, and reports whether there is more to read.
 func (r *Rewriter) advance(w *window, p *pass, to Sink) (more bool, err error) {
 	for {
 		p.text, p.final = w.buffer, w.ended
@@ -152,16 +149,16 @@ func (r *Rewriter) advance(w *window, p *pass, to Sink) (more bool, err error) {
 	}
 }
 
-// A window is the piece of a text that is held.
+// A window is the piece of a text in memory.
 type window struct {
 	from   io.Reader
 	buffer []byte
-	out    int // what was given out
+	out    int // bytes passed to the sink
 	ended  bool
 	line   int64
 }
 
-// fill reads more, after it has let go of what is not needed any more.
+// fill drops text that is done, and reads more.
 func (w *window) fill(p *pass) error {
 	drop := min(w.out, max(p.at-lookBehind, 0))
 	w.buffer = w.buffer[:copy(w.buffer, w.buffer[drop:])]
@@ -184,7 +181,7 @@ func (w *window) fill(p *pass) error {
 	return nil
 }
 
-// keep gives out text that stays.
+// keep passes unchanged text to the sink.
 func (w *window) keep(end int, to Sink) error {
 	if end <= w.out {
 		return nil
@@ -194,7 +191,7 @@ func (w *window) keep(end int, to Sink) error {
 	return to.Keep(text)
 }
 
-// give gives out a spot, and the text before it.
+// give passes a spot and the text before it to the sink.
 func (w *window) give(s Spot, to Sink) error {
 	if err := w.keep(s.from, to); err != nil {
 		return err

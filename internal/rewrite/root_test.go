@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is in no folder is found where an address may begin, by a name with an ending; of
+// What is in no folder is found where a URL may begin, by a name with an ending; of
 // what nobody knows there nothing is told, because every path would be.
 func TestRoot(t *testing.T) {
 	rows := []Row{
@@ -51,7 +51,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// Of more folders than can be looked for one by one, addresses are found all the same.
+// Of more folders than can be looked for one by one, URLs are found all the same.
 func TestManyFolders(t *testing.T) {
 	var rows []Row
 	var in, want strings.Builder

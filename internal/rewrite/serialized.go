@@ -8,25 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// A serialized string is one that PHP writes with its length before it: s:5:"hello"; and so
-// is an object that writes itself, C:3:"Map":5:{hello}. The length counts bytes as PHP has
-// them, whatever they became in the text: \" in SQL, &quot; in HTML, %22 in a query.
-// In one that begins with S, \e9 is a byte.
+// A serialized string is written by PHP with its length before it: s:5:"hello"; or C:3:"Map":5:{hello}
+// for an object with its own serialization. The length counts the bytes in PHP, not their escapes in
+// the text: \" in SQL, &quot; in HTML, %22 in a query. In a string with S, \e9 is one byte.
 type serialized struct {
-	digits, digitsEnd int // of the length, in the text
+	digits, digitsEnd int // offsets of the length in the text
 	length            int
 	content           int    // where it begins
-	end               []byte // what must come right after it
-	forms             []form // that the content may have
+	end               []byte // must follow the content
+	forms             []form // possible forms of the content
 }
 
-// maxDigits is how many digits a length has at most.
+// maxDigits is the maximum number of digits of a length.
 const maxDigits = 10
 
-// maxHeader is how much of a text the beginning of a serialized string takes at most.
+// maxHeader is the maximum size in bytes of the header of a serialized string.
 const maxHeader = 512
 
-// serializedWords are what serialized strings are noticed by.
+// serializedWords returns the words by which serialized strings are found.
 func serializedWords() (words []string) {
 	for digit := range "0123456789" {
 		for _, begin := range [...]string{"s:", "s%3a", "c:"} {
@@ -36,7 +35,7 @@ func serializedWords() (words []string) {
 	return words
 }
 
-// headerAt reads the beginning of a serialized string.
+// headerAt parses the header of a serialized string.
 func headerAt(text []byte, begin int) (s serialized, ok bool) {
 	p := headerReader{text: text[:min(len(text), begin+maxHeader)], at: begin + 1}
 	colon := ":"
@@ -70,7 +69,7 @@ func headerAt(text []byte, begin int) (s serialized, ok bool) {
 	return s, !p.bad
 }
 
-// A headerReader reads a text as long as it is as expected.
+// A headerReader reads a text as long as it has the expected syntax.
 type headerReader struct {
 	text []byte
 	at   int
@@ -106,7 +105,7 @@ func (p *headerReader) number() (begin, n, end int) {
 	return begin, n, p.at
 }
 
-// quote reads a quotation mark, however it is spelled.
+// quote reads a quotation mark in any spelling.
 func (p *headerReader) quote() string {
 	rest := p.rest()
 	k := 0
@@ -129,19 +128,19 @@ func (p *headerReader) quote() string {
 	return string(rest[:n])
 }
 
-// A form is how bytes became text: a number of times with backslashes before what means
-// something, with character references, or percent-encoded.
+// A form is the escaping of bytes in a text: a number of times with backslashes, with character
+// references, or percent-encoded.
 type form struct {
 	escaped int
-	unicode bool // there is \u00e9 as well
-	hex     bool // there is \e9 as well
-	doubled bool // apostrophes are doubled, as in SQL
+	unicode bool // with \u00e9, too
+	hex     bool // with \e9, too
+	doubled bool // with doubled apostrophes, as in SQL
 	entity  bool
 	percent bool
 }
 
-// formsIn gives the forms that the content of a string may have, by the way its quotation
-// marks are written. The likely ones come first.
+// formsIn returns the possible forms of a content, by the spelling of its quotation marks. The most
+// likely come first.
 func formsIn(quote string, hex bool) []form {
 	switch {
 	case strings.HasPrefix(quote, "%"):
@@ -149,7 +148,7 @@ func formsIn(quote string, hex bool) []form {
 	case strings.HasPrefix(quote, "&"):
 		return []form{{entity: true}}
 	}
-	n := bits.Len(uint(len(quote) - 1)) // each time turns n backslashes into 2n+1
+	n := bits.Len(uint(len(quote) - 1)) // each escaping turns n backslashes into 2n+1
 	var all []form
 	for _, escaped := range [...]int{n, n + 1} {
 		all = append(all, form{escaped: escaped, hex: hex}, form{escaped: escaped, doubled: true, hex: hex})
@@ -160,7 +159,8 @@ func formsIn(quote string, hex bool) []form {
 	return all
 }
 
-// unit gives how many bytes of a text, which is not empty, stand for how many of PHP.
+// unit returns the size of the first unit of a text in bytes, and its length in bytes of PHP. The text
+// must not be empty.
 func (f form) unit(text []byte) (size, length int) {
 	switch c := text[0]; {
 	case c == '\\' && (f.escaped > 0 || f.hex):
@@ -180,7 +180,7 @@ func (f form) unit(text []byte) (size, length int) {
 }
 
 func (f form) escape(text []byte) (size, length int) {
-	k, whole := 0, 1<<f.escaped // backslashes that stand for one
+	k, whole := 0, 1<<f.escaped // backslashes for one backslash
 	for k < min(len(text), whole) && text[k] == '\\' {
 		k++
 	}
@@ -198,10 +198,10 @@ func (f form) escape(text []byte) (size, length int) {
 	return k + 1, 1
 }
 
-// maxUnit is how many bytes of a text a unit takes at most.
+// maxUnit is the maximum size in bytes of a unit.
 const maxUnit = 128
 
-// length gives how many bytes of PHP a text stands for.
+// length returns the length of a text in bytes of PHP.
 func (f form) length(text []byte) (n int) {
 	if f == (form{}) {
 		return len(text)
@@ -213,15 +213,15 @@ func (f form) length(text []byte) (n int) {
 	return n
 }
 
-// A walk goes through the content of a serialized string in one form.
+// A walk measures the content of a serialized string in one form.
 type walk struct {
 	form
-	at   int // in the text
-	left int // bytes of PHP until the end
+	at   int // offset in the text
+	left int // bytes of PHP up to the end
 }
 
-// to goes as far as the text reaches, and reports whether that is the end of the string.
-// What stands at the end of the text may go on: unless that is all, it is left.
+// to advances to the end of the available text, and reports whether the string ends there. The last
+// unit may be incomplete, so it waits for more unless the text is complete.
 func (w *walk) to(text []byte, all bool) (arrived bool) {
 	limit := len(text)
 	if !all {
@@ -239,7 +239,7 @@ func (w *walk) to(text []byte, all bool) (arrived bool) {
 	return w.left == 0
 }
 
-// isAt reports whether the string ends where a walk has arrived.
+// isAt reports whether the string ends at an offset.
 func (s *serialized) isAt(text []byte, at int) bool {
 	return at <= len(text) && bytes.HasPrefix(text[at:], s.end)
 }

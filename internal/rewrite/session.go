@@ -15,48 +15,48 @@ import (
 	"assetferry/internal/hint"
 )
 
-// A Session rewrites files or a stream, and counts what is in them.
+// A Session rewrites files or a stream, and counts the results.
 type Session struct {
 	Rewriter *Rewriter
-	Backup   *Backup // of the originals; nil: nothing is written
-	All      bool    // files of folders, whatever their ending is
-	Excerpts bool    // are shown of what is not written
+	Backup   *Backup // for the originals; nil for a dry run
+	All      bool    // all files of folders, not only text files
+	Excerpts bool    // show changed lines in a dry run
 	Watch    Observer
 
 	Counts  *event.Rewritten
-	Skipped map[string]int64 // files, by reason
+	Skipped map[string]int64 // files by reason
 
 	unmatched map[string]*Unmatched
 }
 
-// An Observer is told what a session does.
+// An Observer receives the events of a session.
 type Observer interface {
 	Skipped(f File, removed bool)
 	Failed(path string, err error)
 	Replaced(path, original string)
-	Spot(name string, s Spot)       // in a text
-	Hunk(name string, h Hunk) error // of a text, if excerpts are shown
-	Done(name string)               // with a text
-	Restored(path string)           // or would be
+	Spot(name string, s Spot)       // a spot in a text
+	Hunk(name string, h Hunk) error // a changed line, with Excerpts
+	Done(name string)               // the end of a text
+	Restored(path string)           // a restored file, or one to restore
 }
 
-// An Unmatched URL is one that begins like an old one and is not known.
+// An Unmatched URL begins like an old URL, but has no asset.
 type Unmatched struct {
 	URL   string
-	File  string // where it is first
+	File  string // the first file
 	Line  int64
 	Times int64
 }
 
-// MaxUnmatched is how many different unmatched URLs are kept; the others are counted.
+// MaxUnmatched is how many different unmatched URLs are listed; the others are counted.
 const MaxUnmatched = 10_000
 
-// NewSession gives a session that changes nothing.
+// NewSession returns a session for a dry run.
 func NewSession(r *Rewriter, counts *event.Rewritten, watch Observer) *Session {
 	return &Session{Rewriter: r, Watch: watch, Counts: counts, Skipped: map[string]int64{}, unmatched: map[string]*Unmatched{}}
 }
 
-// Unmatched gives the old URLs that match nothing, those that occur most often first.
+// Unmatched returns the old URLs without an asset, the most frequent first.
 func (s *Session) Unmatched() []*Unmatched {
 	all := make([]*Unmatched, 0, len(s.unmatched))
 	for _, u := range s.unmatched {
@@ -83,8 +83,7 @@ func (s *Session) Stream(ctx context.Context, stdin io.Reader, stdout io.Writer)
 
 const bufferSize = 64 << 10
 
-// Files rewrites files one after the other. One that cannot be read does not keep the
-// others from it.
+// Files rewrites files one after the other. It continues after a file that cannot be read.
 func (s *Session) Files(ctx context.Context, paths []string) error {
 	for f, err := range Files(paths, s.All) {
 		if cause := context.Cause(ctx); cause != nil {
@@ -110,7 +109,7 @@ func (s *Session) Files(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// skip leaves a file out, and removes it if it is good for nothing.
+// skip skips a file, and removes an old draft.
 func (s *Session) skip(f File) error {
 	s.Skipped[f.Skip]++
 	s.Counts.Skipped++
@@ -124,7 +123,7 @@ func (s *Session) skip(f File) error {
 	return nil
 }
 
-// file rewrites a file, or only reads it.
+// file rewrites a file, or reads it in a dry run.
 func (s *Session) file(ctx context.Context, path string) error {
 	s.Counts.Files++
 	if s.Backup == nil {
@@ -154,7 +153,7 @@ func (s *Session) file(ctx context.Context, path string) error {
 	return err
 }
 
-// text rewrites a text, and shows what changes unless it is written.
+// text rewrites a text. In a dry run it shows the changes.
 func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.Writer) (changes bool, err error) {
 	t := &textSink{Session: s, name: name, to: to}
 	if to == nil && s.Excerpts {
@@ -170,7 +169,7 @@ func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.W
 	return t.changes, err
 }
 
-// interruptible reads until its context ends.
+// An interruptible reads until its context ends.
 type interruptible struct {
 	ctx context.Context
 	io.Reader
@@ -183,11 +182,11 @@ func (i interruptible) Read(p []byte) (int, error) {
 	return i.Reader.Read(p)
 }
 
-// A textSink writes a text, shows it, and counts what is in it.
+// A textSink writes and shows a text, and counts its spots.
 type textSink struct {
 	*Session
 	name     string
-	to       io.Writer // nil: nowhere
+	to       io.Writer // nil in a dry run
 	excerpts *Excerpts
 	changes  bool
 }
@@ -249,9 +248,9 @@ func (t *textSink) count(spot Spot) {
 	}
 }
 
-// Restore compares files with their originals in a backup, and replaces them by these if it
-// writes. What they are now goes into a backup of its own. A folder that is no backup is an
-// ErrNoBackup.
+// Restore compares files with their originals in a backup. Unless it is a dry run, it restores the
+// originals, and keeps the replaced files in another backup. It returns ErrNoBackup if a folder is not
+// a backup.
 func (s *Session) Restore(ctx context.Context, dir string) error {
 	for o, err := range Originals(dir) {
 		if cause := context.Cause(ctx); cause != nil {

@@ -2,15 +2,15 @@ package rewrite
 
 import "math/bits"
 
-// Shelves say where, among ascending hashes, those with the same first bits begin: a few
-// on each, because hashes are evenly spread. Finding one takes two looks into memory
-// instead of the twenty of a binary search, which is most of what an answer costs.
+// shelves is an index of sorted hashes by their first bits. Hashes are evenly distributed, so a shelf
+// has only a few. A lookup takes two memory accesses instead of the twenty of a binary search, which
+// dominate its cost.
 type shelves struct {
 	shift  int
 	starts []uint32
 }
 
-// onShelf is how many hashes there are on a shelf, more or less.
+// onShelf is the average number of hashes per shelf.
 const onShelf = 8
 
 func newShelves(count int, hash func(n int) uint64) shelves {
@@ -25,7 +25,7 @@ func newShelves(count int, hash func(n int) uint64) shelves {
 	return s
 }
 
-// of gives where hashes with the same first bits begin and end.
+// of returns the range of hashes with the same first bits.
 func (s shelves) of(hash uint64) (begin, end int) {
 	n := hash >> s.shift
 	return int(s.starts[n]), int(s.starts[n+1])

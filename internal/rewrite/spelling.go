@@ -7,32 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// A spelling is how the characters of an address are written in a text: the slashes of
-// https://a/b are \/ in JSON, \\/ in JSON in SQL, &#x2F; in some HTML, \u002F in some
-// scripts, and %2F in the query of another address.
+// A spelling is the escaping of a URL in a text. A slash of https://a/b is \/ in JSON, \\/ in JSON in
+// SQL, &#x2F; in some HTML, \u002F in some scripts, and %2F in the query of another URL.
 type spelling struct {
 	kind  spellingKind
-	depth int    // how often it is percent-encoded
-	slash string // as it is written
+	depth int    // number of percent-encodings
+	slash string // as in the text
 }
 
 type spellingKind int
 
 const (
-	asIs          spellingKind = iota // a slash is a slash, with or without backslashes before it
+	asIs          spellingKind = iota // /, with or without backslashes before it
 	unicodeEscape                     // \u002F
 	entity                            // &#x2F;
 	percent                           // %2F
 )
 
-// Bounds of what is looked at, so that one place of a text never asks for all of it.
+// Limits, so that no position in a text needs all of the text.
 const (
 	maxBackslashes = 31
 	maxEntity      = 12 // bytes of &#x00002F;
-	maxPercent     = 3  // times that a slash is percent-encoded
+	maxPercent     = 3  // percent-encodings of a slash
 )
 
-// slashBefore tells how the slash that ends at an offset is spelled, and where it begins.
+// slashBefore returns the spelling and the offset of the slash that ends at an offset.
 func slashBefore(text []byte, end int) (s spelling, begin int, ok bool) {
 	if end == 0 {
 		return s, 0, false
@@ -56,7 +55,7 @@ func slashBefore(text []byte, end int) (s spelling, begin int, ok bool) {
 	return s, 0, false
 }
 
-// percentSlashBefore is slashBefore for what ends with 2F.
+// percentSlashBefore is slashBefore for a slash that ends with 2F.
 func percentSlashBefore(text []byte, end int) (s spelling, begin int, ok bool) {
 	begin = end - 2
 	if n := len(`u00`); begin >= n && string(text[begin-n:begin]) == `u00` {
@@ -84,7 +83,7 @@ func backslashesBefore(text []byte, end int) (n int) {
 	return n
 }
 
-// colonBefore gives where the colon that ends at an offset begins, -1 if there is none.
+// colonBefore returns the offset of the colon that ends at an offset, or -1.
 func (s spelling) colonBefore(text []byte, end int) int {
 	switch s.kind {
 	case unicodeEscape:
@@ -111,7 +110,7 @@ func (s spelling) colonBefore(text []byte, end int) int {
 	return -1
 }
 
-// charBefore gives the character that ends at an offset, 0 at the beginning of a text.
+// charBefore returns the character that ends at an offset, or 0 at the beginning of a text.
 func (s spelling) charBefore(text []byte, end int) char {
 	if end == 0 {
 		return char{raw: true}
@@ -141,12 +140,12 @@ func (s spelling) charBefore(text []byte, end int) char {
 	return char{r: rune(c), raw: !escaped}
 }
 
-// A char is what a text has at one place: a character, or a part of one that is no UTF-8.
+// A char is a character in a text, or a byte of invalid UTF-8.
 type char struct {
-	r    rune // noText for a byte that is no UTF-8
+	r    rune // noText for a byte of invalid UTF-8
 	b    byte // that byte
 	size int  // bytes in the text
-	raw  bool // it is written as it is
+	raw  bool // not escaped
 }
 
 const noText rune = -1
@@ -158,7 +157,7 @@ func (c char) appendTo(b []byte) []byte {
 	return utf8.AppendRune(b, c.r)
 }
 
-// charAt reads the character of an address at the beginning of a text that is not empty.
+// charAt reads the first character of a URL. The text must not be empty.
 func (s spelling) charAt(text []byte) char {
 	if s.kind == percent {
 		return percentCharAt(text, s.depth)
@@ -187,9 +186,8 @@ func rawCharAt(text []byte) char {
 	return char{noText, text[0], 1, true}
 }
 
-// escapeAt reads what a backslash begins. But for \u00e9 and escaped marks, it ends an
-// address, so it does not matter which of the many meanings it has. A dot that is escaped
-// ends it, too: that is a regular expression.
+// escapeAt reads an escape with a backslash: \u00e9 or an escaped mark. All others end a URL, whatever
+// they mean. So does an escaped dot, which is part of a regular expression.
 func escapeAt(text []byte) char {
 	k := 0
 	for k < min(len(text), maxBackslashes) && text[k] == '\\' {
@@ -203,13 +201,13 @@ func escapeAt(text []byte) char {
 		if r, n := unicodeAt(text[k:], k); n > 0 {
 			return char{r, 0, k + n, false}
 		}
-	case strings.IndexByte(`"'()[]{}_*~!,;:&+=@ `, c) >= 0: // in CSS and Markdown, too
+	case strings.IndexByte(`"'()[]{}_*~!,;:&+=@ `, c) >= 0: // also in CSS and Markdown
 		return char{rune(c), 0, k + 1, false}
 	}
 	return char{'\\', 0, k, false}
 }
 
-// unicodeAt reads u00e9 that comes after k backslashes, and the second half of a pair.
+// unicodeAt reads u00e9 after k backslashes, and the second half of a surrogate pair.
 func unicodeAt(text []byte, k int) (r rune, size int) {
 	high, ok := hexAt(text[1:])
 	if !ok {
@@ -250,8 +248,7 @@ func unhex(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
-// percentCharAt reads a character of a percent-encoded address. What is not encoded there
-// and would have to be ends it.
+// percentCharAt reads a character of a percent-encoded URL. An unencoded special character ends it.
 func percentCharAt(text []byte, depth int) char {
 	switch c := text[0]; {
 	case c == '%':
@@ -281,7 +278,7 @@ func percentAt(text []byte, depth int) (b byte, size int) {
 	return unhex(text[i])<<4 | unhex(text[i+1]), i + 2
 }
 
-// percentRune reads the other bytes of a character of which the first one is known.
+// percentRune reads the remaining bytes of a character after its first byte.
 func percentRune(text []byte, b byte, size, depth int) char {
 	if b < utf8.RuneSelf {
 		return char{rune(b), 0, size, false}
@@ -304,7 +301,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// entities are those that occur in addresses, or end them.
+// entities are the character references that occur in URLs or end them.
 var entities = [...]struct {
 	name string
 	r    rune
@@ -313,7 +310,7 @@ var entities = [...]struct {
 	{"lpar", '('}, {"rpar", ')'}, {"comma", ','}, {"num", '#'}, {"quest", '?'}, {"equals", '='}, {"Tab", '\t'}, {"NewLine", '\n'},
 }
 
-// entityAt reads a character reference of HTML; its size is 0 if there is none.
+// entityAt reads a character reference of HTML. The size is 0 if there is none.
 func entityAt(text []byte) (r rune, size int) {
 	end := bytes.IndexByte(text[:min(len(text), maxEntity)], ';')
 	if end < 2 || text[0] != '&' {
@@ -354,8 +351,7 @@ func numericEntity(digits []byte) (r rune) {
 	return r
 }
 
-// spell writes an address the way that another one was. It is of the characters that
-// Clean leaves.
+// spell writes a URL in a spelling. The URL must be clean.
 func (s spelling) spell(address string, withEntities bool) []byte {
 	b := make([]byte, 0, len(address)+32)
 	for i := range len(address) {
@@ -373,7 +369,7 @@ func (s spelling) spell(address string, withEntities bool) []byte {
 	return b
 }
 
-// appendPercent encodes a byte with letters like those of the slash.
+// appendPercent encodes a byte with digits of the same case as the slash.
 func (s spelling) appendPercent(b []byte, c byte) []byte {
 	digits := upperHex
 	if strings.HasSuffix(s.slash, "f") {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// serialized looks into the serialized string that begins at an offset, if there is one.
-// It waits if that is not all there.
+// serialized returns the spots of the serialized string that begins at an offset. It waits if the
+// string is incomplete.
 func (r *Rewriter) serialized(p *pass, begin int) (spots []Spot, wait bool, err error) {
 	s, ok := headerAt(p.text, begin)
 	if !ok || p.frozen != nil {
@@ -32,21 +32,20 @@ func (r *Rewriter) serialized(p *pass, begin int) (spots []Spot, wait bool, err 
 	return s.corrected(p.text, f, spots), false, err
 }
 
-// A finding says whether the end of a serialized string was found.
+// A finding is the result of the search for the end of a serialized string.
 type finding int
 
 const (
 	itIs     finding = iota
-	itIsNot          // where the length says that it is
-	itIsLong         // beyond what is held
-	itWaits          // for more of the text
+	itIsNot          // not at the offset given by the length
+	itIsLong         // beyond the limit
+	itWaits          // more text is needed
 )
 
-// find finds the end of a serialized string: in the first form in which it is where the
-// length says.
+// find finds the end of a serialized string, by the first form that agrees with the length.
 func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 	text, all := p.text, p.final
-	if all && s.length > len(text)-s.content { // in no form a byte stands for two
+	if all && s.length > len(text)-s.content { // no form has fewer bytes than PHP
 		return f, 0, itIsNot
 	}
 	if len(text) >= most {
@@ -66,7 +65,7 @@ func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 	return f, 0, itIsNot
 }
 
-// within gives the spots in the content of a serialized string.
+// within returns the spots in the content of a serialized string.
 func (r *Rewriter) within(p *pass, begin, end int) (all []Spot, err error) {
 	if p.depth == maxDepth {
 		return nil, nil
@@ -84,8 +83,7 @@ func (r *Rewriter) within(p *pass, begin, end int) (all []Spot, err error) {
 	}
 }
 
-// corrected gives the spots within a serialized string, and before them its length if they
-// change that.
+// corrected returns the spots of a serialized string, preceded by its new length if that changes.
 func (s *serialized) corrected(text []byte, f form, spots []Spot) []Spot {
 	length := s.length
 	for _, spot := range spots {
@@ -100,16 +98,16 @@ func (s *serialized) corrected(text []byte, f form, spots []Spot) []Spot {
 	return append([]Spot{digits}, spots...)
 }
 
-// wrong looks into a string that does not end where its length says. Nobody can tell which
-// of the two is wrong, so old addresses in it stay.
+// wrong returns the spots of a string that does not end at the offset given by its length. Either may
+// be wrong, so old URLs in it stay.
 func (r *Rewriter) wrong(p *pass, s serialized) (spots []Spot, wait bool, err error) {
-	const more = 1024 // than its length is what it may have
+	const more = 1024 // bytes beyond its length
 	most := s.content + 2*s.length + more
 	if !p.final && len(p.text) < most {
 		return nil, true, nil
 	}
 	n := bytes.Index(p.text[s.content:min(most, len(p.text))], s.end)
-	if n < 0 { // it only looked like one
+	if n < 0 { // not a serialized string
 		return nil, false, nil
 	}
 	all, err := r.within(p, s.content, s.content+n)
@@ -127,7 +125,7 @@ func (r *Rewriter) wrong(p *pass, s serialized) (spots []Spot, wait bool, err er
 	return spots, false, nil
 }
 
-// left is a spot that must not change anything.
+// left returns a spot without a replacement.
 func (s Spot) left(why string) Spot {
 	if s.changes() {
 		s.Kind, s.New, s.Why = Left, nil, why
@@ -135,13 +133,13 @@ func (s Spot) left(why string) Spot {
 	return s
 }
 
-// A frozen piece of a text is a serialized string that is too long to be held. Its end is
-// looked for in all forms at once, and nothing is replaced until it is certain; if it is
-// not where the length says, that is to the end of the text.
+// A frozen piece of a text is a serialized string beyond the limit. Nothing is replaced up to its end,
+// which is searched in all forms at once. If no form agrees with the length, that is the end of the
+// text.
 type frozen struct {
 	serialized
 	walks []walk
-	end   int // -1 until it is known
+	end   int // -1 if unknown
 }
 
 func (p *pass) freeze(s serialized) {
@@ -160,7 +158,7 @@ func (f *frozen) slide(n int) {
 	}
 }
 
-// limit is how far a pass may go without leaving a frozen piece.
+// limit returns the offset up to which a pass stays in a frozen piece.
 func (f *frozen) limit(p *pass, limit int) int {
 	if f == nil {
 		return limit
@@ -177,7 +175,7 @@ func (f *frozen) limit(p *pass, limit int) int {
 	return limit
 }
 
-// lookFor looks for the end in what is there of a text.
+// lookFor searches the available text for the end.
 func (f *frozen) lookFor(p *pass) {
 	var on []walk
 	for _, w := range f.walks {
@@ -198,7 +196,7 @@ func (f *frozen) lookFor(p *pass) {
 // isOver reports whether a pass has left a frozen piece.
 func (f *frozen) isOver(p *pass) bool { return f != nil && f.end >= 0 && p.at >= f.end }
 
-// leave has old addresses in a frozen piece stay.
+// leave removes the replacements of spots in a frozen piece.
 func (f *frozen) leave(spots []Spot) []Spot {
 	if f != nil {
 		for i, s := range spots {

@@ -14,16 +14,16 @@ func TestMisreadBodies(t *testing.T) {
 	id := c.category("Files")
 	there := `{"target":{"categoryId":"` + id + `"}`
 	for _, test := range []struct{ method, path, body, want string }{
-		{"POST", "/assets/copy", there + `}`, "The body needs the field assetsActions, a list."},
-		{"POST", "/assets/copy", there + `,"assetActions":[{"assetId":"x"}]}`, "The body needs the field assetsActions, a list."},
-		{"POST", "/assets/move", there + `,"assetsActions":null}`, "The body needs the field assetsActions, a list."},
-		{"POST", "/assets/restore", `{}`, "The body needs the field assetsActions, a list."},
-		{"POST", "/assets/restore/validate", `{"assetIds":[]}`, "The body needs the field assetsIds, a list."},
-		{"POST", "/assets/analyze", `{"assetsIds":[]}`, "The body needs the field assetIds, a list."},
-		{"POST", "/assets/namesExist", there + `}`, "The body needs the field names, a list."},
+		{"POST", "/assets/copy", there + `}`, "The body requires the list assetsActions."},
+		{"POST", "/assets/copy", there + `,"assetActions":[{"assetId":"x"}]}`, "The body requires the list assetsActions."},
+		{"POST", "/assets/move", there + `,"assetsActions":null}`, "The body requires the list assetsActions."},
+		{"POST", "/assets/restore", `{}`, "The body requires the list assetsActions."},
+		{"POST", "/assets/restore/validate", `{"assetIds":[]}`, "The body requires the list assetsIds."},
+		{"POST", "/assets/analyze", `{"assetsIds":[]}`, "The body requires the list assetIds."},
+		{"POST", "/assets/namesExist", there + `}`, "The body requires the list names."},
 		{"POST", "/assets/trash", `{"assetsIds":[]}`, "In the body an array is expected, not an object."},
 		{"POST", "/assets/delete", `"x"`, "In the body an array is expected, not a string."},
-		{"PUT", "/assets/recent", `null`, "In the body an array is expected, not null."},
+		{"PUT", "/assets/recent", `null`, "The body must be an array, not null."},
 		{"POST", "/assets/trash", `["x",7]`, "In the body a string is expected, not a number."},
 		{"POST", "/assets/namesExist", there + `,"names":[7]}`, "In the field names a string is expected, not a number."},
 		{"POST", "/assets/restore", `[]`, "In the body an object is expected, not an array."},
@@ -32,7 +32,7 @@ func TestMisreadBodies(t *testing.T) {
 		{"POST", "/folders", `{"name":{},"categoryId":"` + id + `"}`, "In the field name a string is expected, not an object."},
 		{"PUT", "/admin/images/webp", `{"quality":1.5}`, "In the field quality a whole number is expected, not the number 1.5."},
 		{"PUT", "/admin/workspaces/" + c.env.ID, `{"enableAIProcessing":"yes"}`, "In the field enableAIProcessing true or false is expected, not a string."},
-		{"POST", "/folders", `{"name"`, "The body is not the JSON expected: unexpected end of JSON input."},
+		{"POST", "/folders", `{"name"`, "The body is not the expected JSON: unexpected end of JSON input."},
 	} {
 		r, err := c.send(test.method, test.path, "application/json", strings.NewReader(test.body))
 		if err != nil {

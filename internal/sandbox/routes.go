@@ -106,5 +106,5 @@ func named(all []route) (names []fault.Route) {
 }
 
 func (s *Server) notImplemented(c *call) error {
-	return problem.Refuse(http.StatusNotImplemented, "The sandbox has no route %s %s; /docs lists those that it has.", c.R.Method, c.R.URL.Path)
+	return problem.Refuse(http.StatusNotImplemented, "The sandbox has no route %s %s; for all routes see /docs.", c.R.Method, c.R.URL.Path)
 }

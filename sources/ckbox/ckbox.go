@@ -1,13 +1,12 @@
-// Package ckbox makes a workspace of the asset management service a source: another
-// environment, or another workspace of the same one. A key is the name of a category,
-// those of the folders in it, and the filename of an asset.
+// Package ckbox reads a workspace of the asset management service as a source: of another
+// environment, or another workspace of the same one. A key consists of the name of a category, the
+// names of folders, and the file name of an asset.
 //
-// The service allows several assets, folders or categories of one name side by side, and
-// names that no segment of a key can be. So a key says where an asset is shown, and its
-// version tag which one it is: the ID. What is called what really is among the fields that
-// describe an object.
+// The service allows duplicate names of assets, folders and categories, and names that cannot be
+// segments of a key. So the key shows the place of an asset, and the version tag contains its ID.
+// The real names are fields in the metadata.
 //
-// Objects are read with the client of the service; nothing here can write.
+// Objects are read with the client of the service, without write access.
 package ckbox
 
 import (
@@ -22,11 +21,10 @@ import (
 	"assetferry/sources"
 )
 
-// Scheme is that of the addresses of such sources.
+// Scheme is the scheme of the URLs of such sources.
 const Scheme = "ckbox"
 
-// A Service is what the source asks of the service; [assets.Client] is one. All of it only
-// reads.
+// A Service has the requests of the source; [assets.Client] implements it. All of them only read.
 type Service interface {
 	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
 	Folders(ctx context.Context) ([]assets.Folder, error)
@@ -41,26 +39,26 @@ type Source struct {
 	service  Service
 	identity string
 	places   places
-	// Leaves out a custom attribute that is none of the user's.
+	// own is the custom attribute of this program, which is omitted.
 	own string
 }
 
-// Options say what is read.
+// Options select the workspace.
 type Options struct {
 	Environment string // its ID
-	Workspace   string // its ID; that of the default one is the ID of the environment
-	// Attribute is the custom attribute in which this program notes where an asset comes
-	// from. It says nothing of the asset, and is left out.
+	Workspace   string // its ID; the default workspace has the ID of the environment
+	// Attribute is the custom attribute with the provenance that this program writes. It is
+	// omitted.
 	Attribute string
 }
 
-// New returns the source in a workspace. It makes no request.
+// New returns the source of a workspace. It makes no request.
 func New(service Service, o Options) *Source {
 	return &Source{service: service, identity: Scheme + "://" + o.Environment + "/" + o.Workspace, own: o.Attribute}
 }
 
-// Identity names the source for the journal. The address of the service is no part of it:
-// a service may move.
+// Identity names the source for the state database. It does not include the URL of the service,
+// because a service may move.
 func (s *Source) Identity() string { return s.identity }
 
 // Traits implements sources.Source.
@@ -68,7 +66,7 @@ func (s *Source) Traits() sources.Traits {
 	return sources.Traits{Precision: time.Millisecond, Describes: true, Categories: true, NoSidecars: true, Complete: true}
 }
 
-// fail makes an error about the source or one of its objects.
+// fail returns an error of the source or of one of its objects.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -83,15 +81,15 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	return failure
 }
 
-// A movedError says that something was taken out of sight while it was listed. It is not
-// fs.ErrNotExist: the source is there, and what was in there may be somewhere else now.
+// A movedError means that a container was deleted or moved while it was listed. It is not
+// fs.ErrNotExist: the source exists, and the assets may be in another place.
 type movedError struct{ what string }
 
 func (e *movedError) Error() string {
-	return e.what + " was deleted while it was listed, so the listing is not complete"
+	return e.what + " was deleted during the listing, so the listing is incomplete"
 }
 
-// moved is the error of a listing of a container that may be gone by now.
+// moved converts the error of listing a container that may have been deleted.
 func moved(what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &movedError{what}

@@ -232,7 +232,7 @@ func TestFolderDeletedMeanwhile(t *testing.T) {
 			delete(w.folders, folder)
 		}
 	}
-	if last == nil || errors.Is(last, fs.ErrNotExist) || !strings.Contains(last.Error(), "Images/z was deleted while it was listed") {
+	if last == nil || errors.Is(last, fs.ErrNotExist) || !strings.Contains(last.Error(), "Images/z was deleted during the listing") {
 		t.Errorf("the listing ends with %v", last)
 	}
 }
@@ -248,7 +248,7 @@ func TestWrongContent(t *testing.T) {
 		o = each
 	}
 	w.contents[id] = []byte("more content")
-	if _, err := s.Open(t.Context(), o, 0); err == nil || !strings.Contains(err.Error(), "open ckbox://environment/workspace: Images/a.jpg: the service has 12 bytes, 7 are listed") {
+	if _, err := s.Open(t.Context(), o, 0); err == nil || !strings.Contains(err.Error(), "open ckbox://environment/workspace: Images/a.jpg: the service has 12 bytes instead of the listed 7") {
 		t.Errorf("another size: %v", err)
 	}
 	delete(w.contents, id)

@@ -9,7 +9,7 @@ import (
 	"assetferry/sources"
 )
 
-// Describe implements sources.Catalog. It costs a request.
+// Describe implements sources.Catalog. It makes one request.
 func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Description, error) {
 	if ctx.Err() != nil {
 		return sources.Description{}, context.Cause(ctx)
@@ -21,8 +21,8 @@ func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Descri
 	return s.describe(ctx, o, a)
 }
 
-// describe tells all that people may have given an asset. Custom attributes go by their
-// names, or by attributes.NAME where the name alone means something else.
+// describe returns all metadata that users can set. Custom attributes keep their names, or have the
+// name attributes.NAME if the name is that of another field.
 func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset) (sources.Description, error) {
 	category, err := s.category(ctx, a.CategoryID)
 	if err != nil {
@@ -56,8 +56,7 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 	return sources.Description{ContentType: a.MIMEType, Fields: fields}, nil
 }
 
-// isMeantOtherwise reports whether the name of a field means something that is no custom
-// attribute.
+// isMeantOtherwise reports whether the name of a field is not that of a custom attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
 	case "description", "alt", "tags", "address", "category", "folder", "name", "private":
@@ -66,8 +65,7 @@ func isMeantOtherwise(name string) bool {
 	return false
 }
 
-// text gives the value of a custom attribute; what is no text is told as JSON, and null
-// says nothing.
+// text returns the value of a custom attribute. Values other than texts are JSON; null is "".
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -77,7 +75,7 @@ func text(value any) string {
 	}
 	encoded, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // it was JSON before
+		panic(err) // it was decoded from JSON
 	}
 	return string(encoded)
 }

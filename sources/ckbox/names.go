@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// An entry is something in a container: a category, a folder or an asset. There may be
-// millions of them at once, so it is small: its name and its ID are one text.
+// An entry is a category, a folder or an asset in a container. It joins its name and its ID in one
+// text, because millions of entries may be in memory.
 type entry struct {
 	text  string // the name as a segment of a key, then the ID
 	size  int64
-	time  int64 // of the last change, and
-	since int64 // of its beginning, in nanoseconds; 0 if it is not known
+	time  int64 // of the last change, in nanoseconds; 0 if unknown
+	since int64 // of its creation, in nanoseconds; 0 if unknown
 	id    uint32
 	kind  uint16 // of content, see kinds
 }
@@ -23,13 +23,13 @@ func newEntry(name, id string) entry {
 	return entry{text: name + id, id: uint32(len(name))}
 }
 
-// Name is a segment of a key.
+// Name returns the segment of a key.
 func (e entry) Name() string { return e.text[:e.id] }
 
-// ID is what the service knows it by.
+// ID returns the ID at the service.
 func (e entry) ID() string { return e.text[e.id:] }
 
-// segment makes a name a segment of a key: what keys do not hold becomes "_".
+// segment converts a name to a segment of a key: characters that keys do not allow become "_".
 func segment(name string) string {
 	switch name {
 	case "", ".", "..":
@@ -43,9 +43,9 @@ func segment(name string) string {
 	}, name)
 }
 
-// distinct sorts the entries of a container by name and keeps their names apart. Of several
-// of one name the oldest keeps it, so that it stays the same when more come; the others get
-// their ID behind it. What was listed twice is dropped.
+// distinct sorts the entries of a container by name, and makes names unique. The oldest entry keeps
+// a name, so that it does not change when others are added. The others get their ID. Duplicate
+// entries are removed.
 func distinct(entries []entry, suffixed func(name, id string) string) []entry {
 	byName := func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.since, b.since), cmp.Compare(a.ID(), b.ID()))
@@ -78,10 +78,10 @@ func distinct(entries []entry, suffixed func(name, id string) string) []entry {
 	return entries
 }
 
-// suffixedFolder puts an ID behind the name of a folder or a category.
+// suffixedFolder appends an ID to the name of a folder or a category.
 func suffixedFolder(name, id string) string { return name + " (" + id + ")" }
 
-// suffixedFile puts it in front of the extension.
+// suffixedFile inserts an ID before the extension of a file.
 func suffixedFile(name, id string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		return suffixedFolder(name[:i], id) + name[i:]

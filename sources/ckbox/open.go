@@ -11,8 +11,7 @@ import (
 	"assetferry/sources"
 )
 
-// Open implements sources.Source. It reads the current revision of the asset, and what it
-// returns is a [Reader].
+// Open implements sources.Source. It reads the current revision of the asset, and returns a [Reader].
 func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -34,17 +33,17 @@ func (s *Source) open(ctx context.Context, o sources.Object, offset int64) (*Rea
 	}
 	body, size, err := s.service.Download(ctx, a.URL, offset)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // which would say that the asset is gone
-		return nil, fmt.Errorf("the asset is there, but not its content: %v", err)
+	case errors.Is(err, fs.ErrNotExist): // it would mean that the asset was deleted
+		return nil, fmt.Errorf("the asset exists, but its content is missing: %v", err)
 	case err != nil:
 		return nil, err
 	case size >= 0 && size != o.Size:
-		return nil, errors.Join(fmt.Errorf("the service has %d bytes, %d are listed", size, o.Size), body.Close())
+		return nil, errors.Join(fmt.Errorf("the service has %d bytes instead of the listed %d", size, o.Size), body.Close())
 	}
 	return &Reader{ctx: ctx, source: s, object: o, asset: a, body: body, left: o.Size - offset}, nil
 }
 
-// listed gives the asset of an object, if it is still as it was listed.
+// listed returns the asset of an object, if it has not changed since it was listed.
 func (s *Source) listed(ctx context.Context, o sources.Object) (assets.Asset, error) {
 	a, err := s.service.Asset(ctx, o.VersionTag)
 	if err == nil && (a.Size != o.Size || !changed(a).Equal(o.Time)) {
@@ -53,18 +52,18 @@ func (s *Source) listed(ctx context.Context, o sources.Object) (assets.Asset, er
 	return a, err
 }
 
-// A Reader reads the content of an asset, and knows the asset.
+// A Reader reads the content of an asset, and has its metadata.
 type Reader struct {
 	ctx    context.Context
 	source *Source
 	object sources.Object
 	asset  assets.Asset
 	body   io.ReadCloser
-	left   int64 // bytes that are still to come
+	left   int64 // remaining bytes
 	err    error // sticky
 }
 
-// Asset is what is read, with all that the service says of it.
+// Asset returns the asset being read.
 func (r *Reader) Asset() assets.Asset { return r.asset }
 
 // Describe implements sources.Describer.
@@ -82,7 +81,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	case r.ctx.Err() != nil:
 		err = context.Cause(r.ctx)
 	case r.left < 0:
-		n, err = n+int(r.left), fmt.Errorf("the service sends more than the %d bytes that are listed", r.object.Size)
+		n, err = n+int(r.left), fmt.Errorf("the service sent more than the listed %d bytes", r.object.Size)
 	case err == io.EOF && r.left > 0:
 		err = io.ErrUnexpectedEOF
 	}

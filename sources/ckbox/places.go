@@ -8,8 +8,7 @@ import (
 	"assetferry/internal/assets"
 )
 
-// places remember what containers are called, for who asks about single assets. A listing
-// brings them up to date.
+// places caches the names of containers for lookups of single assets. A listing updates them.
 type places struct {
 	mu         sync.Mutex
 	categories map[string]assets.Category
@@ -50,7 +49,7 @@ func (p *places) folder(id string) (folder, bool) {
 	return f, ok
 }
 
-// category tells of the category of an asset.
+// category returns a category by ID.
 func (s *Source) category(ctx context.Context, id string) (assets.Category, error) {
 	if c, ok := s.places.category(id); ok {
 		return c, nil
@@ -67,7 +66,7 @@ func (s *Source) category(ctx context.Context, id string) (assets.Category, erro
 	return assets.Category{}, &movedError{"category " + id}
 }
 
-// path gives the names of the folders around an asset, with slashes between.
+// path returns the names of the parent folders of an asset, separated by slashes.
 func (s *Source) path(ctx context.Context, id string) (string, error) {
 	var names []string
 	for id != "" {

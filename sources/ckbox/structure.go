@@ -20,8 +20,7 @@ func (s *Source) Structure(ctx context.Context) ([]sources.Category, error) {
 	return all, nil
 }
 
-// categories gives the categories in the order of the keys in them, and has all else know
-// how they are.
+// categories returns the categories in the order of the keys in them, and updates the cache.
 func (s *Source) categories(ctx context.Context) ([]entry, error) {
 	var found []entry
 	for c, err := range s.service.Categories(ctx) {

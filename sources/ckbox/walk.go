@@ -12,21 +12,20 @@ import (
 	"assetferry/sources"
 )
 
-// listPage is how many assets are asked for at once: as many as any public client asks for
-// of anything.
+// listPage is the number of assets per request: the largest one of public clients.
 const listPage = 500
 
-// errStop says that the consumer wants no more objects.
+// errStop means that the consumer stopped the listing.
 var errStop = errors.New("stopped")
 
-// Objects implements sources.Source. It keeps what is directly in the containers on the way
-// to an object, and nothing else.
+// Objects implements sources.Source. It keeps only the direct children of the parent containers of
+// the current object in memory.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return s.list(ctx, after, func(sources.Key) {})
 }
 
-// Contents is Objects, and also tells of each category and folder, before what is in it, by
-// what the keys in it begin with.
+// Contents is Objects, and calls entered for each category and folder before its objects, with the
+// prefix of the keys in it.
 func (s *Source) Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error] {
 	return s.list(ctx, "", entered)
 }
@@ -51,18 +50,18 @@ type walk struct {
 	after   string
 	yield   func(sources.Object, error) bool
 	entered func(sources.Key)
-	top     map[string][]entry // the folders at the top of each category
-	kinds   []string           // of content, by the numbers that entries have; 0 is not known
+	top     map[string][]entry // the top-level folders of each category
+	kinds   []string           // content types by the number in entries; 0 is unknown
 	number  map[string]uint16
 }
 
-// A container holds assets and folders: a category, or a folder of it.
+// A container has assets and folders: a category or a folder.
 type container struct {
-	category, folder string // IDs; the latter is empty for a category
+	category, folder string // IDs; folder is "" for a category
 	prefix           string // of the keys in it
 }
 
-// what names a container for people.
+// what returns the name of a container for errors.
 func (c container) what() string { return strings.TrimSuffix(c.prefix, "/") }
 
 func (w *walk) all() error {
@@ -81,7 +80,7 @@ func (w *walk) all() error {
 	return nil
 }
 
-// topFolders reads the top levels of all categories, for which the service has one request.
+// topFolders reads the top-level folders of all categories with one request.
 func (w *walk) topFolders() error {
 	all, err := w.service.Folders(w.ctx)
 	if err != nil {
@@ -101,14 +100,13 @@ func (w *walk) folder(f assets.Folder, parent string) entry {
 	return e
 }
 
-// inKeyOrder sorts containers as the keys in them: by their names with a slash.
+// inKeyOrder sorts containers like the keys in them: by name with a slash.
 func inKeyOrder(containers []entry) []entry {
 	slices.SortFunc(containers, func(a, b entry) int { return strings.Compare(a.Name()+"/", b.Name()+"/") })
 	return containers
 }
 
-// enter lists a container with all that is below it, unless everything in it is listed
-// already.
+// enter lists a container and everything below it, unless all of it was already listed.
 func (w *walk) enter(c container) error {
 	if c.prefix < w.after && !strings.HasPrefix(w.after, c.prefix) {
 		return nil
@@ -141,7 +139,7 @@ func (w *walk) enter(c container) error {
 	return nil
 }
 
-// folders gives the folders directly in a container.
+// folders returns the folders directly in a container.
 func (w *walk) folders(c container) ([]entry, error) {
 	if c.folder == "" {
 		return w.top[c.category], nil
@@ -157,8 +155,8 @@ func (w *walk) folders(c container) ([]entry, error) {
 	return found, nil
 }
 
-// assets gives the assets directly in a container, in the order of their keys. They are
-// asked for in an order in which those that come meanwhile move no other.
+// assets returns the assets directly in a container, in the order of their keys. They are requested
+// in an order in which new assets do not shift the pages.
 func (w *walk) assets(c container) ([]entry, error) {
 	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, PageSize: listPage, Overlap: true}
 	if c.folder != "" {
@@ -176,8 +174,7 @@ func (w *walk) assets(c container) ([]entry, error) {
 	return distinct(found, suffixedFile), nil
 }
 
-// kind gives the number of a type of content. Of more of them than anybody has, the rest are
-// not known.
+// kind returns the number of a content type. Beyond the maximum number, a type is unknown.
 func (w *walk) kind(of string) uint16 {
 	n, ok := w.number[of]
 	if !ok && len(w.kinds) < 1<<16 {
@@ -203,7 +200,7 @@ func (w *walk) emit(c container, e entry) error {
 	return nil
 }
 
-// changed is when an asset was changed last, or brought, if nobody says.
+// changed returns the time of the last change of an asset, or else of its upload.
 func changed(a assets.Asset) time.Time {
 	if a.LastModifiedAt.IsZero() {
 		return a.UploadedAt

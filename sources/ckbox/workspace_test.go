@@ -148,7 +148,7 @@ func (w *workspace) Folder(ctx context.Context, id string, _ int) (assets.Folder
 	return f, context.Cause(ctx)
 }
 
-// in gives the folders in a folder, or those at the top, which are in no other.
+// in returns the folders in a folder, or those at the top, which are in no other.
 func (w *workspace) in(_ context.Context, parent string) (in []assets.Folder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,38 +11,38 @@ import (
 	"assetferry/sources/remote"
 )
 
-// Schemes are what the address of a source begins with.
+// Schemes are the schemes of the URL of a source.
 var Schemes = [...]string{"ckfinder+https", "ckfinder+http"}
 
-// An Address names a connector, or a folder of a resource type of it.
+// An Address is the URL of a connector, or of a folder of a resource type.
 type Address struct {
 	connector *url.URL // with the parameters that are not ours
-	kind      string   // the resource type; empty for all of them
+	kind      string   // the resource type; "" for all
 	folder    string   // from / to /; only with a resource type
 }
 
-// taken are parameters that requests have by themselves, or that open something.
+// taken are parameters that requests set, or that contain secrets.
 var taken = []string{"command", "fileName", "hash", "ckCsrfToken", "cache", "thumbnail"}
 
-// ParseAddress reads ckfinder+https://host/path/connector, with type and currentFolder as in
-// the connector's own addresses if it is about a part of it. Other parameters go along with
-// every request: some applications find their connector by them. The error does not repeat
-// the address, which may hold what somebody took for its place.
+// ParseAddress parses ckfinder+https://host/path/connector, with type and currentFolder for a part
+// of it, as in the URLs of the connector. Other parameters are sent with every request, because
+// some applications need them to find the connector. Errors do not repeat the URL, which may
+// contain a secret by mistake.
 func ParseAddress(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !slices.Contains(Schemes[:], scheme) {
-		return Address{}, errors.New("the address does not begin with ckfinder+https://")
+		return Address{}, errors.New("the URL must begin with ckfinder+https://")
 	}
 	u, err := url.Parse(strings.TrimPrefix(scheme, "ckfinder+") + "://" + rest)
 	switch {
 	case err != nil:
-		return Address{}, errors.New("the address is not valid")
+		return Address{}, errors.New("the URL is not valid")
 	case u.User != nil:
-		return Address{}, errors.New("the address holds a user name or a password; what opens the connector comes from ASSETFERRY_SOURCE_HEADERS")
+		return Address{}, errors.New("a user name or password in the URL is not supported; set ASSETFERRY_SOURCE_HEADERS")
 	case u.Hostname() == "":
-		return Address{}, errors.New("the address names no host")
+		return Address{}, errors.New("the host is missing")
 	case u.Fragment != "":
-		return Address{}, errors.New("the address has a #, and nothing may follow it")
+		return Address{}, errors.New("the URL has a fragment (#)")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return withParameters(u)
@@ -51,17 +51,17 @@ func ParseAddress(text string) (Address, error) {
 func withParameters(u *url.URL) (Address, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Address{}, errors.New("the address has parameters that cannot be read")
+		return Address{}, errors.New("the URL has invalid parameters")
 	}
 	a := Address{kind: query.Get("type"), folder: query.Get("currentFolder")}
 	for _, name := range taken {
 		if query.Has(name) {
-			return Address{}, fmt.Errorf("the address has the parameter %s, which is not part of a connector's address", name)
+			return Address{}, fmt.Errorf("the URL has the parameter %s, which is not part of the URL of a connector", name)
 		}
 	}
 	switch {
 	case a.kind == "" && a.folder != "":
-		return Address{}, errors.New("the address has the parameter currentFolder, but no type")
+		return Address{}, errors.New("the URL has the parameter currentFolder, but no type")
 	case !utf8.ValidString(a.kind + a.folder):
 		return Address{}, errors.New("the resource type or the folder is not valid UTF-8")
 	case strings.Contains(a.kind, "/"):
@@ -84,7 +84,7 @@ func withParameters(u *url.URL) (Address, error) {
 	return a, nil
 }
 
-// String names the source: in journals, too.
+// String returns the name of the source, also for state databases.
 func (a Address) String() string {
 	u := *a.connector
 	u.Scheme = "ckfinder+" + u.Scheme
@@ -100,13 +100,12 @@ func (a Address) String() string {
 	return u.String()
 }
 
-// IsPlain reports whether the connector is at another host than this one, and asked over
-// plain HTTP.
+// IsPlain reports whether the connector is at another host than this one and uses plain HTTP.
 func (a Address) IsPlain() bool {
 	return remote.CheckPlain(a.connector, false) != nil
 }
 
-// rootOf reads the folder of a key that begins with the name of a resource type.
+// rootOf returns the folder of a key that begins with the name of a resource type.
 func rootOf(dir string) place {
 	kind, path, _ := strings.Cut(dir, "/")
 	if path != "" {

@@ -35,10 +35,10 @@ func TestParseAddress(t *testing.T) {
 
 func TestParseAddressRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"ckfinder://www.example.com/c":                                     "does not begin with ckfinder+https://",
-		"https://www.example.com/c":                                        "does not begin with ckfinder+https://",
-		"ckfinder+https:///c":                                              "names no host",
-		"ckfinder+https://user:hush@www.example.com/c":                     "a user name or a password",
+		"ckfinder://www.example.com/c":                                     "must begin with ckfinder+https://",
+		"https://www.example.com/c":                                        "must begin with ckfinder+https://",
+		"ckfinder+https:///c":                                              "the host is missing",
+		"ckfinder+https://user:hush@www.example.com/c":                     "a user name or password",
 		"ckfinder+https://www.example.com/c?command=Init":                  "the parameter command",
 		"ckfinder+https://www.example.com/c?type=a&hash=hush":              "the parameter hash",
 		"ckfinder+https://www.example.com/c?currentFolder=/a/":             "no type",
@@ -46,8 +46,8 @@ func TestParseAddressRefuses(t *testing.T) {
 		"ckfinder+https://www.example.com/c?type=a&currentFolder=/b/../c/": `"." or ".." segment`,
 		"ckfinder+https://www.example.com/c?type=a&currentFolder=/b//c/":   "an empty",
 		"ckfinder+https://www.example.com/c?type=%ff":                      "not valid UTF-8",
-		"ckfinder+https://www.example.com/c?type=%zz":                      "parameters that cannot be read",
-		"ckfinder+https://www.example.com/c#hush":                          "nothing may follow it",
+		"ckfinder+https://www.example.com/c?type=%zz":                      "invalid parameters",
+		"ckfinder+https://www.example.com/c#hush":                          "fragment (#)",
 		"ckfinder+https://www.exa mple.com/hush":                           "not valid",
 	} {
 		_, err := ckfinder.ParseAddress(text)

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// rememberedFolders is how many folders have their addresses remembered: objects are
-// described in the order of their keys, more or less.
+// rememberedFolders is the number of cached folder URLs. Objects are read roughly in the order of
+// keys.
 const rememberedFolders = 1000
 
-// folderAddresses remembers where the files of folders can be seen.
+// folderAddresses caches the URLs of folders.
 type folderAddresses struct {
 	mu    sync.Mutex
-	known map[string]string // by resource type and path; empty for what cannot be seen
+	known map[string]string // by resource type and path; "" without a URL
 }
 
 func (f *folderAddresses) note(at place, address string) {
@@ -33,8 +33,8 @@ func (f *folderAddresses) find(at place) (address string, known bool) {
 	return address, known
 }
 
-// addressOf is where a file can be seen, as the connector says it of the folder: it may be
-// relative to the connector, and is empty where the connector has no such address.
+// addressOf returns the URL of a file, from the URL that the connector returns for the folder. That
+// may be relative to the connector. The result is "" if the connector returns none.
 func (s *Source) addressOf(ctx context.Context, at place, name string) (string, error) {
 	folder, known := s.addresses.find(at)
 	if !known {
@@ -51,9 +51,8 @@ func (s *Source) addressOf(ctx context.Context, at place, name string) (string, 
 	return joined(s.address.connector, folder, name), nil
 }
 
-// joined is the address of a file in a folder. Connectors give addresses of folders as they
-// are written, or with their characters escaped; both mean the same, and the result is
-// escaped.
+// joined returns the escaped URL of a file in a folder. Connectors return escaped or unescaped URLs
+// of folders.
 func joined(connector *url.URL, folder, name string) string {
 	if folder == "" {
 		return ""

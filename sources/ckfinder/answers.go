@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// The permissions that listings need, as the connector gives them for each folder.
+// Permissions of a folder that listings need.
 const (
 	viewFolders = 1
 	viewFiles   = 16
 )
 
-// An answer is what the answers to all commands have in common.
+// An answer has the fields of the responses to all commands.
 type answer struct {
 	Error         *trouble `json:"error"`
 	CurrentFolder struct {
@@ -21,7 +21,7 @@ type answer struct {
 	} `json:"currentFolder"`
 }
 
-// A trouble is what a connector says that went wrong. It may come with any status.
+// A trouble is an error of a connector. It may come with any status.
 type trouble struct {
 	Number  int    `json:"number"`
 	Message string `json:"message"`
@@ -36,14 +36,14 @@ func (a *answer) trouble() *trouble {
 
 func (a *answer) head() *answer { return a }
 
-// A reply is any answer.
+// A reply is any response.
 type reply interface {
 	head() *answer
-	// check reports whether something is missing that the command always gives.
+	// check returns an error if a mandatory field is missing.
 	check() error
 }
 
-// A beginning is the answer to Init.
+// A beginning is the response to Init.
 type beginning struct {
 	answer
 	Enabled *bool          `json:"enabled"`
@@ -61,13 +61,13 @@ func (b *beginning) check() error {
 	return nil
 }
 
-// A folderList is the answer to GetFolders.
+// A folderList is the response to GetFolders.
 type folderList struct {
 	answer
 	Folders []listedFolder `json:"-"`
 }
 
-// A listedFolder is a folder as a listing has it.
+// A listedFolder is a folder in a listing.
 type listedFolder struct {
 	Name string `json:"name"`
 }
@@ -91,7 +91,7 @@ func (l *folderList) check() error {
 	return nil
 }
 
-// A fileList is the answer to GetFiles.
+// A fileList is the response to GetFiles.
 type fileList struct {
 	answer
 	Files []listedFile `json:"-"`
@@ -101,10 +101,10 @@ func (l *fileList) key() string                { return "files" }
 func (l *fileList) begin()                     { l.Files = []listedFile{} }
 func (l *fileList) item(d *json.Decoder) error { return decodeItem(d, &l.Files) }
 
-// A listedFile is a file as a listing has it.
+// A listedFile is a file in a listing.
 type listedFile struct {
 	Name string `json:"name"`
-	Date plain  `json:"date"` // YYYYMMDDhhmm, where the connector is
+	Date plain  `json:"date"` // YYYYMMDDhhmm in the time zone of the connector
 	Size plain  `json:"size"` // in kilobytes
 }
 
@@ -115,7 +115,7 @@ func (l *fileList) check() error {
 	return nil
 }
 
-// plain is a number or a text: connectors do not agree which of them to send.
+// plain is a number or a text, because connectors differ.
 type plain string
 
 // UnmarshalJSON implements json.Unmarshaler.

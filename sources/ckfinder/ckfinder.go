@@ -1,20 +1,16 @@
-// Package ckfinder makes what a CKFinder 3 connector serves a source: its resource types,
-// or a folder of one of them. Keys are the name of a resource type, folders and the name of
-// a file, with slashes between.
+// Package ckfinder reads the files of a CKFinder 3 connector as a source: its resource types, or a
+// folder of one of them. A key consists of the name of a resource type, folders and a file name.
 //
-// It speaks the documented commands and none that changes anything: Init tells the resource
-// types, GetFolders and GetFiles list one folder each, all of it at once, and Proxy (or
-// DownloadFile, where the connector is too old for that) delivers content. A listing tells
-// sizes in kilobytes and times in minutes only, so a small request for each file asks for
-// what is exact, several at a time and ahead of the objects that are taken. What the
-// documentation leaves open is not relied on: ranges, lengths, validators and addresses are
-// used where an answer has them, and done without where it has not. Then content is read
-// twice for its size, or again from its start after a cut, or a folder is listed once more
-// for each file that is read: slow, but never wrong.
+// It uses only documented commands that read: Init returns the resource types, GetFolders and
+// GetFiles each list a folder, and Proxy or, in older connectors, DownloadFile delivers content. A
+// listing has sizes in kilobytes and times in minutes. So a small request for each file returns
+// exact values, several in parallel and ahead of the consumer. Ranges, lengths, validators and URLs
+// are optional in the documentation. Without them, content is read twice for its size, read again
+// from its start after an interruption, or a folder is listed again for each file: slow, but
+// correct.
 //
-// Nothing is concluded from what a connector does not say. A folder or a file that it refuses
-// is an obstacle as long as the session is alive, which is asked then; if it is not, the
-// listing ends with an error, because a page to log in at looks like an empty library.
+// A refused folder or file is an obstacle if the session is still valid, which is checked then. If
+// it is not, the listing ends with an error, because a login page looks like an empty library.
 package ckfinder
 
 import (
@@ -28,36 +24,36 @@ import (
 	"assetferry/sources/remote"
 )
 
-// Options are the choices of New; the zero value is for a connector that needs no login.
+// Options are the options of New; the zero value is for a connector without login.
 type Options struct {
-	// Headers open the connector.
+	// Headers are the credentials for the connector.
 	Headers remote.Headers
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// TLS is how to trust the connector; nil is the usual way.
+	// TLS is the configuration for the connector; nil for the default.
 	TLS *tls.Config
 }
 
-// parallel is how many requests a connector gets at once: it serves people as well.
+// parallel is the number of parallel requests. It is low because a connector also serves its users.
 const parallel = 8
 
-// answerTimeout is how long a connector may take before it answers: folders of ten thousand
-// pictures are known to take minutes.
+// answerTimeout is the maximum time until a response begins. Folders of ten thousand images can
+// take minutes.
 const answerTimeout = 5 * time.Minute
 
-// A Source is what a connector serves, or a folder of it.
+// A Source is a connector, or a folder of it.
 type Source struct {
 	address   Address
 	client    *remote.Client
-	opened    bool // by headers
+	opened    bool // there are headers
 	addresses folderAddresses
 
 	timeout    time.Duration // of a command, see commandTimeout
 	lastFolder folderMemory
-	old        atomic.Bool // the connector does not know Proxy
+	old        atomic.Bool // the connector does not support Proxy
 }
 
-// New returns the source at an address. It makes no request.
+// New returns the source of an address. It makes no request.
 func New(address Address, o Options) *Source {
 	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
 		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
@@ -65,10 +61,10 @@ func New(address Address, o Options) *Source {
 	})}
 }
 
-// Identity names the source for the journal.
+// Identity names the source for the state database.
 func (s *Source) Identity() string { return s.address.String() }
 
-// CloseIdleConnections ends the connections that nobody uses.
+// CloseIdleConnections closes idle connections.
 func (s *Source) CloseIdleConnections() { s.client.CloseIdleConnections() }
 
 // Traits implements sources.Source.
@@ -83,20 +79,20 @@ type place struct {
 	prefix string // of the keys in it
 }
 
-// folder is the place of a folder in a place; the name has a slash at its end.
+// folder returns the place of a folder in a place; the name ends with a slash.
 func (p place) folder(name string) place {
 	return place{p.kind, p.path + name, p.prefix + name}
 }
 
-// parameters are those that every command about a folder takes.
+// parameters returns the parameters of commands for a folder.
 func (p place) parameters() url.Values {
 	return url.Values{"type": {p.kind}, "currentFolder": {p.path}}
 }
 
-// start is the place of an address that names a resource type.
+// start returns the place of an address with a resource type.
 func (a Address) start() place { return place{kind: a.kind, path: a.folder} }
 
-// placeOf is where an object is, and its name there.
+// placeOf returns the place of an object, and its name.
 func (s *Source) placeOf(key sources.Key) (place, string) {
 	dir, name := key.Split()
 	at := s.address.start()
@@ -110,7 +106,7 @@ func (s *Source) placeOf(key sources.Key) (place, string) {
 
 var _ sources.Catalog = (*Source)(nil)
 
-// Describe implements sources.Catalog. It costs a request for each folder at most.
+// Describe implements sources.Catalog. It makes at most one request per folder.
 func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Description, error) {
 	at, name := s.placeOf(o.Key)
 	address, err := s.addressOf(ctx, at, name)

@@ -18,10 +18,10 @@ import (
 	"assetferry/sources/remote"
 )
 
-// commandTimeout is how long an answer may take until all of it is there.
+// commandTimeout is the maximum time for a complete response.
 const commandTimeout = 2 * answerTimeout
 
-// ask makes a command and reads its answer, more than once if need be.
+// ask sends a command and reads its response, with retries.
 func ask[T any, R interface {
 	*T
 	reply
@@ -40,7 +40,7 @@ func ask[T any, R interface {
 	return got, err
 }
 
-// patiently tries what may go better the next time.
+// patiently retries transient errors.
 func patiently(ctx context.Context, try func(context.Context) error) error {
 	return remote.Patiently(ctx, retry.Policy{Attempts: 4}, try)
 }
@@ -52,9 +52,9 @@ func (s *Source) command(ctx context.Context, command string, parameters url.Val
 	}
 	defer a.Body.Close()
 	unreadable := decode(a.Body, got)
-	switch told := got.head().trouble(); {
-	case told != nil || a.StatusCode >= 300:
-		return refused(a, told)
+	switch problem := got.head().trouble(); {
+	case problem != nil || a.StatusCode >= 300:
+		return refused(a, problem)
 	case isFailure(unreadable):
 		return unreadable
 	case errors.Is(unreadable, errPage):
@@ -73,8 +73,7 @@ func isFailure(err error) bool {
 	return is
 }
 
-// get makes a request for some bytes of what a command answers; all of them if none are
-// named.
+// get requests a range of the response to a command, or all of it if bytes is "".
 func (s *Source) get(ctx context.Context, command string, parameters url.Values, bytes string) (*http.Response, error) {
 	u := *s.address.connector
 	query := u.Query()
@@ -96,15 +95,14 @@ func (s *Source) get(ctx context.Context, command string, parameters url.Values,
 	return a, err
 }
 
-// decode reads JSON, from the first character that is no space and no mark of a byte order,
-// which scripts leave behind.
+// decode reads JSON after spaces and a byte order mark, which some scripts write.
 func decode(body io.Reader, into any) error {
 	meter := outbound.NewMeter(body, weight)
 	r := bufio.NewReader(meter)
 	for {
 		b, err := r.Peek(1)
 		if err != nil {
-			return errors.New("the answer is empty")
+			return errors.New("the response is empty")
 		}
 		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 {
 			break
@@ -116,7 +114,7 @@ func decode(body io.Reader, into any) error {
 	}
 	err := readItems(json.NewDecoder(r), meter, into)
 	if large, ok := errors.AsType[*outbound.TooLargeError](meter.Err()); ok {
-		return &remote.Failure{Err: fmt.Errorf("the answer is not readable: %w", large), Kind: retry.Permanent}
+		return &remote.Failure{Err: fmt.Errorf("invalid response: %w", large), Kind: retry.Permanent}
 	}
 	if err != nil {
 		return &unreadableError{err}
@@ -124,18 +122,17 @@ func decode(body io.Reader, into any) error {
 	return nil
 }
 
-// weight is what the entries of a folder take, which are small.
+// weight is the memory of entries of a folder, which are small.
 var weight = outbound.Weight{Object: 160, Value: 8}
 
-// A listing is an answer with a list that is read item by item: what a folder has comes in one
-// answer, however much it is.
+// A listing is a response with a list that is read item by item, because it contains a whole folder.
 type listing interface {
 	key() string // of the list
 	begin()
 	item(*json.Decoder) error
 }
 
-// readItems reads an answer; the list of a listing without keeping its text.
+// readItems reads a response. It does not keep the text of the list.
 func readItems(d *json.Decoder, in *outbound.Meter, into any) error {
 	list, ok := into.(listing)
 	if !ok {
@@ -172,7 +169,7 @@ func readItems(d *json.Decoder, in *outbound.Meter, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-var errNoObject = errors.New("it is not an object")
+var errNoObject = errors.New("it is not a JSON object")
 
 func readList(d *json.Decoder, in *outbound.Meter, list listing) error {
 	switch begin, err := d.Token(); {

@@ -20,17 +20,16 @@ import (
 	"assetferry/sources/remote"
 )
 
-// smallContent is read to its end rather than giving up a connection for it.
+// smallContent is the size in bytes up to which a rest is read, so that the connection can be reused.
 const smallContent = 64 << 10
 
-// A content is an answer with the bytes of a file, or none if it has none of those that
-// were asked for.
+// A content is a response with bytes of a file, or with none if the requested range does not exist.
 type content struct {
 	answer *http.Response
 	*remote.Body
 }
 
-// content asks for bytes of a file; all of them if none are named.
+// content requests a range of a file, or all of it if bytes is "".
 func (s *Source) content(ctx context.Context, at place, name, bytes string) (*content, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a, err := s.deliver(ctx, at, name, bytes)
@@ -38,7 +37,7 @@ func (s *Source) content(ctx context.Context, at place, name, bytes string) (*co
 		cancel(nil)
 		return nil, err
 	}
-	err = checkContent(a, name) // which may put another body in place
+	err = checkContent(a, name) // it may replace the body
 	c := &content{a, remote.Watch(a.Body, cancel)}
 	if err == nil && mayBeOther(a) {
 		_, err = s.kinds(ctx)
@@ -50,7 +49,7 @@ func (s *Source) content(ctx context.Context, at place, name, bytes string) (*co
 	return c, nil
 }
 
-// deliver has Proxy deliver a file, and where a connector is older than that, DownloadFile.
+// deliver requests a file with Proxy or, from older connectors, with DownloadFile.
 func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*http.Response, error) {
 	parameters := at.parameters()
 	parameters.Set("fileName", name)
@@ -61,8 +60,8 @@ func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*ht
 	if err != nil || isContent(a) {
 		return a, err
 	}
-	told := troubleIn(a)
-	if told == nil || strconv.Itoa(told.Number) != invalidCommand {
+	problem := troubleIn(a)
+	if problem == nil || strconv.Itoa(problem.Number) != invalidCommand {
 		return a, nil
 	}
 	a.Body.Close()
@@ -70,63 +69,62 @@ func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*ht
 	return s.get(ctx, "DownloadFile", parameters, bytes)
 }
 
-// isContent reports whether an answer looks like that of a file: not every connector gives
-// its errors another status.
+// isContent reports whether a response looks like a file, because some connectors return errors
+// with a success status.
 func isContent(a *http.Response) bool {
 	return a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusOK && !remote.IsJSON(a)
 }
 
-// troubleIn reads what an answer says that went wrong, and leaves its body as it was.
+// troubleIn returns the error in a response. The body can still be read.
 func troubleIn(a *http.Response) *trouble {
 	start := remote.Start(a, smallContent)
-	var told answer
-	if json.Unmarshal(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), &told) != nil {
+	var problem answer
+	if json.Unmarshal(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), &problem) != nil {
 		return nil
 	}
-	return told.trouble()
+	return problem.trouble()
 }
 
-// pages are the extensions of files that may be what they look like: a page.
+// pages are the extensions of files that may look like a web page.
 var pages = []string{".htm", ".html", ".shtml", ".xhtml", ".xml", ".svg", ".txt", ".md", ".php", ".tpl"}
 
-// checkContent makes sure that an answer is that of a file.
+// checkContent returns an error if a response is not a file.
 func checkContent(a *http.Response, name string) error {
 	extension := strings.ToLower(path.Ext(name))
-	var told *trouble
+	var problem *trouble
 	if !isContent(a) {
-		told = troubleIn(a)
+		problem = troubleIn(a)
 	}
-	if told != nil && told.Number == 0 && a.StatusCode == http.StatusOK && extension == ".json" {
-		told = nil // a file may say so
+	if problem != nil && problem.Number == 0 && a.StatusCode == http.StatusOK && extension == ".json" {
+		problem = nil // the file may contain such a text
 	}
 	encoding := a.Header.Get("Content-Encoding")
 	switch {
 	case a.StatusCode == http.StatusRequestedRangeNotSatisfiable:
-	case told != nil, a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPartialContent:
-		return refused(a, told)
+	case problem != nil, a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPartialContent:
+		return refused(a, problem)
 	case isPage(a) && !slices.Contains(pages, extension):
 		return &remote.Failure{Status: a.StatusCode, Err: errPage, Kind: retry.Fatal, Auth: true}
 	case remote.IsDocument(a, name):
 		return odd("%w", remote.ErrDocument)
 	case encoding != "" && encoding != "identity":
-		return odd("the content comes encoded as %s, although that was not asked for", encoding)
+		return odd("the connector sent content encoded as %s instead of the stored bytes", encoding)
 	}
 	return nil
 }
 
-// isPage reports whether an answer says that it is a web page.
+// isPage reports whether the content type of a response is that of a web page.
 func isPage(a *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return a.StatusCode == http.StatusOK && kind == "text/html"
 }
 
-// mayBeOther reports whether an answer that may be that of a file looks like what people get
-// who are not logged in. Whether they are is asked then.
+// mayBeOther reports whether a possible file looks like a login page. The session is checked then.
 func mayBeOther(a *http.Response) bool {
 	return isPage(a) || a.StatusCode == http.StatusOK && remote.IsJSON(a)
 }
 
-// Close ends the connection, unless the rest is known to be small.
+// Close closes the connection, unless the rest is small.
 func (c *content) Close() {
 	if n := c.answer.ContentLength; n >= 0 && n <= smallContent {
 		_, _ = io.Copy(io.Discard, c)
@@ -134,7 +132,7 @@ func (c *content) Close() {
 	c.Body.Close()
 }
 
-// span gives the first byte of an answer and the size of the file; -1 if it is not known.
+// span returns the offset of a response and the size of the file; -1 if unknown.
 func (c *content) span() (first, size int64) {
 	if c.answer.StatusCode == http.StatusOK {
 		return 0, c.answer.ContentLength
@@ -152,13 +150,13 @@ func (c *content) span() (first, size int64) {
 	return first, size
 }
 
-// none reports whether the answer is that there are no such bytes.
+// none reports whether the requested range does not exist.
 func (c *content) none() bool {
 	return c.answer.StatusCode == http.StatusRequestedRangeNotSatisfiable
 }
 
-// modified is when the file was changed last, as far as the answer says it: not by the time
-// of the answer, which is what scripts give that know no better.
+// modified returns the time of the last change in a response. It ignores the time of the response
+// itself, which some scripts return.
 func (c *content) modified() time.Time {
 	t, err := http.ParseTime(c.answer.Header.Get("Last-Modified"))
 	if err != nil {
@@ -174,7 +172,7 @@ func (c *content) modified() time.Time {
 	return t.UTC()
 }
 
-// validator is what tells the version of a file from others; empty if nothing does.
+// validator returns the text that identifies the version of a file, or "".
 func (c *content) validator() string {
 	if tag := c.answer.Header.Get("ETag"); tag != "" {
 		return tag
@@ -185,20 +183,19 @@ func (c *content) validator() string {
 	return ""
 }
 
-// versionTag is made of what the listing says of a file and its validator.
+// versionTag joins the values in the listing of a file and its validator.
 func versionTag(e entry, validator string) string {
 	return strings.ReplaceAll(string(e.date), " ", "") + " " + strings.ReplaceAll(string(e.size), " ", "") + " " + validator
 }
 
-// validatorIn takes a version tag apart.
+// validatorIn returns the validator in a version tag.
 func validatorIn(tag string) string {
 	_, rest, _ := strings.Cut(tag, " ")
 	_, validator, _ := strings.Cut(rest, " ")
 	return validator
 }
 
-// look asks what a listing does not tell of a file. One that the connector refuses is an
-// obstacle.
+// look requests the exact values of a file. A refused file gets an obstacle.
 func (s *Source) look(ctx context.Context, at place, e entry, o *sources.Object) error {
 	var m measure
 	err := patiently(ctx, func(ctx context.Context) (err error) {
@@ -206,7 +203,7 @@ func (s *Source) look(ctx context.Context, at place, e entry, o *sources.Object)
 		return err
 	})
 	if err == nil && !e.fits(m.size) {
-		err = odd("%d bytes come for a file of about %s KB", m.size, e.size)
+		err = odd("the connector sent %d bytes for a file of about %s KB", m.size, e.size)
 	}
 	if err != nil {
 		o.Obstacle = sources.Unreadable
@@ -219,15 +216,14 @@ func (s *Source) look(ctx context.Context, at place, e entry, o *sources.Object)
 	return nil
 }
 
-// A measure is what is exact about a file.
+// A measure has the exact values of a file.
 type measure struct {
 	size      int64
 	modified  time.Time
 	validator string
 }
 
-// measure asks for the first byte, because that is answered with the size. Where it is not,
-// the bytes are counted.
+// measure requests the first byte; the response contains the size. Otherwise it counts the bytes.
 func (s *Source) measure(ctx context.Context, at place, name string) (measure, error) {
 	m, err := s.measureBy(ctx, at, name, "0-0")
 	if err == nil && m.size < 0 {
@@ -250,30 +246,29 @@ func (s *Source) measureBy(ctx context.Context, at place, name, bytes string) (m
 		}
 	}
 	if m.size < 0 && bytes == "" {
-		return measure{}, odd("the connector does not tell the size of the file")
+		return measure{}, odd("the connector returned no file size")
 	}
 	return m, nil
 }
 
-// cutOff is the end of a connection before that of the content, of which an answer had begun:
-// it may be that of one file only.
+// cutOff returns the failure of an interrupted response. It may concern one file only.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &remote.Failure{Status: http.StatusOK, Err: fmt.Errorf("the content was cut off: %w", err), Kind: retry.Transient}
+	return &remote.Failure{Status: http.StatusOK, Err: fmt.Errorf("the download was interrupted: %w", err), Kind: retry.Transient}
 }
 
-// fits reports whether a size can be the one that was listed, in kilobytes: a page to log in
-// at that comes in the place of a file usually cannot. Connectors round in their own ways.
+// fits reports whether a size agrees with the listed one in kilobytes. The size of a login page
+// usually does not. Connectors round in different ways.
 func (e entry) fits(size int64) bool {
 	kilobytes, err := strconv.ParseFloat(string(e.size), 64)
 	return err != nil || float64(size) >= kilobytes*1000-1024 && float64(size) <= kilobytes*1024+1024
 }
 
-// time reads the date of a listing; zero if it is none. In which zone it is nobody says. It
-// is taken for UTC, which is off by some hours and always the same, and only where a file
-// comes without Last-Modified.
+// time returns the date in a listing, or zero. Its time zone is unknown. It is read as UTC, which
+// may differ by some hours, but always by the same. It is used only for files without
+// Last-Modified.
 func (e entry) time() time.Time {
 	const layout = "200601021504"
 	if len(e.date) < len(layout) {

@@ -14,15 +14,15 @@ import (
 
 // An entry is a file or a folder in a folder.
 type entry struct {
-	name string // with a slash at its end if it is a folder
+	name string // ends with a slash for a folder
 	date plain
 	size plain
 }
 
 func (e entry) isFolder() bool { return strings.HasSuffix(e.name, "/") }
 
-// entries lists a folder in the order of the keys: folders have a slash at their ends. If
-// there is an error there may be entries all the same, of the half that could be listed.
+// entries lists a folder in the order of keys; folders end with a slash. With an error, it may
+// return the files or the folders.
 func (s *Source) entries(ctx context.Context, at place) ([]entry, error) {
 	var (
 		both    sync.WaitGroup
@@ -34,7 +34,7 @@ func (s *Source) entries(ctx context.Context, at place) ([]entry, error) {
 	both.Wait()
 	entries := append(files, folders...)
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	// A name that is listed twice can be asked for once only.
+	// A duplicate name can be requested only once.
 	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.name == b.name })
 	if noFiles != nil {
 		return entries, noFiles
@@ -79,29 +79,29 @@ func (s *Source) folders(ctx context.Context, at place) ([]entry, error) {
 	return entries, list.whole(viewFolders)
 }
 
-// odd is an answer that cannot be true, whatever its status says.
+// odd returns the failure of an invalid response with any status.
 func odd(format string, args ...any) error {
 	return &remote.Failure{Status: http.StatusOK, Err: fmt.Errorf(format, args...), Kind: retry.Permanent}
 }
 
-// answersFor reports whether an answer is about the folder that was asked for. A connector
-// that does not know a folder may answer for another one.
+// answersFor returns an error if a response is for another folder than the requested one. Some
+// connectors return another folder for an unknown one.
 func (a *answer) answersFor(at place) error {
 	if path := a.CurrentFolder.Path; path != nil && strings.Trim(*path, "/") != strings.Trim(at.path, "/") {
-		return odd("the connector was asked for the folder %s and answers for %s", at.path, *path)
+		return odd("the connector returned the folder %[2]s instead of %[1]s", at.path, *path)
 	}
 	return nil
 }
 
-// whole reports whether everything in a folder could be seen.
+// whole returns an error if the session cannot see everything in a folder.
 func (a *answer) whole(permission int) error {
 	if acl := a.CurrentFolder.ACL; acl != nil && *acl&permission == 0 {
-		return odd("the session may not see everything in this folder")
+		return odd("the session cannot see everything in this folder")
 	}
 	return nil
 }
 
-// unnameable refuses a name that would not be one segment of a key.
+// unnameable returns the error for a name that cannot be a segment of a key.
 func unnameable(name string) error {
-	return odd("the connector lists the name %q, which cannot be a part of a key", name)
+	return odd("the connector lists the invalid name %q", name)
 }

@@ -15,7 +15,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// The numbers that connectors give their errors, as far as they matter here.
+// Error numbers of connectors.
 const (
 	invalidCommand = "10"
 	invalidType    = "12"
@@ -24,10 +24,10 @@ const (
 	unknownTrouble = "110"
 	folderNotFound = "116"
 	fileNotFound   = "117"
-	disabled       = "500" // for who is not logged in
+	disabled       = "500" // without a session
 )
 
-// meanings are what numbers stand for, where a connector says no more.
+// meaning returns the text of an error number without a message.
 func meaning(number string) string {
 	switch number {
 	case invalidCommand:
@@ -47,44 +47,44 @@ func meaning(number string) string {
 	case fileNotFound:
 		return "file not found"
 	case disabled:
-		return "the connector is disabled, as it is for who is not logged in"
+		return "the connector is disabled, probably because the session has ended"
 	}
 	return ""
 }
 
-// errPage says that somebody gave a page for people where data should be.
-var errPage = errors.New("the answer is a web page, as one to log in at is, and not what a connector says")
+// errPage means that the response is a web page instead of data.
+var errPage = errors.New("the response is a web page, probably a login page")
 
-// A foreignError says that an answer lacks what the command always gives.
+// A foreignError means that a mandatory field is missing in a response.
 type foreignError struct{ lacks string }
 
 func (e *foreignError) Error() string {
-	return "the answer has no " + e.lacks + ", so it is not that of a CKFinder 3 connector"
+	return "the response is not that of a CKFinder 3 connector: " + e.lacks + " is missing"
 }
 
-// An unreadableError says that an answer is no JSON.
+// An unreadableError means that a response is not JSON.
 type unreadableError struct{ err error }
 
-func (e *unreadableError) Error() string { return "the answer cannot be read: " + e.err.Error() }
+func (e *unreadableError) Error() string { return "invalid response: " + e.err.Error() }
 func (e *unreadableError) Unwrap() error { return e.err }
 
-// refused is an answer that is no success. It is told in one line.
-func refused(a *http.Response, told *trouble) *remote.Failure {
+// refused returns the failure of an unsuccessful response, in one line.
+func refused(a *http.Response, problem *trouble) *remote.Failure {
 	f := &remote.Failure{Status: a.StatusCode, Kind: retry.Permanent}
 	text := http.StatusText(f.Status)
-	if told != nil {
-		if told.Number != 0 {
-			f.Code = strconv.Itoa(told.Number)
+	if problem != nil {
+		if problem.Number != 0 {
+			f.Code = strconv.Itoa(problem.Number)
 		}
 		text = meaning(f.Code)
-		if message := remote.OneLine(told.Message); message != "" {
+		if message := remote.OneLine(problem.Message); message != "" {
 			text = message
 		}
 	}
 	switch {
 	case f.Code != "":
 		f.Err = fmt.Errorf("error %s: %s", f.Code, text)
-	case told != nil:
+	case problem != nil:
 		f.Err = errors.New(text)
 	case f.Status >= 300 && f.Status < 400:
 		f.Err = fmt.Errorf("%d %s to %s", f.Status, text, goal(a))
@@ -95,7 +95,7 @@ func refused(a *http.Response, told *trouble) *remote.Failure {
 	return f
 }
 
-// classify finds out what an answer means.
+// classify sets the class of a failure.
 func classify(f *remote.Failure, a *http.Response) {
 	switch {
 	case f.Code == disabled, f.Status == http.StatusUnauthorized, f.Status >= 300 && f.Status < 400:
@@ -118,7 +118,7 @@ func classify(f *remote.Failure, a *http.Response) {
 	}
 }
 
-// goal is where an answer sends us, without what may be a secret.
+// goal returns the target of a redirect without secrets.
 func goal(a *http.Response) string {
 	u, err := a.Location()
 	if err != nil {
@@ -127,7 +127,7 @@ func goal(a *http.Response) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// fail makes an error about the source or one of its objects. It holds no secrets.
+// fail returns an error of the source or of one of its objects, without secrets.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -141,32 +141,32 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
 }
 
-const hintAddress = "check the address: it is that of the connector, such as ckfinder+https://www.example.com/ckfinder/connector"
+const hintAddress = "check the URL of the connector, such as ckfinder+https://www.example.com/ckfinder/connector"
 
-// hint is the next step for a person; empty if the text of the error says it all.
+// hint returns the next step for the user, or "" if the error is enough.
 func (s *Source) hint(op string, err error) string {
 	f, failed := errors.AsType[*remote.Failure](err)
 	_, foreign := errors.AsType[*foreignError](err)
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
 	switch {
 	case errors.Is(err, remote.ErrPlain):
-		return "use ckfinder+https://, or --allow-http if the network in between is trusted"
+		return "use ckfinder+https://, or add --allow-http if you trust the network"
 	case authority:
-		return "if the certificate is from a private authority, name that with --ca-file"
+		return "if a private authority signed the certificate, add --ca-file FILE"
 	case errors.Is(err, sources.ErrChanged):
-		return "list the source again"
+		return "run the same command again"
 	case failed && f.Auth && s.opened:
-		return "the session has ended, or may not see this: log in again, renew ASSETFERRY_SOURCE_HEADERS and run the same command again; if nobody has to log in there, check the address"
+		return "the session has ended or lacks permission: log in again, update ASSETFERRY_SOURCE_HEADERS and run the same command again; if the connector needs no login, check the URL"
 	case failed && f.Auth:
-		return "give a session along: ASSETFERRY_SOURCE_HEADERS='Cookie: NAME=VALUE', as a browser has it that is logged in; if nobody has to log in there, check the address"
+		return "log in with a browser, and set ASSETFERRY_SOURCE_HEADERS='Cookie: NAME=VALUE' to its session; if the connector needs no login, check the URL"
 	case failed && f.Status == 0 && f.Kind == retry.Transient:
-		return "check the address, the network and the proxy"
+		return "check the URL, the network and the proxy"
 	case failed && op == "list" && s.address.kind != "" && errors.Is(err, fs.ErrNotExist) && (f.Code != "" || f.Status == 0):
-		return "check type and currentFolder in the address; the connector must know both"
+		return "check type and currentFolder in the URL"
 	case foreign, failed && op == "list" && (f.Status == http.StatusNotFound || f.Code == invalidCommand):
 		return hintAddress
 	case errors.Is(err, fs.ErrPermission):
-		return "give the user of the session the right to see it, in the access control of the connector"
+		return "allow the user of the session to see it, in the access control of the connector"
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// errStop says that the loop over a listing ended.
+// errStop means that the consumer stopped the listing.
 var errStop = errors.New("the loop ended")
 
 // Objects implements sources.Source.
@@ -36,7 +36,7 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// list has a walk go ahead, and yields what it finds.
+// list starts a walk, and yields its objects.
 func (s *Source) list(ctx context.Context, after string, yield func(sources.Object, error) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &walk{source: s, after: after, found: make(chan *finding, parallel-2)}
@@ -60,17 +60,16 @@ func (s *Source) list(ctx context.Context, after string, yield func(sources.Obje
 	return w.err
 }
 
-// A walk is one listing. It goes ahead of who takes the objects by as many files as it may
-// ask about at once.
+// A walk is one listing. It is ahead of the consumer by the number of parallel requests.
 type walk struct {
 	source  *Source
 	after   string
 	found   chan *finding
 	running sync.WaitGroup
-	err     error // of the walk, once found is closed
+	err     error // of the walk; valid after found is closed
 }
 
-// A finding is an object that is being asked about.
+// A finding is an object whose exact values are requested.
 type finding struct {
 	object sources.Object
 	known  chan struct{} // closed when the rest is set
@@ -84,7 +83,7 @@ func (w *walk) run(ctx context.Context) error {
 	}
 	if start := w.source.address.start(); start.kind != "" {
 		if !slices.Contains(kinds, start.kind) {
-			return &remote.Failure{Err: fmt.Errorf("there is no resource type %q here, but %s", start.kind, strings.Join(kinds, ", ")), Is: fs.ErrNotExist, Kind: retry.Permanent}
+			return &remote.Failure{Err: fmt.Errorf("there is no resource type %q; the connector has %s", start.kind, strings.Join(kinds, ", ")), Is: fs.ErrNotExist, Kind: retry.Permanent}
 		}
 		return w.list(ctx, start)
 	}
@@ -96,8 +95,8 @@ func (w *walk) run(ctx context.Context) error {
 	return nil
 }
 
-// kinds asks for the names of the resource types, in the order of their keys. That there are
-// none is no empty library: somebody may see nothing.
+// kinds requests the names of the resource types, in the order of their keys. None is an error and
+// not an empty library: the session may lack permission.
 func (s *Source) kinds(ctx context.Context) ([]string, error) {
 	b, err := ask[beginning](ctx, s, "Init", nil)
 	switch {
@@ -109,26 +108,26 @@ func (s *Source) kinds(ctx context.Context) ([]string, error) {
 	case b.Enabled != nil && !*b.Enabled:
 		return nil, &remote.Failure{Err: errors.New(meaning(disabled)), Kind: retry.Fatal, Auth: true}
 	case len(b.Types) == 0:
-		return nil, &remote.Failure{Err: errors.New("the connector shows no resource type"), Kind: retry.Fatal, Auth: true}
+		return nil, &remote.Failure{Err: errors.New("the connector has no visible resource types"), Kind: retry.Fatal, Auth: true}
 	}
 	var names []string
 	for _, t := range b.Types {
 		if t.Name == "" || strings.Contains(t.Name, "/") {
-			return nil, &remote.Failure{Err: fmt.Errorf("the connector has a resource type called %q, which cannot begin a key", t.Name), Kind: retry.Permanent}
+			return nil, &remote.Failure{Err: fmt.Errorf("the connector has the invalid resource type %q", t.Name), Kind: retry.Permanent}
 		}
 		names = append(names, t.Name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
 	for i := range len(names) - 1 {
 		if names[i] == names[i+1] {
-			return nil, &remote.Failure{Err: fmt.Errorf("the connector has two resource types called %q, and no command tells them apart", names[i]), Kind: retry.Permanent}
+			return nil, &remote.Failure{Err: fmt.Errorf("the connector has two resource types %q, which cannot be distinguished", names[i]), Kind: retry.Permanent}
 		}
 	}
 	return names, nil
 }
 
-// enter lists a folder, unless everything in it is listed already. What is called dot or
-// dot dot would lead in circles.
+// enter lists a folder, unless all of it was already listed. It refuses "." and "..", which would
+// be loops.
 func (w *walk) enter(ctx context.Context, parent place, name string) error {
 	at := parent.folder(name)
 	if parent.kind == "" {
@@ -143,7 +142,7 @@ func (w *walk) enter(ctx context.Context, parent place, name string) error {
 	return w.list(ctx, at)
 }
 
-// list lists what is in a folder and below it.
+// list lists everything in a folder and below it.
 func (w *walk) list(ctx context.Context, at place) error {
 	entries, err := w.source.entries(ctx, at)
 	if err != nil {
@@ -176,8 +175,8 @@ func (w *walk) subfolder(ctx context.Context, at place, e entry) error {
 	return w.enter(ctx, at, e.name)
 }
 
-// excuse gives nil for what is the trouble of a folder or a file alone, and else the error
-// that the listing ends with: where a listing begins, and where the session is over.
+// excuse returns nil for an error of a single folder or file. It returns the error if it ends the
+// listing: at the start folder, and if the session has ended.
 func (w *walk) excuse(ctx context.Context, at place, err error) error {
 	if at.prefix == "" {
 		return err
@@ -185,8 +184,8 @@ func (w *walk) excuse(ctx context.Context, at place, err error) error {
 	return w.source.excuse(ctx, at.kind, err)
 }
 
-// excuse asks whether the connector still shows a resource type after something went wrong
-// with an entry of it. If it does, it is only that entry's trouble, and its answer is nil.
+// excuse checks after an error of an entry whether its resource type is still visible. If so, the
+// error concerns only the entry, and excuse returns nil.
 func (s *Source) excuse(ctx context.Context, kind string, err error) error {
 	f, ok := errors.AsType[*remote.Failure](err)
 	if !ok || f.Status == 0 || f.Kind == retry.Throttled {
@@ -202,8 +201,8 @@ func (s *Source) excuse(ctx context.Context, kind string, err error) error {
 	return nil
 }
 
-// isGone reports whether a folder that could not be found was removed since it was listed.
-// A name that the connector lists and cannot find is not gone.
+// isGone reports whether a folder that was not found has been removed since it was listed. A name
+// that the connector lists but does not find is not removed.
 func (w *walk) isGone(ctx context.Context, at place, err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) || at.path == "/" {
 		return false
@@ -221,7 +220,7 @@ func (w *walk) isGone(ctx context.Context, at place, err error) bool {
 	return true
 }
 
-// parent is the place that a folder is in, and its name there.
+// parent returns the parent of a folder, and its name.
 func (p place) parent() (place, string) {
 	path := strings.TrimSuffix(p.path, "/")
 	i := strings.LastIndexByte(path, '/')
@@ -237,7 +236,7 @@ func (w *walk) obstacle(ctx context.Context, key string, o sources.Obstacle) err
 	return w.hand(ctx, f)
 }
 
-// hand gives a finding to who takes the objects.
+// hand passes a finding to the consumer.
 func (w *walk) hand(ctx context.Context, f *finding) error {
 	select {
 	case w.found <- f:
@@ -247,13 +246,13 @@ func (w *walk) hand(ctx context.Context, f *finding) error {
 	}
 }
 
-// file has a file asked about.
+// file requests the exact values of a file.
 func (w *walk) file(ctx context.Context, at place, e entry) error {
 	key := at.prefix + e.name
 	switch {
 	case key <= w.after:
 		return nil
-	case e.name == "": // as stores of objects keep folders
+	case e.name == "": // a folder marker of an object store
 		return w.obstacle(ctx, key, sources.FolderMarker)
 	}
 	f := &finding{object: sources.Object{Key: sources.Key(key)}, known: make(chan struct{})}

@@ -137,17 +137,17 @@ func command(name string) func(url.Values) bool {
 // An answer that cannot be one is no empty folder.
 func TestOddAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"currentFolder":{"path":"/"}}`:                          "the answer has no files",
-		`{"currentFolder":{"path":"/b/"},"files":[]}`:             "asked for the folder / and answers for /b/",
-		`{"currentFolder":{"path":"/","acl":1},"files":[]}`:       "may not see everything",
-		`{"currentFolder":{"path":"/"},"files":[{"name":"x/y"}]}`: `the name "x/y"`,
+		`{"currentFolder":{"path":"/"}}`:                          "files is missing",
+		`{"currentFolder":{"path":"/b/"},"files":[]}`:             "returned the folder /b/ instead of /",
+		`{"currentFolder":{"path":"/","acl":1},"files":[]}`:       "cannot see everything",
+		`{"currentFolder":{"path":"/"},"files":[{"name":"x/y"}]}`: `the invalid name "x/y"`,
 		`{"error":{"message":"it is\n  broken"}}`:                 "it is broken",
 		`{"error":{"number":109},"currentFolder":{"path":"/"}}`:   "error 109: invalid request",
-		`{"currentFolder":{"path":"/"},"files":[`:                 "the answer cannot be read",
-		``: "the answer is empty",
-		"\n <html><body>Please log in, of-the-test</body>":              "the answer is a web page",
+		`{"currentFolder":{"path":"/"},"files":[`:                 "invalid response",
+		``: "the response is empty",
+		"\n <html><body>Please log in, of-the-test</body>":              "the response is a web page",
 		`{"error":{"number":1,"message":"no, not with of-the-test"}}`:   "error 1: no, not with [redacted]",
-		`{"currentFolder":{"path":"/"},"files":{"1":{"name":"x.jpg"}}}`: "the answer cannot be read",
+		`{"currentFolder":{"path":"/"},"files":{"1":{"name":"x.jpg"}}}`: "invalid response",
 	} {
 		c := library(t)
 		c.Set(ckfindertest.Knobs{Session: "of-the-test"})
@@ -161,11 +161,11 @@ func TestOddAnswers(t *testing.T) {
 
 func TestOddResourceTypes(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"resourceTypes":[]}`:                                            "shows no resource type",
+		`{"resourceTypes":[]}`:                                            "has no visible resource types",
 		`{"enabled":false,"resourceTypes":[{"name":"a"}]}`:                "disabled",
 		`{"resourceTypes":[{"name":"a"},{"name":"a"}]}`:                   "two resource types",
-		`{"resourceTypes":[{"name":"a/b"}]}`:                              "cannot begin a key",
-		`{"resourceTypes":[{"name":""}]}`:                                 "cannot begin a key",
+		`{"resourceTypes":[{"name":"a/b"}]}`:                              "invalid resource type",
+		`{"resourceTypes":[{"name":""}]}`:                                 "invalid resource type",
 		`{"version":2}`:                                                   "not that of a CKFinder 3 connector",
 		`<?xml version="1.0"?><Connector><Error number="0"/></Connector>`: "a web page",
 	} {
@@ -215,7 +215,7 @@ func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knob
 	_, err := told(t, newSource(t, c, ""))
 	ended := requests > 0 && asked.Load() >= int64(requests)
 	e, ok := errors.AsType[*sources.Error](err)
-	if ended && (!ok || !sources.IsAuth(err) || !strings.Contains(e.Hint, "renew ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
+	if ended && (!ok || !sources.IsAuth(err) || !strings.Contains(e.Hint, "update ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
 		t.Errorf("ended at request %d: %v", requests, err)
 	}
 	if err != nil && strings.Contains(err.Error(), "secret") {
@@ -293,18 +293,18 @@ func TestRefusals(t *testing.T) {
 		text       string
 		list, open meaning
 	}{
-		{401, "", meaning{retry.Fatal, nil, true, "give a session along"}, meaning{retry.Fatal, nil, true, "give a session along"}},
-		{403, "", meaning{retry.Fatal, fs.ErrPermission, true, "give a session along"}, meaning{retry.Fatal, fs.ErrPermission, true, "give a session along"}},
-		{403, `{"error":{"number":500}}`, meaning{retry.Fatal, nil, true, "give a session along"}, meaning{retry.Fatal, nil, true, "give a session along"}},
-		{400, `{"error":{"number":103}}`, meaning{retry.Fatal, fs.ErrPermission, true, "give a session along"}, meaning{retry.Fatal, fs.ErrPermission, true, "give a session along"}},
-		{400, `{"error":{"number":10}}`, meaning{retry.Permanent, nil, false, "check the address"}, meaning{retry.Permanent, nil, false, ""}},
-		{404, "", meaning{retry.Permanent, fs.ErrNotExist, false, "check the address"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
-		{404, `{"error":{"number":117}}`, meaning{retry.Permanent, fs.ErrNotExist, false, "check the address"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
+		{401, "", meaning{retry.Fatal, nil, true, "log in with a browser"}, meaning{retry.Fatal, nil, true, "log in with a browser"}},
+		{403, "", meaning{retry.Fatal, fs.ErrPermission, true, "log in with a browser"}, meaning{retry.Fatal, fs.ErrPermission, true, "log in with a browser"}},
+		{403, `{"error":{"number":500}}`, meaning{retry.Fatal, nil, true, "log in with a browser"}, meaning{retry.Fatal, nil, true, "log in with a browser"}},
+		{400, `{"error":{"number":103}}`, meaning{retry.Fatal, fs.ErrPermission, true, "log in with a browser"}, meaning{retry.Fatal, fs.ErrPermission, true, "log in with a browser"}},
+		{400, `{"error":{"number":10}}`, meaning{retry.Permanent, nil, false, "check the URL"}, meaning{retry.Permanent, nil, false, ""}},
+		{404, "", meaning{retry.Permanent, fs.ErrNotExist, false, "check the URL"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
+		{404, `{"error":{"number":117}}`, meaning{retry.Permanent, fs.ErrNotExist, false, "check the URL"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
 		{429, "", meaning{retry.Throttled, nil, false, ""}, meaning{retry.Throttled, nil, false, ""}},
 		{503, "", meaning{retry.Throttled, nil, false, ""}, meaning{retry.Throttled, nil, false, ""}},
 		{500, "", meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
 		{500, `{"error":{"number":110}}`, meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
-		{302, "", meaning{retry.Fatal, nil, true, "give a session along"}, meaning{retry.Fatal, nil, true, "give a session along"}},
+		{302, "", meaning{retry.Fatal, nil, true, "log in with a browser"}, meaning{retry.Fatal, nil, true, "log in with a browser"}},
 	} {
 		t.Run(fmt.Sprint(test.status, test.text), func(t *testing.T) {
 			t.Parallel()

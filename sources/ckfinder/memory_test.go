@@ -57,7 +57,7 @@ func TestAnswerThatTrickles(t *testing.T) {
 	}()
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "no byte moved for too long") {
+		if err == nil || !strings.Contains(err.Error(), "the transfer stalled") {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(time.Minute):

@@ -31,7 +31,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	r.Reader, err = remote.Open(ctx, remote.Content{Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail}, offset)
 	if err == nil && r.sum != nil {
 		if err = s.recheck(ctx, r.at, r.name, o.VersionTag); err != nil {
-			_ = r.Close() // of what was read
+			_ = r.Close() // opened for reading
 		}
 	}
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// A reader reads one object to its listed size, and knows the object.
+// A reader reads one object to its listed size, and has its metadata.
 type reader struct {
 	*remote.Reader
 	ctx    context.Context
@@ -49,12 +49,12 @@ type reader struct {
 	at     place
 	name   string
 	start  int64
-	sum    hash.Hash // of what was read since the start, where nothing else tells versions apart
+	sum    hash.Hash // of all bytes since start, if nothing else identifies versions
 }
 
-// connect asks for the content from the next byte on, more than once if need be. It is never
-// asked for nothing, which cannot be expressed, but then for the last byte once more. Where
-// nothing tells versions apart, what was read already is read again and compared.
+// connect requests the content from the next byte on, with retries. An empty range cannot be
+// requested, so at the end it requests the last byte again. If nothing identifies versions, it
+// reads earlier bytes again and compares them.
 func (r *reader) connect(next int64) (body *remote.Body, err error) {
 	from := next
 	if r.sum != nil {
@@ -80,7 +80,7 @@ func (r *reader) connect(next int64) (body *remote.Body, err error) {
 	return body, err
 }
 
-// skip makes sure that an answer is of the listed version, and reads up to the next byte.
+// skip checks that a response has the listed version, and reads up to the next byte.
 func (r *reader) skip(c *content, from, next int64) error {
 	first, size := c.span()
 	listed, now := validatorIn(r.object.VersionTag), c.validator()
@@ -88,7 +88,7 @@ func (r *reader) skip(c *content, from, next int64) error {
 	case c.none(), size >= 0 && size != r.object.Size, listed != "" && now != "" && now != listed:
 		return &remote.Failure{Status: c.answer.StatusCode, Err: sources.ErrChanged, Kind: retry.Permanent}
 	case first != 0 && first != from:
-		return odd("the connector was asked for the content from byte %d on and gave another part", from)
+		return odd("the connector returned another range than from byte %d on", from)
 	}
 	if r.sum == nil {
 		return discard(c, next-first)
@@ -113,8 +113,7 @@ func discard(c *content, n int64) error {
 	return nil
 }
 
-// judge finds out whether it is the file that is refused, or everything: then no item is to
-// blame.
+// judge checks whether only the file is refused, or the whole connector.
 func (r *reader) judge(err error) error {
 	f, ok := errors.AsType[*remote.Failure](err)
 	if !ok || f.Status == 0 || f.Kind.Repeatable() || f.Code == fileNotFound || errors.Is(err, sources.ErrChanged) {
@@ -130,7 +129,7 @@ func (r *reader) judge(err error) error {
 	return err
 }
 
-// fail makes the errors of Read.
+// fail converts the errors of Read.
 func (r *reader) fail(err error) error {
 	if _, tooOften := errors.AsType[*retry.CutError](err); tooOften {
 		err = &remote.Failure{Err: err, Kind: retry.Transient}
@@ -139,7 +138,7 @@ func (r *reader) fail(err error) error {
 }
 
 func (r *reader) tooLong() error {
-	return &remote.Failure{Err: fmt.Errorf("%w: the connector sends more than the %d bytes that are listed", sources.ErrChanged, r.object.Size), Kind: retry.Permanent}
+	return &remote.Failure{Err: fmt.Errorf("%w: the connector sent more than the listed %d bytes", sources.ErrChanged, r.object.Size), Kind: retry.Permanent}
 }
 
 func (r *reader) Read(p []byte) (int, error) {

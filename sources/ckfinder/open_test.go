@@ -169,7 +169,7 @@ func TestTextsThatLookLikeErrors(t *testing.T) {
 	for n, want := range []string{string(page), string(document), "", "no JSON"} {
 		o := objects[n]
 		got, err := read(t.Context(), src, o, 0)
-		if string(got) != want || want == "" && (err == nil || !strings.Contains(err.Error(), "a document of JSON") || isFatal(err)) || want != "" && err != nil {
+		if string(got) != want || want == "" && (err == nil || !strings.Contains(err.Error(), "JSON instead of the content") || isFatal(err)) || want != "" && err != nil {
 			t.Errorf("%s: %q and %v", o.Key, got, err)
 		}
 	}

@@ -13,16 +13,15 @@ import (
 
 const (
 	slowFolder = time.Second
-	// reuse is for how many times as long it counts then, and longestReuse is the end of
-	// that: dates are in minutes, so no listing would tell of what changed in the last one.
+	// reuse is the factor of that time for which a listing is reused, up to longestReuse. Dates are
+	// in minutes, so a listing does not show a change within the last minute anyway.
 	reuse        = 10
 	longestReuse = time.Minute
 )
 
-// A folderMemory is the folder that was listed last to find out whether files in it are
-// still those that were listed.
+// A folderMemory is the last listing of a folder that was made to check files in it.
 type folderMemory struct {
-	slow time.Duration // how long a folder takes to list that is not listed anew for each file
+	slow time.Duration // the listing time from which a listing is reused
 
 	mu    sync.Mutex
 	at    place
@@ -30,8 +29,8 @@ type folderMemory struct {
 	until time.Time
 }
 
-// recheck makes sure by a listing that a file is still the one that was listed. It is for
-// connectors whose answers hold nothing that tells versions apart.
+// recheck checks with a listing that a file has not changed, for connectors whose responses do not
+// identify versions.
 func (s *Source) recheck(ctx context.Context, at place, name, tag string) error {
 	files, err := s.filesNow(ctx, at)
 	if err != nil {

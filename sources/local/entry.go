@@ -9,16 +9,16 @@ import (
 	"assetferry/sources"
 )
 
-// An entry is what the walk knows of a name in a directory.
+// An entry is the result of looking up a name in a directory.
 type entry struct {
-	info fs.FileInfo // of what a followed link leads to; of the link itself if that failed
+	info fs.FileInfo // of the target of a followed link; of the link itself if that failed
 	link bool        // a link was followed
 	err  error
 
-	listed bool // by its directory, although it is not found there
+	listed bool // the directory lists it, but it is not found
 }
 
-// look says what a name in a directory is at this moment.
+// look looks up a name in a directory.
 func (w *walk) look(d *directory, name string) entry {
 	info, err := d.root.Lstat(name)
 	if err != nil || !w.follow || info.Mode()&fs.ModeSymlink == 0 {
@@ -35,8 +35,8 @@ func (w *walk) look(d *directory, name string) entry {
 	return entry{info: target, link: true}
 }
 
-// find looks a name up. If nothing is found, it may have been removed since its directory was
-// read, or be one that a mount lists and does not know: only the former is gone.
+// find looks up a name. A name that is not found was removed since the directory was read, or a mount
+// lists names that it does not find. Only the former is deleted.
 func (w *walk) find(d *directory, name string) (entry, error) {
 	e := w.look(d, name)
 	if !e.isGone() {
@@ -44,16 +44,16 @@ func (w *walk) find(d *directory, name string) (entry, error) {
 	}
 	listed, err := w.isListed(d, name)
 	if listed && err == nil {
-		e = w.look(d, name) // it may be there again
+		e = w.look(d, name) // it may exist again
 		e.listed = true
 	}
 	return e, err
 }
 
-// isGone reports whether the entry itself, not what it links to, is not there.
+// isGone reports whether the entry itself, not the target of its link, is missing.
 func (e entry) isGone() bool { return !e.link && !e.listed && errors.Is(e.err, fs.ErrNotExist) }
 
-// isUnknown reports whether the entry is there but may be anything.
+// isUnknown reports whether the entry exists but its type is unknown.
 func (e entry) isUnknown() bool {
 	if e.link {
 		return e.err != nil && !leadsNowhere(e.err)
@@ -61,16 +61,15 @@ func (e entry) isUnknown() bool {
 	return e.err != nil && !e.isGone()
 }
 
-// leadsNowhere reports whether an error of a followed link is about the link, and
-// not about reaching what it leads to. os.Root has no error number of its own
-// for a link that leads out.
+// leadsNowhere reports whether an error of a followed link concerns the link, and not access to its
+// target. os.Root has no specific error for a link that leads out of the root.
 func leadsNowhere(err error) bool {
 	_, isSystem := errors.AsType[syscall.Errno](err)
 	return !isSystem || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// descends reports whether the walk enters an entry of d: a directory, unless a
-// link leads back to one that the walk is in.
+// descends reports whether the walk enters an entry of d: a directory, unless a link leads back to a
+// parent directory.
 func (w *walk) descends(d *directory, e entry) bool {
 	if e.err != nil || !e.info.IsDir() {
 		return false

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// exclusions are the entries that a walk passes over without a trace.
+// exclusions are the entries that a walk ignores silently.
 type exclusions struct {
-	keys  map[string]bool // also of files that appear during the walk
+	keys  map[string]bool // including those of files that appear during the walk
 	infos []fs.FileInfo
 }
 
@@ -37,13 +37,13 @@ func (e exclusions) has(key string, info fs.FileInfo) bool {
 	return false
 }
 
-// below returns the path from dir to path, if path is dir or in it.
+// below returns the path from dir to path, if path is dir or below it.
 func below(dir, path string) (string, bool) {
 	rel, err := filepath.Rel(resolve(dir), resolve(path))
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// resolve resolves the links in a path as far as it exists.
+// resolve resolves the links in the existing part of a path.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

@@ -1,9 +1,8 @@
-// Package local makes a directory tree a source: every regular file below its
-// root is an object whose key is the slash-separated path from the root.
+// Package local reads a directory tree as a source: every regular file below its root is an object
+// whose key is the slash-separated path from the root.
 //
-// All reading goes through os.Root, so that no link and no key leads out of the
-// tree. Nothing stays open between calls: a tree that is unmounted and mounted
-// again is simply there again.
+// It reads through os.Root, so that no link and no key leads out of the tree. It keeps nothing open
+// between calls, so a tree may be unmounted and mounted again.
 package local
 
 import (
@@ -19,28 +18,27 @@ import (
 	"assetferry/sources"
 )
 
-// Symlinks says what becomes of symbolic links.
+// Symlinks is the policy for symbolic links.
 type Symlinks int
 
 const (
 	// Skip lists a link with the obstacle sources.Symlink.
 	Skip Symlinks = iota
-	// Follow takes a link for what it leads to, as long as that is below the
-	// root. Links that lead out, nowhere, or hold an absolute path (os.Root
-	// refuses these wherever they lead) come as sources.BrokenSymlink, links to
-	// a directory that they are in as sources.Symlink.
+	// Follow reads the target of a link if it is below the root. Broken links, links
+	// out of the root, and links with an absolute path, which os.Root refuses, get
+	// sources.BrokenSymlink. Links to a parent directory get sources.Symlink.
 	Follow
 )
 
-// Options are the choices of New; the zero value suits most trees.
+// Options are the options of New; the zero value is suitable for most trees.
 type Options struct {
 	Symlinks Symlinks
-	// Exclude names files and directories that are never part of the source,
-	// such as the journal. They need not exist yet, and are recognized by path
-	// and by identity, so also through other links to them.
+	// Exclude lists files and directories that are not part of the source, such as
+	// the state database. They need not exist yet. They are recognized by path and by
+	// identity, so also through other links.
 	Exclude []string
-	// Marker, if it is set, is the name of a file that makes the directory it is
-	// in no part of the source, such as that of a sandbox.
+	// Marker, if set, is the name of a file that excludes its directory from the
+	// source, such as that of a sandbox.
 	Marker string
 }
 
@@ -52,15 +50,15 @@ type Source struct {
 	marker  string
 }
 
-// New returns the source of the tree at root, which must be a directory. If
-// there is nothing the error satisfies errors.Is(err, fs.ErrNotExist).
+// New returns the source of the tree at root, which must be a directory. If root is missing, the
+// error satisfies errors.Is(err, fs.ErrNotExist).
 func New(root string, o Options) (*Source, error) {
 	fail := func(err error, hint string) (*Source, error) {
 		return nil, &sources.Error{Op: "list", Source: root, Err: err, Hint: hint}
 	}
 	abs, err := filepath.Abs(root)
 	if err != nil {
-		return fail(err, "give an absolute path")
+		return fail(err, "use an absolute path")
 	}
 	root = abs
 	switch info, err := os.Stat(root); {
@@ -69,21 +67,21 @@ func New(root string, o Options) (*Source, error) {
 	case err != nil:
 		return fail(cause(err), "check the path and its permissions")
 	case !info.IsDir():
-		return fail(errors.New("not a directory"), "give the directory that the files are in")
+		return fail(errors.New("not a directory"), "use the directory that contains the files")
 	}
 	exclude := make([]string, len(o.Exclude))
 	for i, path := range o.Exclude {
 		if exclude[i], err = filepath.Abs(path); err != nil {
-			return fail(err, "give absolute paths to exclude")
+			return fail(err, "use absolute paths to exclude")
 		}
 		if _, inside := below(exclude[i], root); inside {
-			return fail(fmt.Errorf("it is inside %s, which is never part of a source", exclude[i]), "choose another directory")
+			return fail(fmt.Errorf("it is inside %s, which cannot be a source", exclude[i]), "use another directory")
 		}
 	}
 	return &Source{root: root, follow: o.Symlinks == Follow, exclude: exclude, marker: o.Marker}, nil
 }
 
-// Identity names the source for the journal: the absolute, cleaned path of its root.
+// Identity names the source for the state database: the absolute, cleaned path of its root.
 func (s *Source) Identity() string { return s.root }
 
 // Traits implements sources.Source.
@@ -91,9 +89,9 @@ func (s *Source) Traits() sources.Traits {
 	return sources.Traits{Precision: time.Nanosecond}
 }
 
-// Objects implements sources.Source. Objects carry no version tag: inode numbers
-// change on remounts and on network file systems, so size and time are the
-// version, and a reader looks again at its end.
+// Objects implements sources.Source. Objects have no version tag, because inode numbers change on
+// remounts and on network file systems. Size and time are the version, and a reader checks them again
+// at its end.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
 		err := s.walk(ctx, after, yield)
@@ -111,8 +109,8 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// walk lists the tree as it is now, and makes sure that it was there to the end:
-// a root that is taken away looks like a tree whose entries vanish one by one.
+// walk lists the tree, and checks at the end that its root is still the same: in a removed root, all
+// entries look deleted.
 func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -135,13 +133,13 @@ func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources
 	}
 	now, err := os.Stat(s.root)
 	if err == nil && !os.SameFile(info, now) {
-		err = errors.New("another directory took its place during the listing")
+		err = errors.New("the directory was replaced during the listing")
 	}
 	return err
 }
 
-// openDirectory opens a directory and fails on anything else. Without the dot a
-// pipe in its place would make OpenRoot hang.
+// openDirectory opens a directory and fails for other types. Without the dot, OpenRoot would hang
+// on a pipe.
 func openDirectory(openRoot func(string) (*os.Root, error), path string) (*os.Root, error) {
 	return openRoot(path + "/.")
 }
@@ -153,7 +151,7 @@ func (s *Source) fail(op string, key sources.Key, err error) error {
 
 const hintMissing = "check the path; a disk or share may not be mounted"
 
-// cause takes off the path that sources.Error says in its own way.
+// cause removes the path, which sources.Error contains.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -168,7 +166,7 @@ func hint(op string, err error) string {
 	case isExhausted(err):
 		return "raise the limit of open files (ulimit -n)"
 	case errors.Is(err, fs.ErrPermission):
-		return "give the user that runs this the right to read it"
+		return "give this account read permission"
 	case errors.Is(err, sources.ErrChanged):
 		return "list the source again"
 	}

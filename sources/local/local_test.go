@@ -147,8 +147,8 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"nothing":             {root: filepath.Join(dir, "none"), want: fs.ErrNotExist, text: "not exist"},
 		"a file":              {root: file, text: "not a directory"},
-		"an excluded root":    {root: dir, exclude: []string{dir}, text: "never part"},
-		"inside an exclusion": {root: dir, exclude: []string{filepath.Dir(dir)}, text: "never part"},
+		"an excluded root":    {root: dir, exclude: []string{dir}, text: "cannot be a source"},
+		"inside an exclusion": {root: dir, exclude: []string{filepath.Dir(dir)}, text: "cannot be a source"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := local.New(test.root, local.Options{Exclude: test.exclude})

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// chunk is how many names are read from a directory at once.
+// chunk is the number of names that are read from a directory at once.
 const chunk = 1024
 
-// A nameReader reads the names in a directory, as os.File does.
+// A nameReader reads the names in a directory, like os.File.
 type nameReader interface {
 	Readdirnames(n int) ([]string, error)
 	io.Closer
@@ -21,11 +21,10 @@ type nameReader interface {
 
 func readDirectory(root *os.Root) (nameReader, error) { return root.Open(".") }
 
-// names reads the names in a directory, in the order of their bytes. They are all
-// that is kept of it, because they are the one thing in a walk that has no bound: a
-// directory of a million names of 18 bytes takes 40 MB.
+// names returns the names in a directory, ordered by bytes. The walk keeps only names, because their
+// number has no limit: a million names of 18 bytes take 40 MB.
 //
-// With an error come the names that were read before it.
+// With an error, it returns the names that were read before.
 func (w *walk) names(d *directory) ([]string, error) {
 	start := w.start(d)
 	return w.namesThat(d, func(name string) bool { return !isBefore(name, start) })
@@ -57,13 +56,13 @@ func (w *walk) namesThat(d *directory, matter func(string) bool) (names []string
 	}
 }
 
-// maxGhosts is how many names a directory may list and not have before it is asked no more.
+// maxGhosts is the number of names that a directory lists but does not find before it is not read
+// again.
 const maxGhosts = 3
 
-// isListed reports whether a directory goes on listing a name that was not found in it. One that
-// it does not list when it is read again is gone. One that it does list may be gone by now, so it
-// is read once more for each, until it has shown to be one that lists what it does not have: all
-// that is not found there is taken for listed then. So it is if the directory does not tell.
+// isListed reports whether a directory still lists a name that was not found in it. If not, the
+// name was deleted. The directory is read again for each such name. After maxGhosts names, or if it
+// cannot be read, all names that are not found count as listed.
 func (w *walk) isListed(d *directory, name string) (bool, error) {
 	i, _ := slices.BinarySearch(d.names, name)
 	switch {
@@ -85,7 +84,7 @@ func (w *walk) isListed(d *directory, name string) (bool, error) {
 	return d.listed[i], nil
 }
 
-// readAgain notes which names of a directory it goes on listing: none, if it is gone.
+// readAgain records the names that a directory still lists: none if the directory was deleted.
 func (w *walk) readAgain(d *directory) error {
 	listed := make([]bool, len(d.names))
 	_, err := w.namesThat(d, func(name string) bool {
@@ -101,7 +100,7 @@ func (w *walk) readAgain(d *directory) error {
 	return nil
 }
 
-// start is the first name of interest in a directory when a listing goes on.
+// start returns the first name to list in a directory when a listing resumes.
 func (w *walk) start(d *directory) string {
 	rest, inside := strings.CutPrefix(w.after, d.prefix)
 	if !inside {
@@ -113,8 +112,7 @@ func (w *walk) start(d *directory) string {
 	return rest
 }
 
-// isBefore reports whether a name sorts before start with and without a slash
-// at its end.
+// isBefore reports whether a name sorts before start, with and without a slash at its end.
 func isBefore(name, start string) bool {
 	return name < start && !strings.HasPrefix(start, name)
 }

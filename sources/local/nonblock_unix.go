@@ -4,5 +4,5 @@ package local
 
 import "syscall"
 
-// nonblock makes opening a pipe return at once.
+// nonblock opens a pipe without blocking.
 const nonblock = syscall.O_NONBLOCK

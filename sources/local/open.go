@@ -32,8 +32,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return &reader{ctx: ctx, source: s, object: o, file: file, left: o.Size - offset}, nil
 }
 
-// openFile opens the file of an object and makes sure on the handle that it is
-// the one that was listed.
+// openFile opens the file of an object, and checks on the handle that it is the listed one.
 func (s *Source) openFile(o sources.Object) (*os.File, error) {
 	path, err := toPath(o.Key)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Source) openFile(o sources.Object) (*os.File, error) {
 		return nil, err
 	}
 	defer root.Close()
-	// A look first: opening alone is an event for a pipe or a device.
+	// Stat first, because opening a pipe or a device has side effects.
 	info, err := root.Stat(path)
 	if err == nil && !isListed(info, o) {
 		return nil, sources.ErrChanged
@@ -52,7 +51,7 @@ func (s *Source) openFile(o sources.Object) (*os.File, error) {
 	if err != nil {
 		return nil, explain(root, path, err)
 	}
-	// A pipe may have come since then, and must not make this hang.
+	// A pipe may have been created since then, and must not block.
 	file, err := root.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, explain(root, path, err)
@@ -64,10 +63,10 @@ func (s *Source) openFile(o sources.Object) (*os.File, error) {
 	return file, nil
 }
 
-// explain says what an error of a file that was there once means.
+// explain converts an error of a file that was listed.
 func explain(root *os.Root, path string, err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("%w: a file took the place of its directory", fs.ErrNotExist)
+		return fmt.Errorf("%w: its directory is now a file", fs.ErrNotExist)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
@@ -78,7 +77,7 @@ func explain(root *os.Root, path string, err error) error {
 	return err
 }
 
-// checkListed compares an open file with what was listed.
+// checkListed compares an open file with the listed object.
 func checkListed(file *os.File, o sources.Object) error {
 	info, err := file.Stat()
 	if err == nil && !isListed(info, o) {
@@ -87,15 +86,14 @@ func checkListed(file *os.File, o sources.Object) error {
 	return err
 }
 
-// isListed looks at what a file is known by, its size and time. Who writes over it
-// and puts both back is not noticed; if that happens while it is read, a mix of both
-// contents is delivered.
+// isListed compares size and time. It does not detect a write that restores both. If that happens
+// during reading, the reader delivers a mix of both contents.
 func isListed(info fs.FileInfo, o sources.Object) bool {
 	return info.Mode().IsRegular() && info.Size() == o.Size && modified(info).Equal(o.Time)
 }
 
-// modified is when a file was last changed, or zero for a time so far off that
-// nothing can be told by it: journals count nanoseconds, from 1678 to 2262.
+// modified returns the time of the last change, or zero outside the range of state databases, which
+// count nanoseconds from 1678 to 2262.
 func modified(info fs.FileInfo) time.Time {
 	t := info.ModTime().UTC()
 	if y := t.Year(); y < 1678 || y >= 2262 {

@@ -8,10 +8,10 @@ import (
 	"assetferry/sources"
 )
 
-var errKey = errors.New("key is not the name of a file in a directory tree")
+var errKey = errors.New("key is not a path in a directory tree")
 
-// toPath is the only place where a key becomes a path. It accepts the one form
-// in which the walk writes keys, so that no two keys are the same file.
+// toPath is the only conversion of a key to a path. It accepts only the form of keys in the walk, so
+// that no two keys are the same file.
 func toPath(k sources.Key) (string, error) {
 	for segment := range strings.SplitSeq(string(k), "/") {
 		if segment == "" || segment == "." || segment == ".." || strings.IndexByte(segment, 0) >= 0 {
@@ -19,7 +19,7 @@ func toPath(k sources.Key) (string, error) {
 		}
 	}
 	if filepath.Separator == '/' {
-		return string(k), nil // names here are bytes, which Localize does not take
+		return string(k), nil // names are bytes here, which Localize refuses
 	}
 	path, err := filepath.Localize(string(k))
 	if err != nil || !filepath.IsLocal(path) {

@@ -35,8 +35,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// read ends with io.EOF only if everything was delivered and the file is still
-// the listed one, because it may have been written to while it was read.
+// read ends with io.EOF only if everything was delivered and the file is unchanged. It may have been
+// written to during reading.
 func (r *reader) read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)

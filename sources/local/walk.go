@@ -12,13 +12,13 @@ import (
 	"assetferry/sources"
 )
 
-// errStop says that the consumer wants no more objects.
+// errStop means that the consumer stopped the listing.
 var errStop = errors.New("stopped")
 
 // A walk is one listing of a tree.
 type walk struct {
 	ctx      context.Context
-	root     *os.Root // of the source; links are followed from here
+	root     *os.Root // of the source; links are resolved below it
 	read     func(*os.Root) (nameReader, error)
 	follow   bool
 	excluded exclusions
@@ -27,19 +27,19 @@ type walk struct {
 	yield    func(sources.Object, error) bool
 }
 
-// A directory is one that the walk is in.
+// A directory is a directory on the path of the walk.
 type directory struct {
 	root   *os.Root
-	prefix string // of the keys in it: empty at the top, else with a slash at its end
+	prefix string // of the keys in it: "" at the top, else with a slash at its end
 	info   fs.FileInfo
 	parent *directory
 
-	names  []string // in it, as far as they matter
-	listed []bool   // which of them it listed when it was read again; nil if it was not
-	ghosts int      // how often it listed one that was not found
+	names  []string // that may be listed
+	listed []bool   // names that it listed when it was read again; nil if it was not
+	ghosts int      // number of names that it listed but did not find
 }
 
-// list yields what is in a directory and below it.
+// list yields the objects in a directory and below it.
 func (w *walk) list(d *directory) error {
 	var err error
 	if d.names, err = w.names(d); err != nil {
@@ -53,8 +53,8 @@ func (w *walk) list(d *directory) error {
 	return w.visitAll(d)
 }
 
-// excuse gives an error that ends the walk, and else yields the obstacle of a directory, whose
-// name comes with its slash, that cannot be read. One that was removed meanwhile is empty.
+// excuse returns an error that ends the walk. Otherwise it yields the obstacle of an unreadable
+// directory; its name ends with a slash. A directory that was removed meanwhile is empty.
 func (w *walk) excuse(d *directory, name string, why error) error {
 	if w.isFatal(why) {
 		return why
@@ -68,12 +68,10 @@ func (w *walk) excuse(d *directory, name string, why error) error {
 	return w.obstacle(d.prefix+name, sources.UnreadableDirectory)
 }
 
-// visitAll yields what the names in a directory stand for, in the order of the keys.
-// There a directory has a slash at its end, so that "a!" and all that is in it come
-// before "a/x", whereas a plain walk would put "a/x" first. So a directory waits until
-// the names before its slash are through, and no name has to be looked at beforehand
-// to be put in its place. Each that waits begins with the one that waited before it,
-// so the last to come is the first to be entered.
+// visitAll yields the entries of a directory in the order of keys. In keys, a directory ends with a
+// slash, so "a!" and everything below it come before "a/x". A plain walk would yield "a/x" first. A
+// directory therefore waits until all names before its slash are done. The name of each waiting
+// directory begins with the one before it, so the last one is entered first.
 func (w *walk) visitAll(d *directory) error {
 	var waiting []string
 	for _, name := range d.names {
@@ -102,9 +100,9 @@ func (w *walk) visitAll(d *directory) error {
 	return nil
 }
 
-// visit yields the object or the obstacle of an entry that is no directory, and
-// reports whether it is or may be one: what may be anything is both, so that nobody
-// takes what is below it for gone.
+// visit yields the object or the obstacle of an entry that is not a directory, and reports whether
+// it is or may be a directory. An entry of unknown type is both, so that objects below it do not
+// count as deleted.
 func (w *walk) visit(d *directory, name string) (isDirectory bool, err error) {
 	key := d.prefix + name
 	e, err := w.find(d, name)
@@ -127,7 +125,7 @@ func (w *walk) visit(d *directory, name string) (isDirectory bool, err error) {
 	return false, w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: modified(e.info)})
 }
 
-// enter lists the directory of an entry, unless everything in it is listed already.
+// enter lists the directory of an entry, unless all of it was already listed.
 func (w *walk) enter(d *directory, name string) error {
 	prefix := d.prefix + name
 	if prefix < w.after && !strings.HasPrefix(w.after, prefix) {
@@ -154,8 +152,7 @@ func (w *walk) enter(d *directory, name string) error {
 	return w.list(&directory{root: child, prefix: prefix, info: e.info, parent: d})
 }
 
-// isMarked reports whether a directory says of itself that it is part of no
-// source.
+// isMarked reports whether a directory contains the marker file.
 func (w *walk) isMarked(d *os.Root) bool {
 	if w.marker == "" {
 		return false
@@ -164,7 +161,7 @@ func (w *walk) isMarked(d *os.Root) bool {
 	return err == nil
 }
 
-// open opens the directory that an entry was seen to be, and no other.
+// open opens the directory of an entry, and checks that it is the same one.
 func (w *walk) open(d *directory, name string, e entry) (*os.Root, error) {
 	parent := d.root
 	if e.link {
@@ -200,7 +197,7 @@ func (w *walk) emit(o sources.Object) error {
 	return nil
 }
 
-// isFatal reports whether an error is about this process and not about an entry.
+// isFatal reports whether an error concerns this process and not an entry.
 func (w *walk) isFatal(err error) bool { return w.ctx.Err() != nil || isExhausted(err) }
 
 func isExhausted(err error) bool {

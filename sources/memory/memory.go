@@ -1,5 +1,4 @@
-// Package memory holds a source in a map: for tests, and as the reference of
-// what a source does.
+// Package memory is a source in a map, for tests and as the reference implementation.
 package memory
 
 import (
@@ -18,30 +17,28 @@ import (
 	"assetferry/sources"
 )
 
-// A Source is a set of objects that tests change while it is read. The zero
-// value is empty and ready.
+// A Source is a set of objects that tests can change during reading. The zero value is empty and
+// ready to use.
 type Source struct {
 	mu      sync.RWMutex
 	items   map[sources.Key]item
-	changes int // counts Puts; makes version tags and times
-	gone    bool
+	changes int // number of Puts, for version tags and times
+	missing bool
 }
 
-// An item is never changed, only replaced, so that readers need no lock.
+// An item is replaced, never changed, so that readers need no lock.
 type item struct {
 	object  sources.Object
 	content []byte
 }
 
-// Put stores content under a key, a second later than the last one, and returns
-// the object.
+// Put stores content under a key, with a time one second after the last one, and returns the object.
 func (s *Source) Put(key sources.Key, content []byte) sources.Object {
 	return s.PutObject(sources.Object{Key: key}, content)
 }
 
-// PutObject stores an object as it is given, with the size of the content and a
-// new version tag, and with a time if it has none. Its size stays if it has an
-// obstacle.
+// PutObject stores an object with the size of the content, a new version tag, and a time if it has
+// none. An object with an obstacle keeps its size.
 func (s *Source) PutObject(o sources.Object, content []byte) sources.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +49,7 @@ func (s *Source) put(o sources.Object, content []byte) sources.Object {
 	if s.items == nil {
 		s.items = make(map[sources.Key]item)
 	}
-	s.gone = false
+	s.missing = false
 	s.changes++
 	if o.Obstacle == "" {
 		o.Size = int64(len(content))
@@ -65,30 +62,30 @@ func (s *Source) put(o sources.Object, content []byte) sources.Object {
 	return o
 }
 
-// Delete removes an object, if it is there.
+// Delete removes an object, if it exists.
 func (s *Source) Delete(key sources.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.items, key)
 }
 
-// Replace puts these contents in the place of everything that is there.
+// Replace replaces all objects.
 func (s *Source) Replace(contents map[sources.Key][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.items)
-	s.gone = false
+	s.missing = false
 	for key, content := range contents {
 		s.put(sources.Object{Key: key}, content)
 	}
 }
 
-// Vanish takes the source itself away, until something is put into it again.
+// Vanish removes the source itself, until the next Put.
 func (s *Source) Vanish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.items)
-	s.gone = true
+	s.missing = true
 }
 
 // Traits implements sources.Source.
@@ -96,7 +93,7 @@ func (s *Source) Traits() sources.Traits {
 	return sources.Traits{Precision: time.Second}
 }
 
-// Objects implements sources.Source. It lists what was there when the loop began.
+// Objects implements sources.Source. It lists the objects at the beginning of the loop.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
 		objects, err := s.snapshot(after)
@@ -117,11 +114,11 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// snapshot returns the objects behind a key, in order.
+// snapshot returns the objects after a key, in order.
 func (s *Source) snapshot(after sources.Key) ([]sources.Object, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.gone {
+	if s.missing {
 		return nil, fail("list", "", fs.ErrNotExist)
 	}
 	objects := make([]sources.Object, 0, len(s.items))
@@ -157,7 +154,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return &reader{ctx, current.content[offset:]}, nil
 }
 
-// explain gives the error that sources have for what cannot be read.
+// explain returns the error of an obstacle.
 func explain(o sources.Obstacle) error {
 	if o == sources.Unreadable {
 		return fmt.Errorf("%s: %w", o, fs.ErrPermission)
@@ -169,7 +166,7 @@ func fail(op string, key sources.Key, err error) error {
 	return &sources.Error{Op: op, Source: "memory", Key: key, Err: err}
 }
 
-// A reader reads the version that it was opened on.
+// A reader reads the version at the time of Open.
 type reader struct {
 	ctx  context.Context
 	left []byte

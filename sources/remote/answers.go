@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// ParseRange reads "bytes 5-9/10": where an answer begins, and how much there is in all.
+// ParseRange parses "bytes 5-9/10": the offset of a response and the total size.
 func ParseRange(text string) (first, total int64, ok bool) {
 	text, isBytes := strings.CutPrefix(text, "bytes ")
 	span, whole, slash := strings.Cut(text, "/")
@@ -26,28 +26,28 @@ func ParseRange(text string) (first, total int64, ok bool) {
 	return first, total, isBytes && slash && dash && err == nil && err2 == nil && first >= 0 && total > first
 }
 
-// IsTrustError reports whether TLS could not establish who is at the other end.
+// IsTrustError reports whether TLS could not verify the server.
 func IsTrustError(err error) bool {
 	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
 	_, header := errors.AsType[tls.RecordHeaderError](err)
 	return bad || header
 }
 
-// IsJSON reports whether an answer says that it is JSON.
+// IsJSON reports whether the content type of a response is JSON.
 func IsJSON(a *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
 }
 
-// ErrDocument says that a server gave JSON in the place of a file that cannot be that.
-var ErrDocument = errors.New("the answer is a document of JSON, as servers tell errors, and not the content")
+// ErrDocument means that a server returned JSON instead of a file of another format.
+var ErrDocument = errors.New("the server returned JSON instead of the content, probably an error message")
 
-// startTimeout is how long content may take to begin.
+// startTimeout is the maximum time until content begins.
 const startTimeout = time.Minute
 
-// IsDocument reports whether an answer is JSON in the place of a file of a name that cannot
-// be that: so servers tell errors that do not know statuses. Types are often given wrongly,
-// so the content has to begin like it, too. The answer is left as it was.
+// IsDocument reports whether a response is JSON instead of a file whose name is not that of JSON.
+// Some servers return errors in this way. Content types are often wrong, so the content must begin
+// like JSON, too. The body can still be read.
 func IsDocument(a *http.Response, name string) bool {
 	extension := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 	if a.StatusCode != http.StatusOK || !IsJSON(a) || header.Agrees(extension, header.JSON) {
@@ -57,11 +57,11 @@ func IsDocument(a *http.Response, name string) bool {
 	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }
 
-// Start gives the first bytes of an answer, which is left as it was.
+// Start returns the first bytes of a response. The body can still be read.
 func Start(a *http.Response, most int64) []byte {
 	stalled := time.AfterFunc(startTimeout, func() { _ = a.Body.Close() })
 	defer stalled.Stop()
-	start, _ := io.ReadAll(io.LimitReader(a.Body, most)) // who reads on gets the error
+	start, _ := io.ReadAll(io.LimitReader(a.Body, most)) // the next Read returns the error
 	a.Body = struct {
 		io.Reader
 		io.Closer
@@ -69,5 +69,5 @@ func Start(a *http.Response, most int64) []byte {
 	return start
 }
 
-// OneLine keeps what a server says from filling a screen.
+// OneLine shortens a message of a server to one line.
 func OneLine(text string) string { return outbound.Printable(text) }

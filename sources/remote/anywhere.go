@@ -12,30 +12,30 @@ import (
 	"assetferry/internal/redact"
 )
 
-// AnywhereOptions are the choices of NewAnywhere.
+// AnywhereOptions are the options of NewAnywhere.
 type AnywhereOptions struct {
 	Headers Headers
-	// Hosts get the headers, and no others: names, or names with a port.
+	// Hosts are the only hosts that get the headers: names, or names with a port.
 	Hosts []string
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// AllowPrivate allows addresses of this machine and of private networks.
+	// AllowPrivate allows this machine and private networks.
 	AllowPrivate bool
-	// TLS is how to trust servers; nil is the usual way.
+	// TLS is the configuration for servers; nil for the default.
 	TLS *tls.Config
-	// Connections is how many idle ones are kept: as many as there are readers.
+	// Connections is the number of idle connections to keep: one per reader.
 	Connections int
 }
 
-// Anywhere makes requests to addresses that somebody else wrote down, at any host. Where
-// they lead is looked at when a connection is made, after names were looked up, because a
-// name may lead elsewhere the next moment; redirects are followed, and looked at alike.
+// Anywhere makes requests to untrusted URLs at any host. It checks the IP address of each connection
+// after name resolution, because a name may resolve to another address the next time. It follows
+// redirects, with the same checks.
 type Anywhere struct {
 	http     *http.Client
 	redactor *redact.Redactor
 }
 
-// NewAnywhere makes a client.
+// NewAnywhere returns a client.
 func NewAnywhere(o AnywhereOptions) *Anywhere {
 	a := &hostTransport{options: o, header: o.Headers.all().Clone(), networks: outbound.Networks{Private: o.AllowPrivate}}
 	a.next = NewTransport(Options{TLS: o.TLS, Connections: o.Connections})
@@ -45,17 +45,16 @@ func NewAnywhere(o AnywhereOptions) *Anywhere {
 // Do makes a request.
 func (a *Anywhere) Do(r *http.Request) (*http.Response, error) { return a.http.Do(r) }
 
-// CloseIdleConnections ends the connections that nobody uses.
+// CloseIdleConnections closes idle connections.
 func (a *Anywhere) CloseIdleConnections() { a.http.CloseIdleConnections() }
 
-// Redact strikes out of a text what opens the source.
+// Redact removes credentials of the source from a text.
 func (a *Anywhere) Redact(text string) string { return a.redactor.Text(text) }
 
-// maxRedirects is how often a request is sent on. Who sends it on more often has rather
-// lost the way.
+// maxRedirects is the maximum number of redirects of a request.
 const maxRedirects = 5
 
-// A hostTransport makes requests to all those hosts.
+// A hostTransport makes the requests to all hosts.
 type hostTransport struct {
 	next     *http.Transport
 	options  AnywhereOptions
@@ -63,7 +62,7 @@ type hostTransport struct {
 	networks outbound.Networks
 }
 
-// RoundTrip implements http.RoundTripper. It is asked for each redirect as well.
+// RoundTrip implements http.RoundTripper. Redirects pass it, too.
 func (a *hostTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && r.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%q is not http or https", r.URL.Scheme)
@@ -90,7 +89,7 @@ func (a *hostTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (a *hostTransport) CloseIdleConnections() { a.next.CloseIdleConnections() }
 
-// getsHeaders reports whether an address is at a host that gets the headers.
+// getsHeaders reports whether the host of a URL gets the headers.
 func (a *hostTransport) getsHeaders(u *url.URL) bool {
 	for _, h := range a.options.Hosts {
 		if strings.EqualFold(h, u.Hostname()) || strings.EqualFold(h, net.JoinHostPort(u.Hostname(), port(u))) {

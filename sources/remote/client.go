@@ -13,39 +13,38 @@ import (
 	"assetferry/internal/redact"
 )
 
-// Options are the choices of New.
+// Options are the options of New.
 type Options struct {
-	// Origin is where the headers and the cookies go: its scheme, host and port count.
+	// Origin is the only origin that gets headers and cookies: scheme, host and port.
 	Origin  *url.URL
 	Headers Headers
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// TLS is how to trust the source; nil is the usual way.
+	// TLS is the configuration for the source; nil for the default.
 	TLS *tls.Config
-	// Connections is how many idle ones are kept: as many as there are readers.
+	// Connections is the number of idle connections to keep: one per reader.
 	Connections int
-	// AnswerTimeout is how long the source may take before its answer begins; 0 is a
-	// minute.
+	// AnswerTimeout is the maximum time until a response begins; 0 is a minute.
 	AnswerTimeout time.Duration
 }
 
-// A Client makes requests to a source. It follows no redirect: one of a source leads to
-// where people log in more often than to what was asked for.
+// A Client makes requests to a source. It follows no redirects, because a redirect of a source
+// usually leads to a login page.
 type Client struct {
 	http     *http.Client
 	origin   *url.URL
 	redactor *redact.Redactor
 }
 
-// New makes a client. The cookies among the headers are what its jar begins with, so that
-// a session goes on under another name where the source renames it.
+// New returns a client. Its cookie jar begins with the cookies in the headers, so that the source can
+// renew the session.
 func New(o Options) *Client {
-	jar, _ := cookiejar.New(nil) // which never fails
+	jar, _ := cookiejar.New(nil) // it never fails
 	header := o.Headers.all().Clone()
 	root := &url.URL{Scheme: o.Origin.Scheme, Host: o.Origin.Host, Path: "/"}
 	for _, line := range header.Values("Cookie") {
 		cookies, err := http.ParseCookie(line)
-		if err != nil { // sent as it is
+		if err != nil { // send the header unchanged
 			continue
 		}
 		for _, c := range cookies {
@@ -63,11 +62,11 @@ func New(o Options) *Client {
 	}}
 }
 
-// NewTransport gives what opens connections to a source. Of the options only TLS,
-// Connections and AnswerTimeout count.
+// NewTransport returns a transport for a source. It uses only the options TLS, Connections and
+// AnswerTimeout.
 func NewTransport(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: outbound.CheckDial}
-	connections := max(o.Connections, 16) + 1 // one lists
+	connections := max(o.Connections, 16) + 1 // one is for the listing
 	timeout := o.AnswerTimeout
 	if timeout == 0 {
 		timeout = time.Minute
@@ -83,7 +82,7 @@ func NewTransport(o Options) *http.Transport {
 		MaxIdleConns:           connections,
 		MaxIdleConnsPerHost:    connections,
 		ReadBufferSize:         64 << 10,
-		DisableCompression:     true, // what is stored is wanted, byte for byte
+		DisableCompression:     true, // the stored bytes are needed
 		ForceAttemptHTTP2:      true,
 	}
 }
@@ -91,10 +90,10 @@ func NewTransport(o Options) *http.Transport {
 // Do makes a request.
 func (c *Client) Do(r *http.Request) (*http.Response, error) { return c.http.Do(r) }
 
-// CloseIdleConnections ends the connections that nobody uses.
+// CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// Redact strikes out of a text what opens the source: it may repeat what it was sent.
+// Redact removes credentials of the source from a text, because a server may repeat them.
 func (c *Client) Redact(text string) string {
 	for _, cookie := range c.http.Jar.Cookies(c.origin) {
 		c.redactor.Token(cookie.Value)
@@ -102,7 +101,7 @@ func (c *Client) Redact(text string) string {
 	return c.redactor.Text(text)
 }
 
-// A guard adds the headers where they belong, and lets plain HTTP only go where it may.
+// A guard adds the headers for the origin, and refuses plain HTTP where it is not allowed.
 type guard struct {
 	next      *http.Transport
 	origin    *url.URL
@@ -141,7 +140,7 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// originJar is a jar of cookies for one origin.
+// originJar is a cookie jar for one origin.
 type originJar struct {
 	http.CookieJar
 	origin *url.URL

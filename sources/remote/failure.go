@@ -9,17 +9,17 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Failure is an error of a server, or on the way to it, with what it means for the next
-// step. What answers mean each source says itself, because servers do not agree.
+// A Failure is an error of a server or of the network, with its class. Each source classifies
+// responses itself, because servers differ.
 type Failure struct {
-	Host   string // where a source has several: it stands before the text
-	Status int    // of the answer; 0 if there is none
-	Code   string // that the server gives the error besides; may be empty
+	Host   string // the prefix of the text, if a source has several hosts
+	Status int    // of the response; 0 if there is none
+	Code   string // an error code of the server, or ""
 	Err    error
-	Is     error // what callers ask for
+	Is     error // an error for errors.Is
 	Kind   retry.Class
-	Auth   bool          // about what opens the source, or what that allows
-	Wait   time.Duration // that the server asks for, 0 if it does not
+	Auth   bool          // it concerns the credentials, or their permissions
+	Wait   time.Duration // requested by the server, or 0
 }
 
 func (f *Failure) Error() string {
@@ -29,7 +29,7 @@ func (f *Failure) Error() string {
 	return f.Host + ": " + f.Err.Error()
 }
 
-// Unwrap gives the error, and what callers ask for beside it.
+// Unwrap returns Err and Is.
 func (f *Failure) Unwrap() []error {
 	if f.Is == nil {
 		return []error{f.Err}
@@ -40,15 +40,15 @@ func (f *Failure) Unwrap() []error {
 // Class implements retry.Classified.
 func (f *Failure) Class() retry.Class { return f.Kind }
 
-// Delay is how long the server asks to wait, 0 if it does not.
+// Delay returns the delay that the server requested, or 0.
 func (f *Failure) Delay() time.Duration { return f.Wait }
 
-// IsAuth implements what sources.IsAuth asks for.
+// IsAuth implements the interface of sources.IsAuth.
 func (f *Failure) IsAuth() bool { return f.Auth }
 
-// Unreached is an error on the way to a server, without the address, which may open
-// something. Those that the network rules or TLS refuse another try changes nothing about:
-// they get the class refused, the others are transient.
+// Unreached returns an error of the network without the URL, which may contain a secret. Errors of
+// network rules and of TLS get the class refused, because a retry does not help. Others are
+// transient.
 func Unreached(err error, refused retry.Class) *Failure {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -1,7 +1,6 @@
-// Package remote is what HTTP sources share: a reader that resumes content that was cut off, one
-// type of failure, network rules, and what all of them read in answers. Sources that are no
-// object stores have headers that open them and must not be seen by anybody, which go to one
-// origin and nowhere else; and plain HTTP goes only where that is allowed.
+// Package remote is shared by HTTP sources: a reader that resumes interrupted content, a type of
+// failure, network rules, and parsing of responses. Sources other than object stores need secret
+// headers, which go to one origin only. Plain HTTP is refused where it is not allowed.
 package remote
 
 import (
@@ -19,19 +18,19 @@ import (
 
 const redacted = redact.Mark
 
-// Headers go along with every request to an origin: a cookie, a token. They never print
-// themselves. The zero Headers are none.
+// Headers are sent with every request to an origin: a cookie, a token. They are never printed. The
+// zero value has none.
 type Headers struct {
-	// A pointer, because fmt prints unexported fields of other structs without asking
-	// their methods: this way it prints an address.
+	// A pointer, because fmt prints unexported fields of other structs without calling their
+	// methods. It prints a pointer as a number.
 	header *http.Header
 }
 
-// requestHeaders are the headers that requests have by themselves.
+// requestHeaders are headers that the client sets.
 var requestHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "If-Range", "Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// ParseHeaders reads lines of the form "Name: value". Empty lines, and those that begin
-// with #, are none. An error names the line and not what is in it.
+// ParseHeaders parses lines of the form "Name: value". It ignores empty lines and lines that begin with
+// #. Errors contain the line number, but not the line.
 func ParseHeaders(text string) (Headers, error) {
 	header := make(http.Header)
 	number := 0
@@ -45,18 +44,18 @@ func ParseHeaders(text string) (Headers, error) {
 		name, value = http.CanonicalHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
 		switch {
 		case !ok || !isToken(name):
-			return Headers{}, fmt.Errorf("line %d is not of the form Name: value", number)
+			return Headers{}, fmt.Errorf("line %d must have the form Name: value", number)
 		case value == "":
 			return Headers{}, fmt.Errorf("line %d has no value", number)
 		case strings.ContainsFunc(value, isControl):
 			return Headers{}, fmt.Errorf("line %d has a control character in its value", number)
 		case slices.Contains(requestHeaders, name):
-			return Headers{}, fmt.Errorf("line %d: %s cannot be set, it belongs to the request", number, name)
+			return Headers{}, fmt.Errorf("line %d: the header %s cannot be set", number, name)
 		}
 		header.Add(name, value)
 	}
 	if len(header) == 0 {
-		return Headers{}, errors.New("there is no header in it")
+		return Headers{}, errors.New("there are no headers")
 	}
 	return Headers{&header}, nil
 }
@@ -70,7 +69,7 @@ func isToken(name string) bool {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// IsZero reports whether there are none.
+// IsZero reports whether there are no headers.
 func (h Headers) IsZero() bool { return h.header == nil }
 
 func (h Headers) all() http.Header {
@@ -80,12 +79,12 @@ func (h Headers) all() http.Header {
 	return *h.header
 }
 
-// shortest is how long a part of a value is that somebody would try to guess: a shorter
-// one is a word such as Bearer's "on", and striking it out spoils a text for nothing.
+// shortest is the minimum length of a secret. Shorter parts are ordinary words, and removing them would
+// make a text unreadable.
 const shortest = 6
 
-// secrets are the values and what is in them that opens something, the longest first:
-// the values of cookies, and what follows the scheme of an authorization.
+// secrets returns the values of headers, of cookies and of authorizations without their scheme, the
+// longest first.
 func (h Headers) secrets() (found []string) {
 	for _, values := range h.all() {
 		for _, v := range values {

@@ -27,16 +27,16 @@ func TestParseHeaders(t *testing.T) {
 // What is wrong with a header is told by its line, and never repeated.
 func TestParseHeadersRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "there is no header in it",
-		"# nothing\n":                  "there is no header in it",
-		"Cookie: a\nhush-hush":         "line 2 is not of the form Name: value",
-		"hush hush: a":                 "line 1 is not of the form Name: value",
-		": hush-hush":                  "line 1 is not of the form Name: value",
+		"":                             "there are no headers",
+		"# nothing\n":                  "there are no headers",
+		"Cookie: a\nhush-hush":         "line 2 must have the form Name: value",
+		"hush hush: a":                 "line 1 must have the form Name: value",
+		": hush-hush":                  "line 1 must have the form Name: value",
 		"Cookie:  ":                    "line 1 has no value",
 		"Cookie: hush\x00hush":         "line 1 has a control character in its value",
-		"\nrange: bytes=0-hush":        "line 2: Range cannot be set, it belongs to the request",
-		"Host: hush.example.com":       "line 1: Host cannot be set, it belongs to the request",
-		"Transfer-Encoding: hush-hush": "line 1: Transfer-Encoding cannot be set, it belongs to the request",
+		"\nrange: bytes=0-hush":        "line 2: the header Range cannot be set",
+		"Host: hush.example.com":       "line 1: the header Host cannot be set",
+		"Transfer-Encoding: hush-hush": "line 1: the header Transfer-Encoding cannot be set",
 	} {
 		if _, err := ParseHeaders(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -7,12 +7,11 @@ import (
 	"assetferry/internal/retry"
 )
 
-// LongestWait is the longest that a request waits because a server asked for it; whoever asks
-// for more is told later, by an attempt of its own.
+// LongestWait is the maximum time that a request waits because the server asked for it. Longer delays
+// are left to a retry of the whole operation.
 const LongestWait = 10 * time.Second
 
-// Patiently tries what may go better the next time, unless a server asks to wait too long for
-// that.
+// Patiently retries by a policy, unless a server asks for a longer delay than LongestWait.
 func Patiently(ctx context.Context, p retry.Policy, try func(context.Context) error) error {
 	return p.Do(ctx, nil, func(ctx context.Context) error {
 		err := try(ctx)

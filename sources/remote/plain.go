@@ -7,10 +7,10 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// ErrPlain refuses what would show contents and what opens them on the way.
+// ErrPlain means that plain HTTP would expose content and credentials on the network.
 var ErrPlain = errors.New("plain HTTP to another host than this one is refused")
 
-// CheckPlain lets plain HTTP only go where it may.
+// CheckPlain returns ErrPlain if plain HTTP to a URL is not allowed.
 func CheckPlain(to *url.URL, allowHTTP bool) error {
 	if to.Scheme == "https" || allowHTTP || outbound.IsLoopback(to.Hostname()) {
 		return nil

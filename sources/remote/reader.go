@@ -10,21 +10,20 @@ import (
 	"assetferry/internal/retry"
 )
 
-// StallTimeout is how long content may stand still before it counts as cut off.
+// StallTimeout is the time without a byte after which content counts as interrupted.
 const StallTimeout = time.Minute
 
-// ErrStalled says that an answer does not come to its end.
-var ErrStalled = errors.New("no byte moved for too long")
+// ErrStalled means that the transfer of a response stopped.
+var ErrStalled = errors.New("the transfer stalled")
 
-// A Body is what one connection delivers, read under the eyes of a watchdog.
+// A Body is the body of one response, watched by a watchdog.
 type Body struct {
 	body     io.ReadCloser
 	cancel   context.CancelCauseFunc
 	watchdog *time.Timer
 }
 
-// Watch gives the body of an answer to a request that cancel ends. The watchdog runs while
-// something is read: who reads may take their time in between.
+// Watch returns the body of a response; cancel ends its request. The watchdog runs only during Read.
 func Watch(body io.ReadCloser, cancel context.CancelCauseFunc) *Body {
 	b := &Body{body, cancel, time.AfterFunc(StallTimeout, func() { cancel(ErrStalled) })}
 	b.watchdog.Stop()
@@ -38,29 +37,27 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request, so that nothing is read for the sake of the connection.
+// Close ends the request without reading the rest.
 func (b *Body) Close() {
 	b.watchdog.Stop()
 	b.cancel(nil)
-	_ = b.body.Close() // of something that was read
+	_ = b.body.Close() // opened for reading
 }
 
-// Content says how a Reader gets at an object.
+// Content has the operations of a Reader for an object.
 type Content struct {
 	Size int64 // as listed
-	// Connect asks for the content from the byte next on, and gives what begins there. It
-	// is never called for more than the content has, but for its end, where a request has
-	// to be for the last byte. A *Cut is tried again, other errors are not.
+	// Connect requests the content from the offset next on. next is at most the size; a request at
+	// the end must ask for the last byte. Only a *Cut is retried.
 	Connect func(next int64) (*Body, error)
-	// TooLong is the error for a server that sends more than is listed.
+	// TooLong is the error for a server that sends more than the listed size.
 	TooLong func() error
-	// Fail makes the errors of Read, nil leaves them as they are.
+	// Fail converts the errors of Read; nil keeps them.
 	Fail func(error) error
-	// EndCounts says that content is not whole before its connection has ended well, where
-	// checksums are compared then. Otherwise it is with its last byte.
+	// EndCounts means that content is complete only when the connection ends without an error,
+	// because checksums are compared then. Otherwise the last byte is enough.
 	EndCounts bool
-	// Flaky allows more cuts with shorter pauses: servers of other people break off often,
-	// and are up again at once.
+	// Flaky allows more interruptions with shorter pauses, for servers of third parties.
 	Flaky bool
 }
 
@@ -69,26 +66,25 @@ const (
 	flakyPause = 10 * time.Millisecond
 )
 
-// A Cut says that a connection brought something that another one may get right. It counts
-// like content that was cut off.
+// A Cut is an error that a new connection may avoid. It counts as an interruption.
 type Cut struct{ Err error }
 
 func (c *Cut) Error() string { return c.Err.Error() }
 func (c *Cut) Unwrap() error { return c.Err }
 
-// A Reader reads one object to its listed size, over as many connections as that takes.
+// A Reader reads one object to its listed size, over several connections if needed.
 type Reader struct {
 	ctx     context.Context
 	content Content
 	next    int64 // the offset of the next byte
 	err     error // sticky
 
-	body *Body // nil if it was cut off
-	cut  error // why there is none
+	body *Body // nil after an interruption
+	cut  error // the reason of the interruption
 	cuts retry.Cuts
 }
 
-// Open connects to content at an offset.
+// Open requests content from an offset.
 func Open(ctx context.Context, c Content, offset int64) (*Reader, error) {
 	r := &Reader{ctx: ctx, content: c, next: offset, cuts: retry.CutsFrom(offset)}
 	if c.Flaky {
@@ -97,7 +93,7 @@ func Open(ctx context.Context, c Content, offset int64) (*Reader, error) {
 	return r, r.connect()
 }
 
-// connect asks for the content from the next byte on, and again after what counts as a cut.
+// connect requests the content from the next byte on, and retries after a Cut.
 func (r *Reader) connect() error {
 	for {
 		body, err := r.content.Connect(r.next)
@@ -115,7 +111,7 @@ func (r *Reader) connect() error {
 	}
 }
 
-// resume takes up content that was cut off, unless that happens again and again.
+// resume continues after an interruption, up to a limit.
 func (r *Reader) resume() error {
 	if err := r.cuts.Again(r.ctx, r.next, r.content.Size, r.cut); err != nil {
 		return err
@@ -140,7 +136,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// read reads some bytes; at the end it makes sure that there are no more.
+// read reads some bytes. At the end, it checks that there are no more.
 func (r *Reader) read(p []byte) (int, error) {
 	for {
 		if r.ctx.Err() != nil {
@@ -158,7 +154,7 @@ func (r *Reader) read(p []byte) (int, error) {
 		n, err := r.body.Read(p[:min(int64(len(p)), left)])
 		switch {
 		case err == nil, int64(n) == left && err == io.EOF:
-			return n, nil // finish tells
+			return n, nil // finish returns the error
 		case int64(n) == left && r.content.EndCounts:
 			return n, err
 		}
@@ -172,7 +168,7 @@ func (r *Reader) read(p []byte) (int, error) {
 	}
 }
 
-// finish wants the content to end where it was listed to end.
+// finish checks that the content ends at its listed size.
 func (r *Reader) finish() error {
 	if r.body == nil {
 		return io.EOF
@@ -189,7 +185,7 @@ func (r *Reader) finish() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	return io.EOF // whatever ended the connection: all bytes are there
+	return io.EOF // all bytes were read, however the connection ended
 }
 
 func (r *Reader) disconnect() {

@@ -8,25 +8,24 @@ import (
 	"assetferry/sources"
 )
 
-// Scheme is what the address of a source begins with.
+// Scheme is the scheme of the URL of a source.
 const Scheme = "s3"
 
 // An Address names a part of a bucket.
 type Address struct {
 	Bucket string
-	// Prefix is what the keys begin with; empty for all of the bucket, or with a
-	// slash at its end.
+	// Prefix is the beginning of the keys: "" for the whole bucket, or with a slash at
+	// its end.
 	Prefix string
 }
 
-// ParseAddress reads s3://bucket or s3://bucket/prefix. The prefix is taken as it
-// stands: nothing in it is an escape, because any character may be part of a key. A
-// missing slash at its end is added, so that s3://b/p does not reach into p2/. The
-// error does not repeat the address, which may hold what somebody took for its place.
+// ParseAddress parses s3://bucket or s3://bucket/prefix. The prefix is literal, because any
+// character may be part of a key. It adds a missing slash, so that s3://b/p does not include p2/.
+// Errors do not repeat the URL, which may contain a secret by mistake.
 func ParseAddress(text string) (Address, error) {
 	rest, ok := strings.CutPrefix(text, Scheme+"://")
 	if !ok {
-		return Address{}, errors.New("the address does not begin with s3://")
+		return Address{}, errors.New("the URL must begin with s3://")
 	}
 	bucket, prefix, _ := strings.Cut(rest, "/")
 	if err := checkBucket(bucket); err != nil {
@@ -43,17 +42,17 @@ func ParseAddress(text string) (Address, error) {
 	return Address{bucket, prefix}, nil
 }
 
-// checkBucket takes what was a name of a bucket at any time, at any service.
+// checkBucket accepts all bucket names that any service ever allowed.
 func checkBucket(name string) error {
 	switch {
 	case name == "":
-		return errors.New("the address names no bucket")
+		return errors.New("the bucket name is missing")
 	case strings.Contains(name, "@"):
-		return errors.New("the address holds a user name or a password; credentials come from the environment or a profile")
+		return errors.New("a user name or password in the URL is not supported; set credentials in the environment or a profile")
 	case len(name) < 3 || len(name) > 255 || strings.ContainsFunc(name, notInBucket):
-		return errors.New("the bucket's name is not valid: it has 3 letters, digits, dots or dashes or more, and no ARN is taken")
+		return errors.New("invalid bucket name: use at least 3 letters, digits, dots or dashes; ARNs are not supported")
 	case strings.HasSuffix(name, "--x-s3"):
-		return errors.New("a directory bucket lists its objects in no order, so that a listing cannot be resumed")
+		return errors.New("directory buckets are not supported, because they list objects in no order")
 	}
 	return nil
 }
@@ -62,5 +61,5 @@ func notInBucket(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 }
 
-// String names the source: in journals, too.
+// String returns the name of the source, also for state databases.
 func (a Address) String() string { return Scheme + "://" + a.Bucket + "/" + a.Prefix }

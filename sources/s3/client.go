@@ -19,25 +19,24 @@ import (
 	"assetferry/sources/remote"
 )
 
-// defaultRegion is where the search for a bucket begins, and what services other
-// than AWS are used to.
+// defaultRegion is the first region to try, and the usual one of services other than AWS.
 const defaultRegion = "us-east-1"
 
 const (
-	// responseTimeout is how long the service may take before its answer begins.
+	// responseTimeout is the maximum time until a response begins.
 	responseTimeout = 60 * time.Second
-	// answerTimeout is how long a small answer may take, with all tries.
+	// answerTimeout is the maximum time for a small response, with all retries.
 	answerTimeout = 5 * time.Minute
 )
 
 func newClient(cfg aws.Config, endpoint string, credentials aws.CredentialsProvider, client s3.HTTPClient) *s3.Client {
 	return s3.NewFromConfig(cfg, func(c *s3.Options) {
 		c.Region = cmp.Or(c.Region, defaultRegion)
-		c.Credentials = credentials // nil: nothing is signed
+		c.Credentials = credentials // nil: do not sign
 		if endpoint != "" {
 			c.BaseEndpoint = &endpoint
 		}
-		// Few services other than AWS have a name for each bucket.
+		// Few services other than AWS have a host name for each bucket.
 		c.UsePathStyle = c.UsePathStyle || c.BaseEndpoint != nil
 		c.HTTPClient = client
 		c.Retryer = patient{retry.NewStandard(func(r *retry.StandardOptions) {
@@ -51,7 +50,7 @@ func newClient(cfg aws.Config, endpoint string, credentials aws.CredentialsProvi
 func newHTTPClient(transport *http.Transport, allowHTTP bool) *http.Client {
 	return &http.Client{
 		Transport: guard{transport, allowHTTP},
-		// A signature holds for one host only, so regions are found in our way.
+		// A signature is valid for one host only, so findRegion handles redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -60,8 +59,7 @@ func newTransport(o Options) *http.Transport {
 	return remote.NewTransport(remote.Options{TLS: o.TLS, Connections: o.Connections, AnswerTimeout: responseTimeout})
 }
 
-// A guard lets plain HTTP only go where it may, whoever gave the address: it may
-// come from a profile as well.
+// A guard refuses plain HTTP where it is not allowed, also for endpoints in a profile.
 type guard struct {
 	next      http.RoundTripper
 	allowHTTP bool
@@ -78,23 +76,22 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	case answer.StatusCode < 300 && r.Method == http.MethodGet && query.Get("x-id") == "GetObject": // content, of any length
 	case answer.StatusCode < 300 && query.Has("list-type"):
-		answer.Body = bounded(answer.Body, largestPage+1) // what is longer is refused where pages are read
+		answer.Body = bounded(answer.Body, largestPage+1) // readPage refuses longer pages
 	default:
 		answer.Body = bounded(answer.Body, largestAnswer)
 	}
 	return answer, nil
 }
 
-// bounded is the body of an answer that the SDK reads as a whole: it may be neither longer nor
-// slower than a service has reason to be.
+// bounded limits the size and the time of a response body that the SDK reads completely.
 func bounded(body io.ReadCloser, most int64) io.ReadCloser {
 	return &boundedBody{ReadCloser: body, left: most, late: time.AfterFunc(answerTimeout, func() { _ = body.Close() })}
 }
 
-// largestAnswer is more than an error has, or the tags of an object.
+// largestAnswer is more than the size of an error or of the tags of an object, in bytes.
 const largestAnswer = 256 << 10
 
-var errLargeAnswer = fmt.Errorf("an answer that is no content has more than %d bytes", largestAnswer)
+var errLargeAnswer = fmt.Errorf("a response without content has more than %d bytes", largestAnswer)
 
 type boundedBody struct {
 	io.ReadCloser
@@ -116,8 +113,8 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// patient tries again what the SDK tries again, and also answers that broke off, and
-// waits as long as the service asks for, unless that is too long.
+// patient retries like the SDK, and also after interrupted responses. It waits as long as the service
+// asks, up to a limit.
 type patient struct{ *retry.Standard }
 
 func (p patient) IsErrorRetryable(err error) bool {
@@ -131,8 +128,8 @@ func (p patient) RetryDelay(attempt int, err error) (time.Duration, error) {
 	return max(delay, retryAfter(err)), e
 }
 
-// call makes a request, in the region that the bucket is in: where the answer says
-// that it is another one, the request is made again there.
+// call makes a request in the region of the bucket. If the response names another region, it
+// repeats the request there.
 func (s *Source) call(ctx context.Context, request func(...func(*s3.Options)) error) error {
 	if s.credentials != nil {
 		if _, err := s.credentials.Retrieve(ctx); err != nil {
@@ -152,8 +149,7 @@ func (s *Source) call(ctx context.Context, request func(...func(*s3.Options)) er
 	return request(in(found))
 }
 
-// ask is call for requests whose answer is read before they return. One that stands
-// still is given up.
+// ask is call for requests whose response is read completely. It gives up a stalled one.
 func (s *Source) ask(ctx context.Context, request func(context.Context, ...func(*s3.Options)) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, remote.ErrStalled)
 	defer cancel()
@@ -173,8 +169,8 @@ func (s *Source) currentRegion() string {
 	return s.client.Options().Region
 }
 
-// findRegion tells the bucket's region from an answer that refuses another one. If
-// that says nothing else, a request that is not signed is answered with it.
+// findRegion returns the region of the bucket from a response that refuses another region. If that
+// has no region, an unsigned request returns it.
 func (s *Source) findRegion(ctx context.Context, err error) string {
 	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || answer.Response == nil {
@@ -199,7 +195,7 @@ func (s *Source) findRegion(ctx context.Context, err error) string {
 
 const regionHeader = "X-Amz-Bucket-Region"
 
-// A credentialsError says that there is nothing to sign with.
+// A credentialsError means that there are no credentials.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return fmt.Sprintf("no credentials: %v", e.err) }

@@ -17,24 +17,23 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// contents takes the objects out of the answer to a listing before the SDK reads it, which
-// sees every other part of it. The SDK goes through XML one character at a time, and that
-// took as long as all the rest of a plan in which nothing has changed.
+// contents parses the objects of a listing, and leaves the rest of the response to the SDK. The XML
+// parser of the SDK took as long as all other work of a plan without changes.
 //
-// Only what services usually write is taken: plain ASCII, known elements, no attributes. As
-// soon as anything else is met nothing is taken, and the SDK reads all of it.
+// It parses only the usual form: ASCII, known elements, no attributes. For any other form, it parses
+// nothing, and the SDK reads the whole response.
 type contents struct{ objects []types.Object }
 
 const (
-	// usualPage is more than most pages of a thousand objects have.
+	// usualPage is more than the size of most pages of a thousand objects, in bytes.
 	usualPage = 512 << 10
-	// largestPage is more than a page of a thousand objects with the longest keys has, each
-	// character of them escaped. To read more than that would take too much memory.
+	// largestPage is more than the size of a page of a thousand objects with the longest keys, all
+	// characters escaped. Larger pages would take too much memory.
 	largestPage = 6<<20 + 1<<19
-	// mostObjects is more than the ten thousand that some services list on a page. Each takes
-	// many times its text.
+	// mostObjects is more than the ten thousand objects per page of some services. Each takes many
+	// times the memory of its text.
 	mostObjects = 12_000
-	// mostTags is more than so many objects have.
+	// mostTags is more than the number of XML tags of so many objects.
 	mostTags = 20 * mostObjects
 )
 
@@ -43,8 +42,7 @@ var errLargePage = fmt.Errorf("a page of the listing has more than %d bytes or %
 // ID implements middleware.DeserializeMiddleware.
 func (*contents) ID() string { return "assetferry:Contents" }
 
-// HandleDeserialize implements middleware.DeserializeMiddleware. It may be called more
-// than once, as the SDK tries again.
+// HandleDeserialize implements middleware.DeserializeMiddleware. Retries of the SDK call it again.
 func (c *contents) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	out middleware.DeserializeOutput, metadata middleware.Metadata, err error) {
 	c.objects = nil
@@ -71,8 +69,8 @@ func (c *contents) HandleDeserialize(ctx context.Context, in middleware.Deserial
 	return out, metadata, nil
 }
 
-// readPage reads all there is, and at most one byte more than the largest page. It allocates
-// twice that altogether: io.ReadAll takes three times as much, and a late collector keeps all.
+// readPage reads a body, and at most one byte more than the largest page. It allocates twice the
+// size in total; io.ReadAll would allocate three times as much.
 func readPage(r io.Reader) ([]byte, error) {
 	text := make([]byte, 0, usualPage)
 	for {
@@ -89,15 +87,16 @@ func readPage(r io.Reader) ([]byte, error) {
 	}
 }
 
-// A failing reader gives the error of another one.
+// A failing reader returns the error of another reader.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// pageObjects is how many objects a page has at most, unless a service is generous.
+// pageObjects is the usual maximum number of objects per page.
 const pageObjects = 1000
 
-// takeContents cuts the objects out of a listing; none, if it is not sure of all.
+// takeContents returns the objects of a listing and the rest of the text. It returns no objects if
+// any part has an unusual form.
 func takeContents(text []byte) (objects []types.Object, rest []byte) {
 	begin := bytes.Index(text, []byte("<Contents>"))
 	if begin < 0 {
@@ -120,8 +119,7 @@ func takeContents(text []byte) (objects []types.Object, rest []byte) {
 	return objects, append(bytes.Clone(head), s.left...)
 }
 
-// isInRoot reports whether what comes after the head of a document is in its outermost
-// element and in no other.
+// isInRoot reports whether the text after head is directly in the root element.
 func isInRoot(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("<?xml ")) {
 		_, head, _ = bytes.Cut(head, []byte("?>"))
@@ -134,21 +132,21 @@ func isInRoot(head []byte) bool {
 		}
 		tag, rest, _ := bytes.Cut(after, []byte(">"))
 		switch {
-		case bytes.ContainsAny(tag, "!?<'") || bytes.Count(tag, []byte(`"`))%2 != 0: // its end may be elsewhere
+		case bytes.ContainsAny(tag, "!?<'") || bytes.Count(tag, []byte(`"`))%2 != 0: // the tag may end elsewhere
 			return false
 		case bytes.HasPrefix(tag, []byte("/")):
 			depth--
 		case !bytes.HasSuffix(tag, []byte("/")):
 			depth++
 		}
-		if depth == 0 { // what follows is in a second root
+		if depth == 0 { // a second root follows
 			return false
 		}
 		head = rest
 	}
 }
 
-// A scanner reads elements that hold nothing but text.
+// A scanner reads elements that contain only text.
 type scanner struct{ left []byte }
 
 func (s *scanner) skip(prefix string) bool { return s.skipBytes([]byte(prefix)) }
@@ -192,13 +190,13 @@ func (s *scanner) object() (o types.Object, ok bool) {
 				return o, false
 			}
 			o.LastModified = aws.Time(t)
-		default: // also what holds other elements
+		default: // also for nested elements
 			return o, false
 		}
 	}
 }
 
-// element reads an element that has text and nothing else.
+// element reads an element that contains only text.
 func (s *scanner) element() (name []byte, text string, ok bool) {
 	if !s.skip("<") {
 		return nil, "", false
@@ -215,7 +213,7 @@ func (s *scanner) element() (name []byte, text string, ok bool) {
 
 func isUnusual(b byte) bool { return b < 0x20 || b > 0x7e || b == '>' }
 
-// unescape puts characters in the place of their names, those that every XML knows.
+// unescape replaces the predefined entities of XML.
 func unescape(raw []byte) (text string, ok bool) {
 	if bytes.IndexByte(raw, '&') < 0 {
 		return string(raw), true

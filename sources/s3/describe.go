@@ -12,13 +12,13 @@ import (
 	"assetferry/sources"
 )
 
-// opTags is the operation that a user asked for who wants tags.
+// opTags is the operation of reading tags, for errors.
 const opTags = "read tags"
 
-// untyped is the content type that S3 gives objects that were stored without one.
+// untyped is the default content type of S3.
 const untyped = "binary/octet-stream"
 
-// Describe implements sources.Describer. Only tags cost a request.
+// Describe implements sources.Describer. Only tags need a request.
 func (r *reader) Describe(ctx context.Context) (sources.Description, error) {
 	d := r.description
 	if !r.source.tags {
@@ -31,7 +31,7 @@ func (r *reader) Describe(ctx context.Context) (sources.Description, error) {
 	return d, nil
 }
 
-// described is what an answer says of the object besides its content.
+// described returns the metadata in a response.
 func described(out *s3.GetObjectOutput) sources.Description {
 	d := sources.Description{ContentType: aws.ToString(out.ContentType), Metadata: readable(out.Metadata)}
 	if d.ContentType == untyped {
@@ -40,8 +40,8 @@ func described(out *s3.GetObjectOutput) sources.Description {
 	return d
 }
 
-// tags asks for the tags of the current version, because versions need a permission
-// of their own, and makes sure that it is the one that is read.
+// tags requests the tags of the current version, because other versions need another permission. It
+// checks that this is the version being read.
 func (r *reader) tags(ctx context.Context) (map[string]string, error) {
 	s := r.source
 	var out *s3.GetObjectTaggingOutput
@@ -52,7 +52,7 @@ func (r *reader) tags(ctx context.Context) (map[string]string, error) {
 		return err
 	})
 	switch {
-	case err != nil && strings.HasPrefix(codeOf(err), "NoSuchTagSet"): // what some services say of an object without any
+	case err != nil && strings.HasPrefix(codeOf(err), "NoSuchTagSet"): // some services return it for an object without tags
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -68,7 +68,7 @@ func (r *reader) tags(ctx context.Context) (map[string]string, error) {
 	return tags, nil
 }
 
-// readable undoes the encoding in which headers carry what is not ASCII.
+// readable decodes non-ASCII values of headers.
 func readable(metadata map[string]string) map[string]string {
 	if len(metadata) == 0 {
 		return nil
@@ -80,8 +80,8 @@ func readable(metadata map[string]string) map[string]string {
 	return made
 }
 
-// decoded reads a value that is made of nothing but encoded words (RFC 2047). Others
-// may mean what they look like, and stay as they are.
+// decoded decodes a value that consists only of encoded words (RFC 2047). It does not change other
+// values.
 func decoded(value string) string {
 	var words mime.WordDecoder
 	for word := range strings.FieldsSeq(value) {

@@ -114,7 +114,7 @@ func TestEncodedMetadata(t *testing.T) {
 }
 
 func TestTagsThatCannotBeRead(t *testing.T) {
-	const remedy = "allow s3:GetObjectTagging, or leave out --s3-tags"
+	const remedy = "allow s3:GetObjectTagging, or remove --s3-tags"
 	for name, tc := range map[string]struct {
 		tags   http.HandlerFunc
 		is     error

@@ -21,7 +21,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// fail makes an error about the source or one of its objects. It holds no secrets.
+// fail returns an error of the source or of one of its objects, without secrets.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -34,8 +34,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
 }
 
-// classify says what an error of the SDK means for an operation. Others come back as
-// they are.
+// classify converts an error of the SDK. It returns other errors unchanged.
 func classify(op string, err error) error {
 	var f *remote.Failure
 	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
@@ -48,7 +47,7 @@ func classify(op string, err error) error {
 	case answered && !unreadable && answer.HTTPStatusCode() >= 300:
 		f = refused(op, answer, err)
 	case unreadable:
-		f = &remote.Failure{Err: fmt.Errorf("the answer cannot be read: %w", innermost(err)), Kind: retry.Transient}
+		f = &remote.Failure{Err: fmt.Errorf("invalid response: %w", innermost(err)), Kind: retry.Transient}
 	case sent && (errors.Is(err, remote.ErrPlain) || remote.IsTrustError(err)):
 		f = &remote.Failure{Err: innermost(err), Kind: retry.Fatal}
 	case sent:
@@ -59,23 +58,23 @@ func classify(op string, err error) error {
 	return f
 }
 
-// codes that say that the credentials are not accepted, whatever they may do.
+// unaccepted are the codes for invalid credentials.
 var unaccepted = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId", "XAdminUserNotFound", "SignatureDoesNotMatch",
 	"RequestTimeTooSkewed", "RequestExpired", "InvalidSecurity", "NotSignedUp", "AccountProblem", "AuthorizationHeaderMalformed", "MissingSecurityHeader"}
 
-// untagging are the answers of those who do not tell tags, or have none at all.
+// untagging are the statuses of services that refuse or do not support tags.
 var untagging = []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
-// refused is an answer that is no success.
+// refused returns the failure of an unsuccessful response.
 func refused(op string, answer *smithyhttp.ResponseError, err error) *remote.Failure {
 	f := &remote.Failure{Status: answer.HTTPStatusCode(), Code: codeOf(err), Kind: retry.Permanent}
-	f.Err = errors.New(told(f.Status, f.Code, err))
+	f.Err = errors.New(summary(f.Status, f.Code, err))
 	_, throttling := awsretry.DefaultThrottleErrorCodes[f.Code]
 	switch {
 	case f.Status == http.StatusUnauthorized, slices.Contains(unaccepted, f.Code):
 		f.Kind, f.Auth = retry.Fatal, true
 	case op == opTags && slices.Contains(untagging, f.Status):
-		f.Err = fmt.Errorf("%w; allow s3:GetObjectTagging, or leave out --s3-tags", f.Err)
+		f.Err = fmt.Errorf("%w; allow s3:GetObjectTagging, or remove --s3-tags", f.Err)
 		f.Is = fs.ErrPermission
 	case f.Code == "InvalidObjectState":
 		f.Err = fmt.Errorf("%s (%w)", sources.Archived, f.Err)
@@ -83,11 +82,11 @@ func refused(op string, answer *smithyhttp.ResponseError, err error) *remote.Fai
 		f.Kind, f.Auth = retry.Fatal, true
 	case f.Status == http.StatusForbidden:
 		f.Is = fs.ErrPermission
-	case f.Code == "NoSuchBucket" && op != "list": // no item is to blame
+	case f.Code == "NoSuchBucket" && op != "list": // the source is missing, not the object
 		f.Kind = retry.Fatal
 	case f.Status == http.StatusNotFound:
 		f.Is = fs.ErrNotExist
-	case f.Status == http.StatusMethodNotAllowed: // that version only marks a deletion
+	case f.Status == http.StatusMethodNotAllowed: // the version is a delete marker
 		f.Is = fs.ErrNotExist
 	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
 		f.Err = fmt.Errorf("%w (%w)", sources.ErrChanged, f.Err)
@@ -96,15 +95,15 @@ func refused(op string, answer *smithyhttp.ResponseError, err error) *remote.Fai
 	case f.Status == http.StatusNotImplemented:
 	case f.Status == http.StatusRequestTimeout, f.Code == "RequestTimeout", f.Status >= 500:
 		f.Kind = retry.Transient
-	case f.Status < 400: // and where the region is could not be found out
+	case f.Status < 400: // a redirect to an unknown region
 		f.Kind = retry.Fatal
 	}
 	return f
 }
 
-// told is an answer in one line. It leaves out what differs each time, such as the
-// ID of the request, so that equal troubles read alike.
-func told(status int, code string, err error) string {
+// summary returns a response in one line, without request IDs, so that equal errors have the same
+// text.
+func summary(status int, code string, err error) string {
 	text := fmt.Sprintf("%d %s", status, cmp.Or(code, http.StatusText(status)))
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		if message := remote.OneLine(e.ErrorMessage()); message != "" && message != code {
@@ -116,14 +115,14 @@ func told(status int, code string, err error) string {
 
 func codeOf(err error) string {
 	e, ok := errors.AsType[smithy.APIError](err)
-	if !ok || e.ErrorCode() == "UnknownError" { // the SDK's word for an answer without one
+	if !ok || e.ErrorCode() == "UnknownError" { // the SDK uses it for a response without a code
 		return ""
 	}
 	return e.ErrorCode()
 }
 
-// innermost takes off what the SDK and net/http put around an error of the network:
-// the names of calls and the whole address.
+// innermost removes the wrappers of the SDK and of net/http from a network error: the names of
+// calls and the whole URL.
 func innermost(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -137,7 +136,7 @@ func innermost(err error) error {
 	return err
 }
 
-// retryAfter is how long an answer asks to wait, 0 if it does not.
+// retryAfter returns the delay that a response asks for, or 0.
 func retryAfter(err error) time.Duration {
 	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || answer.Response == nil {
@@ -146,15 +145,14 @@ func retryAfter(err error) time.Duration {
 	return retry.Asked(answer.Response.Header)
 }
 
-// What a service repeats of a request's signature, if it does.
+// signature matches a signature of the request that a service repeats.
 var signature = regexp.MustCompile(`(?i)(signature=)[0-9a-f]+`)
 
-// withoutSecrets strikes out of an error what opens the bucket: a service may repeat
-// what it was sent, be it in pieces.
+// withoutSecrets removes credentials from an error, because a service may repeat parts of them.
 func (s *Source) withoutSecrets(ctx context.Context, err error) error {
 	text := signature.ReplaceAllString(err.Error(), "$1…")
 	if s.credentials != nil {
-		if c, err := s.credentials.Retrieve(ctx); err == nil { // from the cache
+		if c, err := s.credentials.Retrieve(ctx); err == nil { // cached
 			s.redactor.Key(c.SecretAccessKey)
 			s.redactor.Key(c.AccessKeyID)
 			s.redactor.Token(c.SessionToken)

@@ -35,13 +35,13 @@ func TestRefusals(t *testing.T) {
 		{403, "InvalidAccessKeyId", fatal("AWS_ACCESS_KEY_ID"), fatal("AWS_ACCESS_KEY_ID")},
 		{403, "SignatureDoesNotMatch", fatal("AWS_SECRET_ACCESS_KEY"), fatal("AWS_SECRET_ACCESS_KEY")},
 		{403, "RequestTimeTooSkewed", fatal("clock"), fatal("clock")},
-		{400, "ExpiredToken", fatal("have expired"), fatal("have expired")},
+		{400, "ExpiredToken", fatal("renew the credentials"), fatal("renew the credentials")},
 		{401, "", fatal("check the credentials"), fatal("check the credentials")},
 		{403, "InvalidObjectState", meaning{retry.Permanent, nil, false, "restore"}, meaning{retry.Permanent, nil, false, "restore"}},
-		{404, "NoSuchBucket", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket's name"}, meaning{retry.Fatal, nil, false, "bucket's name"}},
+		{404, "NoSuchBucket", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket name"}, meaning{retry.Fatal, nil, false, "bucket name"}},
 		{404, "XAdminUserNotFound", fatal("AWS_ACCESS_KEY_ID"), fatal("AWS_ACCESS_KEY_ID")},
-		{400, "InvalidBucketName", meaning{retry.Permanent, nil, false, "bucket's name"}, meaning{retry.Permanent, nil, false, "bucket's name"}},
-		{404, "NoSuchKey", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket's name"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
+		{400, "InvalidBucketName", meaning{retry.Permanent, nil, false, "bucket name"}, meaning{retry.Permanent, nil, false, "bucket name"}},
+		{404, "NoSuchKey", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket name"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
 		{405, "MethodNotAllowed", meaning{retry.Permanent, fs.ErrNotExist, false, ""}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
 		{412, "PreconditionFailed", meaning{retry.Permanent, sources.ErrChanged, false, "again"}, meaning{retry.Permanent, sources.ErrChanged, false, "again"}},
 		{416, "InvalidRange", meaning{retry.Permanent, sources.ErrChanged, false, "again"}, meaning{retry.Permanent, sources.ErrChanged, false, "again"}},
@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		{503, "SlowDown", meaning{retry.Throttled, nil, false, ""}, meaning{retry.Throttled, nil, false, ""}},
 		{400, "RequestTimeout", meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
 		{500, "InternalError", meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
-		{501, "NotImplemented", meaning{retry.Permanent, nil, false, "--endpoint.*speaks S3"}, meaning{retry.Permanent, nil, false, ""}},
+		{501, "NotImplemented", meaning{retry.Permanent, nil, false, "--endpoint.*S3-compatible"}, meaning{retry.Permanent, nil, false, ""}},
 		{307, "TemporaryRedirect", meaning{retry.Fatal, nil, false, "AWS_REGION"}, meaning{retry.Fatal, nil, false, "AWS_REGION"}},
 	} {
 		t.Run(fmt.Sprint(test.status, test.code), func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestPrivateBucketReadAnonymously(t *testing.T) {
 	b := newBucket(t, "")
 	b.answerWith(refuse(403, "AccessDenied", "Access Denied"))
 	_, err := list(t, b.source(func(o *s3.Options) { o.Anonymous = true }))
-	if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Hint, "leave --s3-anonymous out") {
+	if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Hint, "remove --s3-anonymous") {
 		t.Errorf("got %v", err)
 	}
 }

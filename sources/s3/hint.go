@@ -10,7 +10,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-// hint is the next step for a person; empty if the text of the error says it all.
+// hint returns the next step for the user, or "" if the error is enough.
 func (s *Source) hint(op string, err error) string {
 	_, noCredentials := errors.AsType[*credentialsError](err)
 	_, disorder := errors.AsType[*disorderError](err)
@@ -18,62 +18,62 @@ func (s *Source) hint(op string, err error) string {
 	f, failed := errors.AsType[*remote.Failure](err)
 	switch {
 	case noCredentials:
-		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; --s3-anonymous reads a public bucket without any"
+		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; for a public bucket, add --s3-anonymous"
 	case disorder:
-		return "the service does not list in the order of keys, or knows no EncodingType=url and has keys with control characters: copy the objects elsewhere first"
+		return "copy the objects to another service: this one does not list in key order, or does not support EncodingType=url for keys with control characters"
 	case authority:
-		return "if the certificate is from a private authority, name that with --ca-file"
+		return "if a private authority signed the certificate, add --ca-file FILE"
 	case errors.Is(err, remote.ErrPlain):
-		return "use https:// in the endpoint, or --allow-http if the network in between is trusted"
+		return "use https:// in the endpoint, or add --allow-http if you trust the network"
 	case errors.Is(err, sources.ErrChanged):
-		return "list the source again"
+		return "run the same command again"
 	case failed && f.Status != 0:
 		return s.hintOf(op, f)
 	case failed:
 		return "check the endpoint, the network and the proxy"
 	case errors.Is(err, fs.ErrNotExist):
-		return "check the prefix: an address names a folder, and everything whose key begins with it and a slash"
+		return "check the prefix: it must be a whole folder name, because a slash is added to it"
 	}
 	return ""
 }
 
-// hintOf is the next step after an answer that is no success.
+// hintOf returns the next step after an unsuccessful response.
 func (s *Source) hintOf(op string, f *remote.Failure) string {
 	switch f.Code {
 	case "NoSuchBucket", "InvalidBucketName":
-		return "check the bucket's name, and --endpoint if it is not at AWS"
+		return "check the bucket name; for a service other than AWS, check --endpoint"
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired":
-		return "the credentials have expired: get new ones (aws sso login, or whatever gave them) and run the same command again"
-	case "InvalidAccessKeyId", "InvalidToken", "XAdminUserNotFound": // the last is of versitygw
-		return "check AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN or the profile, and --endpoint if the bucket is not at AWS"
+		return "renew the credentials (for example, aws sso login) and run the same command again"
+	case "InvalidAccessKeyId", "InvalidToken", "XAdminUserNotFound": // the last one is from versitygw
+		return "check AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN or the profile; for a service other than AWS, check --endpoint"
 	case "SignatureDoesNotMatch":
 		return "check AWS_SECRET_ACCESS_KEY, and that no proxy changes the requests"
 	case "RequestTimeTooSkewed":
-		return "set the clock of this machine: it is too far from the service's"
+		return "set the clock of this machine: it differs too much from that of the service"
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException":
-		return "the bucket is in another region: set AWS_REGION"
+		return "set AWS_REGION to the region of the bucket"
 	case "InvalidObjectState":
-		return "restore the object first"
+		return "restore the object, and run the same command again"
 	}
 	switch {
 	case op == opTags && f.Is == fs.ErrPermission:
 		return ""
 	case f.Status >= 300 && f.Status < 400:
-		return "the bucket is in another region: set AWS_REGION"
+		return "set AWS_REGION to the region of the bucket"
 	case f.Status == http.StatusForbidden && s.credentials == nil:
-		return "the bucket is not public: leave --s3-anonymous out and give credentials"
+		return "the bucket is not public: remove --s3-anonymous and set credentials"
 	case f.Status == http.StatusForbidden && op == "list" && s.payer == "":
-		return "the credentials need s3:ListBucket for this bucket; if its owner has the requester pay, agree with --s3-requester-pays"
+		return "allow s3:ListBucket for this bucket; if the requester pays, add --s3-requester-pays"
 	case f.Status == http.StatusForbidden && op == "list":
-		return "the credentials need s3:ListBucket for this bucket"
+		return "allow s3:ListBucket for this bucket"
 	case f.Status == http.StatusForbidden:
-		return "the credentials need s3:GetObject for this object, and the right to use its key if it is encrypted with one"
+		return "allow s3:GetObject for this object, and the use of its encryption key if it has one"
 	case f.Auth:
 		return "check the credentials of the bucket"
 	case f.Status == http.StatusNotFound && op == "list":
-		return "check the bucket's name and --endpoint"
+		return "check the bucket name and --endpoint"
 	case f.Status == http.StatusNotImplemented && op == "list":
-		return "check that --endpoint is the base address of a service that speaks S3"
+		return "check that --endpoint is the base URL of an S3-compatible service"
 	}
 	return ""
 }

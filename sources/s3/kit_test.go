@@ -64,7 +64,7 @@ func (b *bucket) answerWith(f http.HandlerFunc) {
 	b.answer(func(http.Handler) http.Handler { return f })
 }
 
-// asked gives the requests since the last time.
+// asked returns the requests since the last time.
 func (b *bucket) asked() []*http.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,15 +20,15 @@ import (
 	"assetferry/sources"
 )
 
-// emptyPages is how many pages in a row may hold nothing: those that are full of
-// deleted objects do, but no listing consists of them.
+// emptyPages is the maximum number of empty pages in a row. Pages of deleted objects are empty, but a
+// valid listing has few of them.
 const emptyPages = 1000
 
-// errStop says that the loop over a listing ended.
+// errStop means that the consumer stopped the listing.
 var errStop = errors.New("the loop ended")
 
-// Objects implements sources.Source. It lists current versions, a page of a thousand
-// at a time. A prefix that no key begins with is not there.
+// Objects implements sources.Source. It lists current versions, a thousand per page. A prefix without
+// keys is missing.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
 		l := &listing{source: s, now: time.Now(), after: string(after), yield: yield}
@@ -47,22 +47,22 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// A listing is one walk through the pages.
+// A listing reads all pages once.
 type listing struct {
 	source *Source
 	now    time.Time
 	after  string
 	yield  func(sources.Object, error) bool
 	last   string // the last key, with the prefix
-	token  string // of the page that was asked for last
-	empty  int    // pages in a row that held nothing
+	token  string // of the last requested page
+	empty  int    // empty pages in a row
 }
 
-// askAhead is how many objects of a page are taken before the next page is asked for, so
-// that it comes while the others are taken. Who stops at the first few asks for no more.
+// askAhead is the number of objects of a page after which the next page is requested, in parallel
+// with the remaining objects. A consumer that stops early does not cause the request.
 const askAhead = 100
 
-// run asks for one page after the other, at most one ahead of the objects.
+// run requests one page after the other, at most one ahead of the objects.
 func (l *listing) run(ctx context.Context) error {
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -106,7 +106,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 }
 
-// follow notes which page comes next, none if there are no more.
+// follow records the token of the next page, or the end.
 func (l *listing) follow(page *s3.ListObjectsV2Output) error {
 	before := l.token
 	l.token = ""
@@ -119,15 +119,15 @@ func (l *listing) follow(page *s3.ListObjectsV2Output) error {
 	next := aws.ToString(page.NextContinuationToken)
 	switch {
 	case next == "":
-		return errors.New("a page of the listing says that there are more, but not where")
+		return errors.New("a page of the listing is not the last one, but has no continuation token")
 	case next == before || l.empty > emptyPages:
-		return errors.New("the listing does not go on: its pages lead to themselves")
+		return errors.New("the listing does not advance: a page has its own continuation token")
 	}
 	l.token = next
 	return nil
 }
 
-// page asks for one page.
+// page requests one page.
 func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Output, error) {
 	s := l.source
 	in := &s3.ListObjectsV2Input{
@@ -153,7 +153,7 @@ func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Outp
 		out.Contents = c.objects
 	}
 	if err == nil && out.IsTruncated == nil {
-		err = errors.New("the answer is no listing") // an error, or nothing, with the status of a success
+		err = errors.New("the response is not a listing") // an error or an empty body with a success status
 	}
 	return out, err
 }
@@ -167,17 +167,17 @@ func (l *listing) object(o types.Object, encoding types.EncodingType) error {
 	key, ok := strings.CutPrefix(name, l.source.address.Prefix)
 	switch {
 	case !ok:
-		return fmt.Errorf("the listing has the key %q, which does not begin with the prefix", name)
+		return fmt.Errorf("the listing has the key %q without the prefix", name)
 	case name <= l.last:
 		return &disorderError{name, l.last}
 	case o.Size == nil || *o.Size < 0:
-		return fmt.Errorf("the listing gives no size for the key %q", name)
+		return fmt.Errorf("the listing has no size for the key %q", name)
 	}
 	l.last = name
 	switch {
 	case key == "" && *o.Size > 0:
-		return fmt.Errorf("the prefix itself is an object of %d bytes, which has no key of its own below it", *o.Size)
-	case key <= l.after: // also the folder that the source is itself, and what a service lists that knows no StartAfter
+		return fmt.Errorf("the prefix itself is an object of %d bytes, which has no key below the prefix", *o.Size)
+	case key <= l.after: // also the folder marker of the prefix, and keys of a service without StartAfter
 		return nil
 	}
 	object := sources.Object{
@@ -189,7 +189,7 @@ func (l *listing) object(o types.Object, encoding types.EncodingType) error {
 	return nil
 }
 
-// end is the end of a listing that is whole.
+// end checks a complete listing.
 func (l *listing) end() error {
 	if l.last == "" && l.after == "" && l.source.address.Prefix != "" {
 		return noKeyError(l.source.address.Prefix)
@@ -197,29 +197,29 @@ func (l *listing) end() error {
 	return nil
 }
 
-// A noKeyError names a prefix that no key begins with.
+// A noKeyError is a prefix without keys.
 type noKeyError string
 
 func (e noKeyError) Error() string { return fmt.Sprintf("no key begins with %q", string(e)) }
 
-// Is makes it the error of a place that is not there.
+// Is matches fs.ErrNotExist.
 func (noKeyError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// decodeKey undoes the encoding that was asked for, if the answer says that it is
-// there: many services ignore the question, and their keys are meant as they stand.
+// decodeKey decodes a key if the response declares the encoding. Many services ignore the requested
+// encoding and return literal keys.
 func decodeKey(key string, encoding types.EncodingType) (string, error) {
 	if !strings.EqualFold(string(encoding), string(types.EncodingTypeUrl)) {
 		return key, nil
 	}
 	decoded, err := url.QueryUnescape(key)
 	if err != nil {
-		return "", fmt.Errorf("the listing has a key that cannot be decoded: %w", err)
+		return "", fmt.Errorf("the listing has an invalid encoded key: %w", err)
 	}
 	return decoded, nil
 }
 
-// obstacle tells why an object cannot be taken. Whether one that is tiered by its use
-// is archived is not said by listings; opening it tells.
+// obstacle returns the reason why an object cannot be read. Listings do not show whether an object of
+// INTELLIGENT_TIERING is archived; opening it fails then.
 func (l *listing) obstacle(o types.Object, key string) sources.Obstacle {
 	switch {
 	case *o.Size == 0 && (strings.HasSuffix(key, "/") || strings.HasSuffix(key, "_$folder$")):
@@ -232,16 +232,16 @@ func (l *listing) obstacle(o types.Object, key string) sources.Obstacle {
 	return sources.Archived
 }
 
-// isRestored reports whether there is a copy of an archived object that can be read.
+// isRestored reports whether an archived object has a readable copy.
 func isRestored(r *types.RestoreStatus, now time.Time) bool {
 	return r != nil && !aws.ToBool(r.IsRestoreInProgress) && r.RestoreExpiryDate != nil && now.Before(*r.RestoreExpiryDate)
 }
 
-// versionTag is an ETag without its quotes, which some services leave out in listings.
+// versionTag returns an ETag without its quotes, which some services omit in listings.
 func versionTag(etag *string) string { return strings.Trim(aws.ToString(etag), `"`) }
 
-// modified is when an object was stored, or zero for a time that journals cannot
-// keep: they count nanoseconds, from 1678 to 2262.
+// modified returns the time of an object, or zero outside the range of state databases, which count
+// nanoseconds from 1678 to 2262.
 func modified(t *time.Time) time.Time {
 	if t == nil || t.Year() < 1678 || t.Year() >= 2262 {
 		return time.Time{}
@@ -249,8 +249,7 @@ func modified(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// A disorderError says that a listing cannot be trusted: it repeats itself or goes
-// back, so it may as well leave something out.
+// A disorderError means that a listing is out of order or repeats keys, so it may be incomplete.
 type disorderError struct{ key, last string }
 
 func (e *disorderError) Error() string {

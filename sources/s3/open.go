@@ -27,7 +27,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	var err error
 	r.Reader, err = remote.Open(ctx, remote.Content{
 		Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail,
-		EndCounts: true, // the SDK compares checksums then
+		EndCounts: true, // the SDK compares checksums at the end
 	}, offset)
 	if err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
@@ -35,30 +35,30 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// A reader reads one object to its listed size, and describes it.
+// A reader reads one object to its listed size, and has its metadata.
 type reader struct {
 	*remote.Reader
 	ctx         context.Context
 	source      *Source
 	object      sources.Object
-	version     string              // the one that is read, where the bucket keeps versions
+	version     string              // the version being read, if the bucket has versions
 	description sources.Description // without tags
 }
 
 func (r *reader) fail(err error) error { return r.source.fail(r.ctx, "read", r.object.Key, err) }
 
 func (r *reader) tooLong() error {
-	return fmt.Errorf("the service sends more than the %d bytes that are listed", r.object.Size)
+	return fmt.Errorf("the service sent more than the listed %d bytes", r.object.Size)
 }
 
-// connect asks for the content from the next byte on. It is never asked for nothing,
-// which cannot be expressed, but then for the last byte once more.
+// connect requests the content from the next byte on. An empty range cannot be requested, so at the
+// end it requests the last byte again.
 func (r *reader) connect(next int64) (*remote.Body, error) {
 	from := min(next, max(r.object.Size-1, 0))
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	out, err := r.get(ctx, from)
 	if err != nil && r.version != "" && errors.Is(classify("open", err), fs.ErrPermission) {
-		r.version = "" // versions have a permission of their own
+		r.version = "" // versions need another permission
 		out, err = r.get(ctx, from)
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *reader) get(ctx context.Context, from int64) (*s3.GetObjectOutput, erro
 	return out, err
 }
 
-// etag is the condition that a request makes.
+// etag returns the condition of a request.
 func etag(o sources.Object) *string {
 	if o.VersionTag == "" {
 		return nil
@@ -103,8 +103,8 @@ func etag(o sources.Object) *string {
 	return aws.String(`"` + o.VersionTag + `"`)
 }
 
-// checkListed makes sure that an answer is of the listed version, because not every
-// service minds a condition, and that it begins where it should.
+// checkListed checks that a response has the listed version and the requested range, because some
+// services ignore conditions.
 func checkListed(out *s3.GetObjectOutput, o sources.Object, from int64) error {
 	if !isListed(out.ETag, out.LastModified, o) {
 		return sources.ErrChanged
@@ -113,18 +113,17 @@ func checkListed(out *s3.GetObjectOutput, o sources.Object, from int64) error {
 	if from > 0 {
 		first, total, ok := remote.ParseRange(aws.ToString(out.ContentRange))
 		if !ok || first != from {
-			return fmt.Errorf("the service was asked for the content from byte %d on and gave another part", from)
+			return fmt.Errorf("the service returned another range than from byte %d on", from)
 		}
 		size = total
 	}
 	if out.ContentLength != nil && size != o.Size {
-		return fmt.Errorf("the service has %d bytes, %d are listed", size, o.Size)
+		return fmt.Errorf("the service has %d bytes instead of the listed %d", size, o.Size)
 	}
 	return nil
 }
 
-// isListed compares what an answer says of its version with what was listed. Answers
-// give times in whole seconds.
+// isListed compares the version in a response with the listed one. Responses have times in seconds.
 func isListed(etag *string, stored *time.Time, o sources.Object) bool {
 	if tag := versionTag(etag); tag != "" && o.VersionTag != "" {
 		return tag == o.VersionTag

@@ -200,12 +200,12 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		"another version":           {send(`"other"`, "16"), 0, sources.ErrChanged.Error()},
 		"another version, no tag":   {send("", "16", "Last-Modified", "Fri, 02 Jan 2026 03:04:06 GMT"), 0, sources.ErrChanged.Error()},
 		"the time without its rest": {send("", "10", "Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT"), 0, ""},
-		"longer":                    {send(`"tag"`, "16"), 0, "16 bytes, 10 are listed"},
-		"longer, not announced":     {send(`"tag"`, ""), 0, "more than the 10 bytes"},
-		"shorter":                   {send(`"tag"`, "5"), 0, "5 bytes, 10 are listed"},
-		"no range":                  {send(`"tag"`, "10"), 5, "gave another part"},
-		"another range":             {send(`"tag"`, "6", "Content-Range", "bytes 4-9/10"), 5, "gave another part"},
-		"a range of another object": {send(`"tag"`, "5", "Content-Range", "bytes 5-9/16"), 5, "16 bytes, 10 are listed"},
+		"longer":                    {send(`"tag"`, "16"), 0, "16 bytes instead of the listed 10"},
+		"longer, not announced":     {send(`"tag"`, ""), 0, "more than the listed 10 bytes"},
+		"shorter":                   {send(`"tag"`, "5"), 0, "5 bytes instead of the listed 10"},
+		"no range":                  {send(`"tag"`, "10"), 5, "returned another range"},
+		"another range":             {send(`"tag"`, "6", "Content-Range", "bytes 4-9/10"), 5, "returned another range"},
+		"a range of another object": {send(`"tag"`, "5", "Content-Range", "bytes 5-9/16"), 5, "16 bytes instead of the listed 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t, "")

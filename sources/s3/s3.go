@@ -1,11 +1,10 @@
-// Package s3 makes a bucket, or what has a common prefix in it, a source: at AWS or
-// at any service that speaks its protocol. Keys are relative to the prefix.
+// Package s3 reads a bucket, or the keys with a prefix in it, as a source: at AWS or at an
+// S3-compatible service. Keys are relative to the prefix.
 //
-// What was listed is what is read: requests ask for the listed ETag, which is an
-// opaque version tag and never taken for a digest. Equal ones of objects that have one size
-// and were stored in one piece stand for equal contents; different ones prove nothing. The SDK
-// tries requests again; a body that breaks off is taken up where it ended by the reader
-// here. There is no other layer of tries.
+// Requests name the listed ETag, so the listed version is read. An ETag is an opaque version tag,
+// not a checksum. Objects of one size and ETag that were not stored in parts are identical;
+// different ETags prove nothing. The SDK retries requests, and the reader here resumes interrupted
+// bodies. There are no other retries.
 package s3
 
 import (
@@ -23,26 +22,24 @@ import (
 	"assetferry/sources"
 )
 
-// Options are the choices of New; the zero value is for a bucket at AWS.
+// Options are the options of New; the zero value is for a bucket at AWS.
 type Options struct {
-	// Endpoint is the base address of another service than AWS, such as
-	// https://minio.example.com. It is empty where the environment or the profile
-	// say it, or nobody does.
+	// Endpoint is the base URL of a service other than AWS, such as
+	// https://minio.example.com. If it is "", the environment and the profile decide.
 	Endpoint string
-	// Credentials is nil for those that the environment, the profile or the machine
-	// give.
+	// Credentials is nil for those of the environment, the profile or the machine.
 	Credentials aws.CredentialsProvider
-	// Anonymous makes requests that are not signed, for public buckets.
+	// Anonymous makes unsigned requests, for public buckets.
 	Anonymous bool
 	// RequesterPays agrees to pay for the requests.
 	RequesterPays bool
-	// Tags has readers describe objects with their tags, for one more request each.
+	// Tags adds tags to the metadata of readers, with one more request each.
 	Tags bool
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// TLS is how to trust the service; nil is the usual way.
+	// TLS is the configuration for the service; nil for the default.
 	TLS *tls.Config
-	// Connections is how many idle ones are kept: as many as there are readers.
+	// Connections is the number of idle connections to keep: one per reader.
 	Connections int
 }
 
@@ -56,10 +53,10 @@ type Source struct {
 	tags        bool
 	close       func()
 
-	region atomic.Pointer[string] // where the bucket was found to be
+	region atomic.Pointer[string] // the detected region
 }
 
-// New returns the source at an address. It makes no request.
+// New returns the source of an address. It makes no request.
 func New(ctx context.Context, address Address, o Options) (*Source, error) {
 	s := &Source{address: address, tags: o.Tags, redactor: redact.New()}
 	if o.RequesterPays {
@@ -83,11 +80,11 @@ func New(ctx context.Context, address Address, o Options) (*Source, error) {
 	return s, nil
 }
 
-// Identity names the source for the journal. The endpoint is no part of it: a
+// Identity names the source for the state database. It does not include the endpoint, because a
 // service may move.
 func (s *Source) Identity() string { return s.address.String() }
 
-// CloseIdleConnections ends the connections that nobody uses.
+// CloseIdleConnections closes idle connections.
 func (s *Source) CloseIdleConnections() { s.close() }
 
 // Traits implements sources.Source.

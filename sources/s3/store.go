@@ -16,25 +16,24 @@ import (
 )
 
 const (
-	// partSize is how much is written with one request: it is kept in memory, so that the
-	// SDK can send it again.
+	// partSize is the number of bytes per request. They stay in memory, so that the SDK can
+	// retry.
 	partSize  = 8 << 20
 	mostParts = 10_000
-	// smallFile is the largest file that is read as a whole.
+	// smallFile is the size in bytes of the largest file that Read accepts.
 	smallFile = 64 << 20
 )
 
-// A Store writes files into a part of a bucket: the one package that knows S3 does that,
-// too. A file is there as a whole or not at all.
+// A Store writes files into a part of a bucket. A file is complete or missing.
 type Store struct{ *Source }
 
-// NewStore returns the store at an address. It makes no request.
+// NewStore returns the store of an address. It makes no request.
 func NewStore(ctx context.Context, address Address, o Options) (Store, error) {
 	s, err := New(ctx, address, o)
 	return Store{s}, err
 }
 
-// Read gives a small file; without one it fails with fs.ErrNotExist.
+// Read returns a small file, or fs.ErrNotExist.
 func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
@@ -44,7 +43,7 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 		}
 		data, err = io.ReadAll(io.LimitReader(out.Body, smallFile+1))
 		if err == nil && len(data) > smallFile {
-			err = fmt.Errorf("it has more than %d bytes, which is more than is read as a whole", smallFile)
+			err = fmt.Errorf("it has more than %d bytes", smallFile)
 		}
 		return errors.Join(err, out.Body.Close())
 	})
@@ -54,7 +53,7 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Size gives the size of a file; without one it fails with fs.ErrNotExist.
+// Size returns the size of a file in bytes, or fs.ErrNotExist.
 func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
 	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
 		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
@@ -69,10 +68,10 @@ func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
 	return size, nil
 }
 
-// IsEmpty reports whether there is nothing at all.
+// IsEmpty reports whether there are no keys.
 func (s Store) IsEmpty(ctx context.Context) (bool, error) {
 	for _, err := range s.Objects(ctx, "") {
-		if errors.Is(err, fs.ErrNotExist) { // nothing has the prefix
+		if errors.Is(err, fs.ErrNotExist) { // no key has the prefix
 			return true, nil
 		}
 		return false, err
@@ -80,10 +79,10 @@ func (s Store) IsEmpty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Folder does nothing: a bucket has none.
+// Folder does nothing, because a bucket has no folders.
 func (s Store) Folder(context.Context, string) error { return nil }
 
-// Write puts a file in the place of whatever is there, a large one in parts.
+// Write creates or replaces a file, a large one in parts.
 func (s Store) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
 	err := s.write(ctx, name, contentType, size, content)
 	if err != nil {
@@ -114,12 +113,12 @@ func (s Store) write(ctx context.Context, name, contentType string, size int64, 
 	})
 }
 
-// An upload is a file on its way.
+// An upload is the state of an upload in parts.
 type upload struct {
 	Store
 	name, contentType *string
 	content           io.Reader
-	left              int64 // bytes still to come
+	left              int64 // remaining bytes
 	part              int64 // bytes of a part
 	parts             []types.CompletedPart
 }
@@ -135,12 +134,12 @@ func (u *upload) next() ([]byte, error) {
 	return data, nil
 }
 
-// finish wants the content to end.
+// finish checks that the content ends.
 func (u *upload) finish() error {
 	var more [1]byte
 	switch n, err := io.ReadFull(u.content, more[:]); {
 	case n > 0:
-		return errors.New("more bytes came than are listed")
+		return errors.New("the content is longer than listed")
 	case err != io.EOF:
 		return err
 	}
@@ -154,7 +153,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// inParts writes a large file, of which nothing stays if it fails.
+// inParts writes a large file. If it fails, it removes all parts.
 func (u *upload) inParts(ctx context.Context) (err error) {
 	var id *string
 	err = u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
@@ -168,7 +167,7 @@ func (u *upload) inParts(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil { // what is not taken back costs somebody money for ever
+		if err != nil { // parts that stay cost money
 			err = errors.Join(err, u.abort(context.WithoutCancel(ctx), id))
 		}
 	}()
@@ -187,7 +186,7 @@ func (u *upload) inParts(ctx context.Context) (err error) {
 	})
 }
 
-// send writes the next part.
+// send uploads the next part.
 func (u *upload) send(ctx context.Context, id *string) error {
 	data, err := u.next()
 	if err != nil {

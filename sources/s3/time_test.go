@@ -146,7 +146,7 @@ func TestCancelWhileItWaits(t *testing.T) {
 	})
 }
 
-// What the service has a digest of is compared with it, and not taken up at its end.
+// What the service has a checksum of is compared with it, and not taken up at its end.
 func TestChecksum(t *testing.T) {
 	for sum, want := range map[string]string{"DUoRhQ==": "", "AAAAAA==": "checksum"} {
 		src := sourceOf(func(r *http.Request) *http.Response {

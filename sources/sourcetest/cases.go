@@ -13,21 +13,21 @@ import (
 	"assetferry/sources"
 )
 
-// contentCases are the promises that take known content or a change of it to see.
+// contentCases are the cases that need known content or a change of it.
 func contentCases() []testCase {
 	return []testCase{
-		{"lists nothing of nothing", listsNothing},
-		{"lists one", listsOne},
+		{"lists an empty source", listsNothing},
+		{"lists one object", listsOne},
 		{"lists more than a page", listsMany},
-		{"takes hostile keys", takesHostile},
+		{"accepts unusual keys", takesHostile},
 		{"reads zero bytes", readsZero},
 		{"reads what was stored", readsStored},
 		{"refuses another version", refusesOther},
-		{"refuses what is gone", refusesGone},
+		{"refuses a deleted object", refusesGone},
 		{"does not mix versions", doesNotMix},
-		{"walks afresh", walksAfresh},
-		{"is used by many at once", usedByMany},
-		{"is not there", isNotThere},
+		{"lists current objects", walksAfresh},
+		{"allows parallel use", usedByMany},
+		{"reports a missing source", isNotThere},
 	}
 }
 
@@ -107,7 +107,7 @@ func readsStored(ctx context.Context, s suite) error {
 	return nil
 }
 
-// noise returns content that repeats late, so that a piece in the wrong place shows.
+// noise returns content with a long period, so that misplaced pieces are detected.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -143,8 +143,8 @@ func refusesGone(ctx context.Context, s suite) error {
 	return c.refuses(ctx, fs.ErrNotExist)
 }
 
-// doesNotMix changes an object while it is read: either all of the listed
-// version comes, or an error, but never a mixture or a part that looks whole.
+// doesNotMix changes an object during reading. The reader must deliver the complete listed version
+// or an error, but never a mix or a part that seems complete.
 func doesNotMix(ctx context.Context, s suite) error {
 	old := noise(2 << 20)
 	for _, now := range [][]byte{bytes.Repeat([]byte("n"), len(old)), []byte("shorter"), noise(3 << 20)} {
@@ -158,7 +158,7 @@ func doesNotMix(ctx context.Context, s suite) error {
 			return putErr
 		}
 		if err == nil && !bytes.Equal(got, c.before) {
-			return fmt.Errorf("%d bytes came that are not the listed version of %d, and no error", len(got), len(c.before))
+			return fmt.Errorf("read %d bytes that are not the listed version of %d, without an error", len(got), len(c.before))
 		}
 	}
 	return nil
@@ -186,8 +186,8 @@ func walksAfresh(ctx context.Context, s suite) error {
 	return nil
 }
 
-// usedByMany reads every object twice at once, and lists and reads from several
-// goroutines, for the race detector.
+// usedByMany reads every object twice in parallel, and lists and reads from several goroutines, for
+// the race detector.
 func usedByMany(ctx context.Context, s suite) error {
 	f, _ := s.fixture(sample())
 	objects, err := byKey(ctx, f.Source)
@@ -229,7 +229,7 @@ func readTwice(ctx context.Context, src sources.Source, o sources.Object, want [
 		return err
 	}
 	if !bytes.Equal(got, want) || !bytes.Equal(second, want) {
-		return errors.New("two readers at once get other content than one")
+		return errors.New("two parallel readers return other content than one")
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func readsThese(ctx context.Context, src sources.Source, contents map[sources.Ke
 			return fmt.Errorf("%q: %w", key, err)
 		}
 		if !bytes.Equal(got, want) {
-			return fmt.Errorf("%q has other content when many read", key)
+			return fmt.Errorf("%q has other content with parallel readers", key)
 		}
 	}
 	return nil

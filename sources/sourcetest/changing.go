@@ -10,11 +10,11 @@ import (
 	"assetferry/sources"
 )
 
-// changing is a source with an object that was listed and is about to change.
+// changing is a source with a listed object that will change.
 type changing struct {
 	Fixture
 	object sources.Object
-	before []byte // what reading it delivers
+	before []byte // its content
 }
 
 func (s suite) changing(ctx context.Context, content []byte) (changing, error) {
@@ -42,8 +42,8 @@ func (c changing) remove() error {
 	return c.Remove(c.object.Key)
 }
 
-// refuses wants opening or reading the listed version to fail for a reason, or
-// to deliver it all the same if versions are pinned.
+// refuses checks that opening or reading the listed version fails with an error, or delivers it if
+// versions are pinned.
 func (c changing) refuses(ctx context.Context, want error) error {
 	got, err := read(ctx, c.Source, c.object, 0)
 	switch {
@@ -52,14 +52,14 @@ func (c changing) refuses(ctx context.Context, want error) error {
 	case err != nil:
 		return fmt.Errorf("error is %q, want %q", err, want)
 	case !c.Source.Traits().PinsVersions:
-		return fmt.Errorf("%d bytes come, want %q", len(got), want)
+		return fmt.Errorf("read %d bytes, want %q", len(got), want)
 	case !bytes.Equal(got, c.before):
 		return errors.New("the pinned version has other content")
 	}
 	return nil
 }
 
-// readWhile reads the object and makes a change after the first bytes.
+// readWhile reads the object, and calls change after the first bytes.
 func (c changing) readWhile(ctx context.Context, change func()) ([]byte, error) {
 	r, err := c.Source.Open(ctx, c.object, 0)
 	if err != nil {

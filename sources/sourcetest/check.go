@@ -9,9 +9,9 @@ import (
 	"assetferry/sources"
 )
 
-// Check reports how a source breaks the laws that can be seen without changing
-// it, and, if keys are given, whether it lists anything but exactly these. The
-// source must not change meanwhile. It is listed many times and read three times.
+// Check returns an error if a source breaks a law that can be checked without changes. If keys are
+// given, it must list exactly these. The source must not change meanwhile. It is listed many times
+// and read three times.
 func Check(ctx context.Context, src sources.Source, want ...sources.Key) error {
 	var errs []error
 	f := Fixture{Source: src, Settle: func() {}}

@@ -7,7 +7,7 @@ import (
 	"assetferry/sources"
 )
 
-// sample is a small source with names that a naive order gets wrong.
+// sample returns a small source with names that a naive order sorts wrongly.
 func sample() []File {
 	var files []File
 	for _, key := range []sources.Key{
@@ -27,8 +27,8 @@ func series(n int) []File {
 	return files
 }
 
-// hostile returns files whose keys are hard on quoting, on paths and on
-// normalization. No two have the same size, so that none is taken for another.
+// hostile returns files whose keys are difficult for quoting, paths and normalization. All sizes
+// differ, so that a confusion is detected.
 func hostile() []File {
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("x", 127)+"/", 8), "/") + "y"
 	var files []File

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources"
 )
 
-// A law is a promise that holds for any source, whatever is in it.
+// A law holds for any source with any objects.
 type law struct {
 	name  string
 	check func(context.Context, Fixture) error
@@ -25,17 +25,17 @@ type law struct {
 func laws() []law {
 	return []law{
 		{"keys ascend", ascends},
-		{"no key comes twice", comesOnce},
+		{"keys are unique", comesOnce},
 		{"resumes after every key", resumes},
 		{"stops when the loop ends", stops},
 		{"leaves nothing running", leavesNothing},
-		{"tells the cause of cancellation", tellsCause},
+		{"returns the cause of cancellation", tellsCause},
 		{"an error is last", errorIsLast},
-		{"an error comes alone", errorIsAlone},
+		{"an error comes without an object", errorIsAlone},
 		{"objects are plain values", plainValues},
 		{"traits are stable", stableTraits},
 		{"reads to the listed size", readsAll},
-		{"describes as it says", describes},
+		{"describes as in its traits", describes},
 	}
 }
 
@@ -53,7 +53,7 @@ func comesOnce(ctx context.Context, f Fixture) error {
 	seen := make(map[sources.Key]bool)
 	for _, o := range list(ctx, f.Source, "", nil).objects {
 		if seen[o.Key] {
-			return fmt.Errorf("%q comes twice", o.Key)
+			return fmt.Errorf("%q is listed twice", o.Key)
 		}
 		seen[o.Key] = true
 	}
@@ -78,8 +78,7 @@ func resumes(ctx context.Context, f Fixture) error {
 	return nil
 }
 
-// cursors returns the keys, or a few hundred of them, and names around them that
-// are no keys.
+// cursors returns the keys, or a few hundred of them, and names between them.
 func cursors(keys []sources.Key) []sources.Key {
 	list := []sources.Key{"!", "~~~~"}
 	for i := 0; i < len(keys); i += 1 + len(keys)/200 {
@@ -94,14 +93,14 @@ func cursors(keys []sources.Key) []sources.Key {
 func stops(ctx context.Context, f Fixture) error {
 	return breakEverywhere(ctx, f.Source, func(n int, t trace) error {
 		if t.afterStop > 0 {
-			return fmt.Errorf("went on after the loop ended at object %d", n)
+			return fmt.Errorf("continued after the loop ended at object %d", n)
 		}
 		return nil
 	})
 }
 
 func leavesNothing(ctx context.Context, f Fixture) error {
-	list(ctx, f.Source, "", nil) // what the source keeps for good, it has now
+	list(ctx, f.Source, "", nil) // start permanent goroutines of the source
 	f.Settle()
 	before := goleak.IgnoreCurrent()
 	err := breakEverywhere(ctx, f.Source, func(int, trace) error { return nil })
@@ -112,8 +111,8 @@ func leavesNothing(ctx context.Context, f Fixture) error {
 	return goleak.Find(before)
 }
 
-// breakEverywhere ends a listing after the first object, the second and so on,
-// but not at more than a few hundred places.
+// breakEverywhere ends a listing after the first object, the second and so on, for at most a few
+// hundred objects.
 func breakEverywhere(ctx context.Context, src sources.Source, check func(n int, t trace) error) error {
 	count := len(list(ctx, src, "", nil).objects)
 	for end := 1; end <= count; end += 1 + count/200 {
@@ -125,10 +124,10 @@ func breakEverywhere(ctx context.Context, src sources.Source, check func(n int, 
 	return nil
 }
 
-// tellsCause also wants the cause if the last object was seen: nobody but the
-// source knows that it was the last one.
+// tellsCause requires the cause even after the last object, because the consumer does not know that
+// it was the last one.
 func tellsCause(ctx context.Context, f Fixture) error {
-	cause := errors.New("the suite has seen enough")
+	cause := errors.New("cancelled by the suite")
 	count := len(list(ctx, f.Source, "", nil).objects)
 	for _, at := range []int{0, 1, count / 2, count} {
 		if t := cancelAt(ctx, f.Source, at, cause); !errors.Is(t.err, cause) {
@@ -141,7 +140,7 @@ func tellsCause(ctx context.Context, f Fixture) error {
 func errorIsLast(ctx context.Context, f Fixture) error {
 	count := len(list(ctx, f.Source, "", nil).objects)
 	if t := cancelAt(ctx, f.Source, count/2, context.Canceled); t.late > 0 {
-		return fmt.Errorf("%d more came after the error %v", t.late, t.err)
+		return fmt.Errorf("%d values came after the error %v", t.late, t.err)
 	}
 	return nil
 }
@@ -203,8 +202,8 @@ func stableTraits(_ context.Context, f Fixture) error {
 	return nil
 }
 
-// describes makes sure that readers can be asked what is kept with their objects, where
-// the source says so, and read afterwards as if nobody had.
+// describes checks that readers return metadata if the traits say so, and that they can be read
+// afterwards.
 func describes(ctx context.Context, f Fixture) error {
 	if !f.Source.Traits().Describes {
 		return nil
@@ -220,13 +219,13 @@ func describesOne(ctx context.Context, src sources.Source, o sources.Object) (er
 	defer func() { err = errors.Join(err, r.Close()) }()
 	d, ok := r.(sources.Describer)
 	if !ok {
-		return errors.New("the reader is no Describer")
+		return errors.New("the reader is not a Describer")
 	}
 	if _, err := d.Describe(ctx); err != nil {
 		return err
 	}
 	if n, err := io.Copy(io.Discard, r); err != nil || n != o.Size {
-		return errors.Join(fmt.Errorf("%d bytes came after it, %d are listed", n, o.Size), err)
+		return errors.Join(fmt.Errorf("read %d bytes after it, %d are listed", n, o.Size), err)
 	}
 	return nil
 }
@@ -235,7 +234,7 @@ func readsAll(ctx context.Context, f Fixture) error {
 	return ofEach(ctx, f.Source, readsFromAnywhere)
 }
 
-// ofEach holds every object that can be opened to a law.
+// ofEach checks a law for every readable object.
 func ofEach(ctx context.Context, src sources.Source, law func(context.Context, sources.Source, sources.Object) error) error {
 	objects, err := byKey(ctx, src)
 	if err != nil {
@@ -258,7 +257,7 @@ func readsFromAnywhere(ctx context.Context, src sources.Source, o sources.Object
 		return err
 	}
 	if int64(len(whole)) != o.Size {
-		return fmt.Errorf("%d bytes came, %d are listed", len(whole), o.Size)
+		return fmt.Errorf("read %d bytes, %d are listed", len(whole), o.Size)
 	}
 	for _, offset := range []int64{o.Size / 2, o.Size} {
 		rest, err := read(ctx, src, o, offset)
@@ -266,7 +265,7 @@ func readsFromAnywhere(ctx context.Context, src sources.Source, o sources.Object
 			return fmt.Errorf("from %d of %d: %w", offset, o.Size, err)
 		}
 		if !bytes.Equal(rest, whole[offset:]) {
-			return fmt.Errorf("from %d of %d: %d bytes came that are not the rest", offset, o.Size, len(rest))
+			return fmt.Errorf("from %d of %d: read %d bytes that are not the rest", offset, o.Size, len(rest))
 		}
 	}
 	r, err := src.Open(ctx, o, 0)

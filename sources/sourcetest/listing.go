@@ -9,17 +9,17 @@ import (
 	"assetferry/sources"
 )
 
-// A trace is all that a listing did, also what it must not do.
+// A trace records a listing, including forbidden behaviour.
 type trace struct {
 	objects   []sources.Object
 	err       error
-	companion sources.Object // came with the error
+	companion sources.Object // yielded with the error
 	late      int            // yields after the error
 	afterStop int            // yields after the loop ended
 }
 
-// list lists a source. After each object it calls more, if there is one, with the
-// number of objects so far, and ends the loop if that says so.
+// list lists a source. After each object it calls more, if set, with the number of objects so far,
+// and ends the loop if that returns false.
 func list(ctx context.Context, src sources.Source, after sources.Key, more func(n int) bool) trace {
 	var (
 		t       trace
@@ -42,8 +42,7 @@ func list(ctx context.Context, src sources.Source, after sources.Key, more func(
 	return t
 }
 
-// keys returns the set of the listed keys in order, whatever order they came in,
-// so that each law sees only its own breach.
+// keys returns the sorted set of listed keys, so that each law detects only its own violation.
 func (t trace) keys() []sources.Key {
 	keys := make([]sources.Key, len(t.objects))
 	for i, o := range t.objects {
@@ -53,7 +52,7 @@ func (t trace) keys() []sources.Key {
 	return slices.Compact(keys)
 }
 
-// byKey lists a source into a map.
+// byKey returns the listing of a source as a map.
 func byKey(ctx context.Context, src sources.Source) (map[sources.Key]sources.Object, error) {
 	t := list(ctx, src, "", nil)
 	objects := make(map[sources.Key]sources.Object, len(t.objects))
@@ -63,7 +62,7 @@ func byKey(ctx context.Context, src sources.Source) (map[sources.Key]sources.Obj
 	return objects, t.err
 }
 
-// find returns the object of a key.
+// find returns the object with a key.
 func find(ctx context.Context, src sources.Source, key sources.Key) (sources.Object, error) {
 	objects, err := byKey(ctx, src)
 	if err != nil {
@@ -76,7 +75,7 @@ func find(ctx context.Context, src sources.Source, key sources.Key) (sources.Obj
 	return o, nil
 }
 
-// lists reports whether the listing after a key is not the wanted set of keys.
+// lists returns an error if the listing after a key differs from the wanted keys.
 func lists(ctx context.Context, src sources.Source, after sources.Key, want []sources.Key) error {
 	t := list(ctx, src, after, nil)
 	if t.err != nil {

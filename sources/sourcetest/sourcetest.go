@@ -1,8 +1,7 @@
-// Package sourcetest holds the law that every adapter of a source must pass:
-// the promises of package sources, each as a case that can fail alone.
+// Package sourcetest has the tests that every adapter of a source must pass: the guarantees of
+// package sources, each as its own case.
 //
-// Run is the one line in an adapter's test. Check applies those of the laws that
-// need no changes to any source, and returns what it finds.
+// A test of an adapter calls Run. Check applies the laws that need no changes to any source.
 package sourcetest
 
 import (
@@ -14,43 +13,41 @@ import (
 	"assetferry/sources"
 )
 
-// A File is what a fixture stores under a key.
+// A File is a file in a fixture.
 type File struct {
 	Key     sources.Key
 	Content []byte
 }
 
-// A Fixture is a source and the ways to change what is in it. A function is nil
-// where an adapter cannot do it in a test; the cases that need it are skipped.
+// A Fixture is a source with functions that change it. A function is nil if an adapter does not
+// support it in a test; cases that need it are skipped.
 type Fixture struct {
 	Source sources.Source
-	// Put stores a file, also in the place of another one, whose time must then
-	// change, too.
+	// Put creates or replaces a file. A replacement must change the time, too.
 	Put    func(File) error
 	Remove func(sources.Key) error
-	// Vanish takes the source itself away.
+	// Vanish removes the source itself.
 	Vanish func() error
-	// Settle ends what may go on running between calls, such as idle
-	// connections, before goroutines are counted.
+	// Settle ends background work, such as idle connections, before goroutines are
+	// counted.
 	Settle func()
 }
 
-// An Option says what an adapter is able to do.
+// An Option is a property of an adapter.
 type Option func(*suite)
 
-// Storable says which keys the adapter can store together. Without it any set of
-// keys can be stored.
+// Storable sets a function that reports whether the adapter can store keys together. Without it,
+// all keys can be stored.
 func Storable(storable func(keys ...sources.Key) bool) Option {
 	return func(s *suite) { s.storable = storable }
 }
 
-// Many sets how many objects are more than a page; it is 2,500 without it.
+// Many sets the number of objects that is more than a page; the default is 2,500.
 func Many(n int) Option {
 	return func(s *suite) { s.many = n }
 }
 
-// Run holds an adapter to the law. Each call of newFixture returns a source with
-// exactly these files.
+// Run tests an adapter. Each call of newFixture must return a source with exactly these files.
 func Run(t *testing.T, newFixture func(tb testing.TB, files []File) Fixture, options ...Option) {
 	s := newSuite(newFixture, options)
 	for _, c := range cases() {
@@ -66,7 +63,7 @@ func Run(t *testing.T, newFixture func(tb testing.TB, files []File) Fixture, opt
 	}
 }
 
-// A suite makes the fixtures of an adapter.
+// A suite creates the fixtures of an adapter.
 type suite struct {
 	tb       testing.TB
 	create   func(testing.TB, []File) Fixture
@@ -106,8 +103,8 @@ func (s suite) fixture(files []File) (Fixture, []File) {
 	return f, files
 }
 
-// A testCase is one promise. It returns errors.ErrUnsupported if the adapter
-// cannot do in a test what is needed to see it broken.
+// A testCase is one guarantee. It returns errors.ErrUnsupported if the adapter does not support the
+// needed change in a test.
 type testCase struct {
 	name string
 	run  func(context.Context, suite) error

@@ -105,7 +105,7 @@ func TestCasesThatNeedChangesSayThatTheyCannotRun(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	want := []string{"refuses another version", "refuses what is gone", "does not mix versions", "walks afresh", "is not there"}
+	want := []string{"refuses another version", "refuses a deleted object", "does not mix versions", "lists current objects", "reports a missing source"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unsupported cases (-want +got):\n%s", diff)
 	}
@@ -172,7 +172,7 @@ func breaches() []breach {
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object {
 				return append(list, list[max(0, len(list)-1):]...)
 			})
-		}, []string{"no key comes twice"}},
+		}, []string{"keys are unique"}},
 		{"makes up an object", func(d *double) {
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object {
 				if len(list) == 0 {
@@ -180,7 +180,7 @@ func breaches() []breach {
 				}
 				return list
 			})
-		}, []string{"lists nothing of nothing", "resumes after every key"}},
+		}, []string{"lists an empty source", "resumes after every key"}},
 		{"loses a single object", func(d *double) {
 			whole := func() int { return len(list(context.Background(), d.Source, "", nil).objects) }
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object {
@@ -189,7 +189,7 @@ func breaches() []breach {
 				}
 				return list
 			})
-		}, []string{"lists one"}},
+		}, []string{"lists one object"}},
 		{"knows one page", func(d *double) {
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object { return list[:min(1000, len(list))] })
 		}, []string{"lists more than a page"}},
@@ -200,7 +200,7 @@ func breaches() []breach {
 				}
 				return list
 			})
-		}, []string{"takes hostile keys"}},
+		}, []string{"accepts unusual keys"}},
 		{"hides empty objects", func(d *double) {
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object {
 				return slices.DeleteFunc(list, func(o sources.Object) bool { return o.Key == "zero" })
@@ -253,7 +253,7 @@ func breaches() []breach {
 			d.objects = func(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 				return d.Source.Objects(context.WithoutCancel(ctx), after)
 			}
-		}, []string{"tells the cause of cancellation"}},
+		}, []string{"returns the cause of cancellation"}},
 		{"ignores cancellation at the last object", func(d *double) {
 			d.objects = func(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 				count := len(list(context.WithoutCancel(ctx), d.Source, after, nil).objects)
@@ -262,10 +262,10 @@ func breaches() []breach {
 					return (count != -1 || errors.Is(err, fs.ErrNotExist)) && yield(o, err)
 				})(ctx, after)
 			}
-		}, []string{"tells the cause of cancellation"}},
+		}, []string{"returns the cause of cancellation"}},
 		{"forgets the cause", func(d *double) {
 			d.objects = replaceError(d.Source, func(error) (sources.Object, error) { return sources.Object{}, context.Canceled })
-		}, []string{"tells the cause of cancellation"}},
+		}, []string{"returns the cause of cancellation"}},
 		{"goes on after an error", func(d *double) {
 			d.objects = relay(d.Source, func(yield yieldFunc, o sources.Object, err error) bool {
 				return yield(o, err) && (err == nil || yield(o, err))
@@ -273,7 +273,7 @@ func breaches() []breach {
 		}, []string{"an error is last"}},
 		{"sends an object with an error", func(d *double) {
 			d.objects = replaceError(d.Source, func(err error) (sources.Object, error) { return sources.Object{Key: "half"}, err })
-		}, []string{"an error comes alone"}},
+		}, []string{"an error comes without an object"}},
 		{"has local times", func(d *double) {
 			d.objects = edit(d.Source, func(list []sources.Object) []sources.Object {
 				for i, o := range list {
@@ -299,7 +299,7 @@ func breaches() []breach {
 		}, []string{"traits are stable"}},
 		{"describes nothing", func(d *double) {
 			d.traits = func() sources.Traits { return sources.Traits{Precision: time.Second, Describes: true} }
-		}, []string{"describes as it says"}},
+		}, []string{"describes as in its traits"}},
 		{"ends early", func(d *double) {
 			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 				r, err := d.Source.Open(ctx, o, offset)
@@ -339,7 +339,7 @@ func breaches() []breach {
 				}
 				return r, nil
 			}
-		}, []string{"refuses what is gone"}},
+		}, []string{"refuses a deleted object"}},
 		{"reads on in a changed object", func(d *double) {
 			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 				if r, err := d.Source.Open(ctx, o, offset); err != nil {
@@ -361,7 +361,7 @@ func breaches() []breach {
 				}
 				return cache[i:], t.err
 			})
-		}, []string{"walks afresh"}},
+		}, []string{"lists current objects"}},
 		{"has one reader", func(d *double) {
 			var open sync.Mutex
 			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
@@ -375,12 +375,12 @@ func breaches() []breach {
 				}
 				return closer{r, sync.OnceFunc(open.Unlock)}, nil
 			}
-		}, []string{"is used by many at once"}},
+		}, []string{"allows parallel use"}},
 		{"takes absence for emptiness", func(d *double) {
 			d.objects = relay(d.Source, func(yield yieldFunc, o sources.Object, err error) bool {
 				return !errors.Is(err, fs.ErrNotExist) && yield(o, err)
 			})
-		}, []string{"is not there"}},
+		}, []string{"reports a missing source"}},
 	}
 }
 

@@ -14,22 +14,22 @@ import (
 	"assetferry/sources/remote"
 )
 
-// What an answer says of an object.
+// facts are the properties of an object in a response.
 type facts struct {
-	size        int64 // negative if it does not say
+	size        int64 // negative if unknown
 	tag         string
 	contentType string
 }
 
 const (
-	// askTimeout is how long a server may take to say what it has, with all tries.
+	// askTimeout is the maximum time for a request for facts, with all retries.
 	askTimeout = 5 * time.Minute
-	// restTimeout is how long the rest of an answer may take that nobody wants.
+	// restTimeout is the maximum time for reading the unused rest of a response.
 	restTimeout = time.Second
 )
 
-// do makes a request until it is answered, and gives the answer to take, which says whether
-// it can be used.
+// do makes a request with retries, and passes the response to take, which returns an error if it is
+// not usable.
 func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Request, error), take func(*http.Response) error) error {
 	return remote.Patiently(ctx, retry.Policy{}, func(ctx context.Context) error {
 		r, err := make(ctx)
@@ -54,8 +54,8 @@ func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Reque
 	})
 }
 
-// drop ends an answer. A short rest is read, so that the connection can be used again, but
-// not waited for: not every server brings it.
+// drop closes a response. It reads a short rest, so that the connection can be reused, but does not
+// wait for it, because some servers do not send it.
 func drop(answer *http.Response) {
 	stalled := time.AfterFunc(restTimeout, func() { _ = answer.Body.Close() })
 	defer stalled.Stop()
@@ -68,14 +68,13 @@ func request(ctx context.Context, method string, e entry) (*http.Request, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Accept-Encoding", "identity") // what is stored is wanted, byte for byte
+	r.Header.Set("Accept-Encoding", "identity") // the stored bytes are needed
 	r.Header.Set("User-Agent", "assetferry")
 	return r, nil
 }
 
-// ask asks how large an object is and which version it has. HEAD is for that, but servers
-// refuse it, or answer it without a size or with none, and an address may be signed for GET
-// alone.
+// ask requests the size and the version of an object. Some servers refuse HEAD, or answer it
+// without a size or with 0, and some URLs are signed for GET only.
 func (s *Source) ask(ctx context.Context, e entry) (facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -84,7 +83,7 @@ func (s *Source) ask(ctx context.Context, e entry) (facts, error) {
 	_, headless := s.headless.Load(e.url.host())
 	if !headless {
 		is, err = s.askHead(ctx, e)
-		if err == nil && is.size > 0 || err != nil && isSick(err) {
+		if err == nil && is.size > 0 || err != nil && isServerError(err) {
 			return is, err
 		}
 	}
@@ -107,7 +106,7 @@ func (s *Source) askHead(ctx context.Context, e entry) (is facts, err error) {
 	return is, err
 }
 
-// askByte asks for the first byte, and so for how many there are.
+// askByte requests the first byte; the response contains the size.
 func (s *Source) askByte(ctx context.Context, e entry) (is facts, err error) {
 	err = s.do(ctx, func(ctx context.Context) (*http.Request, error) {
 		r, err := request(ctx, http.MethodGet, e)
@@ -117,19 +116,19 @@ func (s *Source) askByte(ctx context.Context, e entry) (is facts, err error) {
 		return r, err
 	}, func(answer *http.Response) error {
 		is = factsOf(answer)
-		_ = answer.Body.Close() // it may be all of the content
+		_ = answer.Body.Close() // it may be the whole content
 		if err := checkContent(e, answer); err != nil {
 			return err
 		}
 		if is.size < 0 {
-			return odd(e.url, "the server does not say how large it is; put a column size into the table")
+			return odd(e.url, "the server returned no size; add a column size to the table")
 		}
 		return nil
 	})
 	return is, err
 }
 
-// factsOf reads an answer.
+// factsOf returns the facts in a response.
 func factsOf(answer *http.Response) facts {
 	is := facts{size: answer.ContentLength, tag: tagIn(answer.Header)}
 	if answer.StatusCode == http.StatusPartialContent {
@@ -144,8 +143,8 @@ func factsOf(answer *http.Response) facts {
 	return is
 }
 
-// tagIn is the version that an answer names: the ETag without its quotes, or else the time
-// of the last change.
+// tagIn returns the version in a response: the ETag without its quotes, or else the time of the last
+// change.
 func tagIn(h http.Header) string {
 	if etag := h.Get("Etag"); etag != "" {
 		return strings.Trim(etag, `"`)
@@ -153,8 +152,7 @@ func tagIn(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-// isListed compares what an answer says of its version with a version tag. What is not
-// said has no say.
+// isListed compares the version in a response with a version tag. A missing version matches.
 func isListed(h http.Header, tag string) bool {
 	now := strings.Trim(h.Get("Etag"), `"`)
 	if _, err := http.ParseTime(tag); err == nil {
@@ -163,11 +161,10 @@ func isListed(h http.Header, tag string) bool {
 	return now == "" || tag == "" || now == tag
 }
 
-// checkContent refuses what is not the content of an object: a page where people log in
-// looks like one otherwise.
+// checkContent returns an error if a response is not the content of an object, such as a login page.
 func checkContent(e entry, answer *http.Response) error {
 	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return odd(e.url, "the server sends the content compressed, and not as it is stored")
+		return odd(e.url, "the server sent compressed content instead of the stored bytes")
 	}
 	t, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if t == "text/html" && !isPage(string(e.key)) && !isPage(e.url.Path) {

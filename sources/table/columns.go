@@ -10,12 +10,12 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// A meaning is what a column says of an object, other than what describes it.
+// A meaning is the meaning of a column that is not metadata.
 type meaning string
 
 const (
 	isKey         meaning = "key"
-	isAddress     meaning = "address"
+	isURL         meaning = "url"
 	isPath        meaning = "path"
 	isFolder      meaning = "folder"
 	isName        meaning = "name"
@@ -25,12 +25,15 @@ const (
 	isContentType meaning = "content_type"
 )
 
-// synonyms are the names by which columns are known, in the form that squeeze gives. Of
-// several columns with one meaning the one whose name comes first has it.
+// oldURLField is the metadata field of old URLs.
+const oldURLField = "address"
+
+// synonyms returns the names of columns by meaning, in the form of squeeze. If several columns have
+// one meaning, the first name in the list wins.
 func synonyms() map[meaning][]string {
 	return map[meaning][]string{
 		isKey:         {"key"},
-		isAddress:     {"address", "url", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
+		isURL:         {"address", "url", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
 		isPath:        {"path", "filepath"},
 		isFolder:      {"folder", "folderpath", "foldername", "assetfolder", "directory"},
 		isName:        {"filename", "originalfilename", "name"},
@@ -41,13 +44,13 @@ func synonyms() map[meaning][]string {
 	}
 }
 
-// fields are what describes an object and has a name of ours, whatever its case.
+// fields returns the names of metadata fields that are recognized in any case.
 func fields() []string {
 	return []string{"description", "alt", "title", "headline", "caption", "tags", "creator", "credit", "copyright", "instructions", "created",
 		"city", "state", "country", "location", "latitude", "longitude", "rating", "category", "private"}
 }
 
-// squeeze makes names alike that differ in case and in what is between words.
+// squeeze returns a name in lower case without separators.
 func squeeze(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '_' || r == '-' {
@@ -57,9 +60,8 @@ func squeeze(name string) string {
 	}, name)
 }
 
-// Columns are what the user says of columns: the name of a column by what it means, which
-// is a word of ours such as key or address, or the name of a field such as description. An
-// empty name says that no column means that.
+// Columns are column names by meaning, as set by the user. A meaning is a word such as key, or the
+// name of a field such as description. "" means that there is no such column.
 type Columns map[string]string
 
 // ParseColumns reads texts such as "url=Download URL".
@@ -70,17 +72,17 @@ func ParseColumns(texts []string) (Columns, error) {
 		means = strings.ToLower(strings.TrimSpace(means))
 		known := slices.Concat(words(), fields())
 		if !ok || !slices.Contains(known, means) {
-			return nil, fmt.Errorf("%q is not of the form MEANING=COLUMN, where MEANING is one of %s", text, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%q must have the form MEANING=COLUMN, where MEANING is one of %s", text, strings.Join(known, ", "))
 		}
 		if _, again := c[means]; again {
-			return nil, fmt.Errorf("%s is named twice", means)
+			return nil, fmt.Errorf("duplicate meaning %s", means)
 		}
 		c[means] = strings.TrimSpace(name)
 	}
 	return c, nil
 }
 
-// words are those of columns, in the order of the help.
+// words returns the meanings as texts, in the order of the help.
 func words() []string {
 	var all []string
 	for _, m := range meanings() {
@@ -90,27 +92,27 @@ func words() []string {
 }
 
 func meanings() []meaning {
-	return []meaning{isKey, isAddress, isPath, isFolder, isName, isSize, isModified, isChecksum, isContentType}
+	return []meaning{isKey, isURL, isPath, isFolder, isName, isSize, isModified, isChecksum, isContentType}
 }
 
-// columns are what those of a table mean.
+// columns are the meanings of the columns of a table.
 type columns struct {
-	of     map[meaning]int // which there are
-	fields []string        // the field that a column is, by column; empty if it is none
+	of     map[meaning]int // the index of a column by meaning
+	fields []string        // the metadata field of each column, or ""
 }
 
-// columnsOf gives columns their meaning. All that are told must be there if the names are
-// those of a header; a row of JSON may lack any.
-func columnsOf(names []string, told Columns, header bool) (columns, error) {
+// columnsOf returns the meanings of columns. If header is true, all columns in chosen must exist; a
+// row of JSON may lack any.
+func columnsOf(names []string, chosen Columns, header bool) (columns, error) {
 	c := columns{of: map[meaning]int{}, fields: make([]string, len(names))}
 	taken := make([]bool, len(names))
-	for means, name := range told {
+	for means, name := range chosen {
 		n := slices.Index(names, name)
 		switch {
 		case name == "":
 			continue
 		case n < 0 && header:
-			return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("there is no column %q for %s; there are %s", name, means, quoted(names))}
+			return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("column %q for %s not found; the columns are %s", name, means, quoted(names))}
 		case n < 0:
 			continue
 		}
@@ -120,23 +122,23 @@ func columnsOf(names []string, told Columns, header bool) (columns, error) {
 			c.fields[n] = means
 		}
 	}
-	c.recognise(names, told, taken)
-	_, hasAddress := c.of[isAddress]
+	c.recognise(names, chosen, taken)
+	_, hasURL := c.of[isURL]
 	_, hasPath := c.of[isPath]
-	if header && !hasAddress && !hasPath {
-		return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column is an address or a path; there are %s; name one with --table-columns 'address=COLUMN'", quoted(names))}
+	if header && !hasURL && !hasPath {
+		return c, &tabular.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("no column contains URLs or paths; the columns are %s; add --table-columns 'url=COLUMN'", quoted(names))}
 	}
 	return c, nil
 }
 
-// recognise gives the columns their meaning that are not told.
-func (c *columns) recognise(names []string, told Columns, taken []bool) {
+// recognise sets the meanings of the columns that are not in chosen.
+func (c *columns) recognise(names []string, chosen Columns, taken []bool) {
 	squeezed := make([]string, len(names))
 	for n, name := range names {
 		squeezed[n] = squeeze(name)
 	}
 	for means, known := range synonyms() {
-		if _, is := told[string(means)]; is {
+		if _, is := chosen[string(means)]; is {
 			continue
 		}
 		for _, name := range known {
@@ -151,18 +153,18 @@ func (c *columns) recognise(names []string, told Columns, taken []bool) {
 			continue
 		}
 		c.fields[n] = name
-		if field := squeezed[n]; slices.Contains(fields(), field) && !isTold(told, field) {
+		if field := squeezed[n]; slices.Contains(fields(), field) && !isChosen(chosen, field) {
 			c.fields[n] = field
 		}
 	}
-	for _, means := range []meaning{isAddress, isFolder, isName} { // rules may want them
-		if n, ok := c.of[means]; ok && !slices.Contains(c.fields, string(means)) {
-			c.fields[n] = string(means)
+	for means, field := range map[meaning]string{isURL: oldURLField, isFolder: "folder", isName: "name"} { // rules may use them
+		if n, ok := c.of[means]; ok && !slices.Contains(c.fields, field) {
+			c.fields[n] = field
 		}
 	}
 }
 
-func isTold(told Columns, means string) bool { _, is := told[means]; return is }
+func isChosen(chosen Columns, means string) bool { _, is := chosen[means]; return is }
 
 func quoted(names []string) string {
 	const most = 20

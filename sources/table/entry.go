@@ -20,17 +20,17 @@ import (
 	"assetferry/sources"
 )
 
-// An entry is what a row says of an object.
+// An entry is the content of a row.
 type entry struct {
 	key         sources.Key
-	url         *address // nil if the content is in a file
-	path        string   // of the file, below the root
-	size        int64    // unknown if it is negative
+	url         *address // nil if the content is a file
+	path        string   // of the file below the root
+	size        int64    // negative if unknown
 	tag         string
 	checksum    checksum
 	contentType string
 	fields      map[string][]string
-	wrong       string // why it cannot be taken; empty if it can
+	wrong       string // the reason why it cannot be read, or ""
 	line        int
 }
 
@@ -39,8 +39,8 @@ func (e entry) equals(other entry) bool {
 	return reflect.DeepEqual(e, other)
 }
 
-// entry reads a row. One without a key is a mistake; other things that are wrong with it
-// concern its object alone.
+// entry parses a row. A row without a key is a mistake in the table. Other errors concern only its
+// object.
 func (n *snapshot) entry(r tabular.Row) (entry, error) {
 	c, values := n.columns, make([][]string, 0, len(r.Cells))
 	for _, cell := range r.Cells {
@@ -58,7 +58,7 @@ func (n *snapshot) entry(r tabular.Row) (entry, error) {
 			values = append(values, flat[name])
 		}
 		var err error
-		if c, err = columnsOf(names, n.told, false); err != nil {
+		if c, err = columnsOf(names, n.chosen, false); err != nil {
 			return entry{}, err
 		}
 	}
@@ -69,11 +69,11 @@ func (n *snapshot) entry(r tabular.Row) (entry, error) {
 	return e, nil
 }
 
-const noKey = "the row has neither a key nor a name, nor an address or a path that ends with one"
+const noKey = "the row has no key, no name, and no URL or path that ends with a name"
 
-// first is a column that a row without a key lacks something in.
+// first returns the column of the error for a row without a key.
 func (c columns) first() int {
-	for _, m := range []meaning{isKey, isName, isAddress, isPath} {
+	for _, m := range []meaning{isKey, isName, isURL, isPath} {
 		if n, ok := c.of[m]; ok {
 			return n
 		}
@@ -81,7 +81,7 @@ func (c columns) first() int {
 	return 0
 }
 
-// flatten puts what is in an object of JSON under names with dots between.
+// flatten joins the names of nested JSON objects by dots.
 func flatten(into map[string][]string, name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func flatten(into map[string][]string, name string, value any) {
 	}
 }
 
-// entry makes an entry of the values of a row.
+// entry returns the entry of a row.
 func (c columns) entry(values [][]string, isCSV bool) entry {
 	e := entry{size: -1}
 	text := func(m meaning) string {
@@ -113,7 +113,7 @@ func (c columns) entry(values [][]string, isCSV bool) entry {
 		}
 		return ""
 	}
-	e.locate(text(isPath), strings.TrimSpace(text(isAddress)))
+	e.locate(text(isPath), strings.TrimSpace(text(isURL)))
 	e.fields = c.describing(values, isCSV, e.url)
 	e.key = sources.Key(text(isKey))
 	if e.key == "" {
@@ -130,16 +130,16 @@ func (c columns) entry(values [][]string, isCSV bool) entry {
 	return e
 }
 
-// locate says where the content is. A file comes first: who has one need not ask a server.
+// locate sets the place of the content. A file takes precedence, because it needs no request.
 func (e *entry) locate(file, web string) {
 	if web != "" {
 		if e.url = parseAddress(web); e.url == nil && file == "" {
-			e.wrong = "the address is not of the form https://host/path, without a user name or a password"
+			e.wrong = "the URL must have the form https://host/path, without a user name or a password"
 		}
 	}
 	if file == "" {
 		if web == "" {
-			e.wrong = "the row has neither an address nor a path"
+			e.wrong = "the row has no URL and no path"
 		}
 		return
 	}
@@ -149,12 +149,12 @@ func (e *entry) locate(file, web string) {
 	}
 	e.path = strings.TrimLeft(file, "/")
 	if !filepath.IsLocal(filepath.FromSlash(e.path)) {
-		e.wrong = "the path leads out of the folder of the table"
+		e.wrong = "the path is outside the folder of the table"
 	}
 	e.path = path.Clean(e.path)
 }
 
-// keyOf makes a key where the table has none.
+// keyOf returns the key of a row without one.
 func (e *entry) keyOf(folder, name string) sources.Key {
 	place := e.path
 	if e.url != nil {
@@ -167,7 +167,7 @@ func (e *entry) keyOf(folder, name string) sources.Key {
 	if name == "" {
 		name = base
 	} else if extension := path.Ext(base); extension != "" && !hasExtension(name) {
-		name += extension // people give things titles
+		name += extension // names may be titles
 	}
 	if name == "" || name == "." {
 		return ""
@@ -175,7 +175,7 @@ func (e *entry) keyOf(folder, name string) sources.Key {
 	return sources.Key(strings.TrimPrefix(strings.TrimSuffix(dir, "/")+"/"+name, "/"))
 }
 
-// hasExtension reports whether a name ends with what looks like an extension.
+// hasExtension reports whether a name seems to have an extension.
 func hasExtension(name string) bool {
 	extension := strings.TrimPrefix(path.Ext(name), ".")
 	return extension != "" && len(extension) <= 5 && !strings.ContainsFunc(extension, func(r rune) bool {
@@ -183,15 +183,14 @@ func hasExtension(name string) bool {
 	})
 }
 
-// A digest is a hash of content, as a table gives it, with its algorithm. It is what the
-// content is compared with when it is read, and no more: what somebody wrote into a table
-// proves nothing of a content that nobody has read.
+// A checksum is a hash from a table with its algorithm. Content is compared with it when it is
+// read. It has no other use, because the table may be wrong.
 type checksum struct {
 	algorithm string // "sha256", "md5", ...
 	hex       string // lower case
 }
 
-// checksumOf reads a digest; what kind it is tells its length.
+// checksumOf parses a checksum. Its length shows the algorithm.
 func (e *entry) checksumOf(text string) checksum {
 	if text == "" {
 		return checksum{}
@@ -203,14 +202,14 @@ func (e *entry) checksumOf(text string) checksum {
 	algorithm := map[int]string{32: "md5", 40: "sha1", 64: "sha256"}[len(digits)]
 	if _, err := hex.DecodeString(digits); err != nil || algorithm == "" || found && squeeze(text) != algorithm+":"+digits {
 		if e.wrong == "" {
-			e.wrong = fmt.Sprintf("%.80q is not an MD5, SHA-1 or SHA-256 in hexadecimal digits", text)
+			e.wrong = fmt.Sprintf("%.80q is not an MD5, SHA-1 or SHA-256 checksum in hexadecimal digits", text)
 		}
 		return checksum{}
 	}
 	return checksum{algorithm, digits}
 }
 
-// describing gives what describes an object.
+// describing returns the metadata of an object.
 func (c columns) describing(values [][]string, isCSV bool, at *address) map[string][]string {
 	all := map[string][]string{}
 	for n, field := range c.fields {
@@ -218,7 +217,7 @@ func (c columns) describing(values [][]string, isCSV bool, at *address) map[stri
 			v = strings.TrimSpace(v)
 			switch {
 			case v == "" || field == "":
-			case field == string(isAddress):
+			case field == oldURLField:
 				if at != nil {
 					v = at.public()
 				} else if u := parseAddress(v); u != nil {
@@ -237,12 +236,12 @@ func (c columns) describing(values [][]string, isCSV bool, at *address) map[stri
 	return all
 }
 
-// An address is where content is fetched from.
+// An address is the URL of content.
 type address struct{ url.URL }
 
-// parseAddress gives nil for what is no address of ours.
+// parseAddress parses a URL. It returns nil for an unsupported one.
 func parseAddress(text string) *address {
-	if strings.HasPrefix(text, "//") { // as pages have it
+	if strings.HasPrefix(text, "//") { // as in web pages
 		text = "https:" + text
 	}
 	u, err := url.Parse(text)
@@ -253,7 +252,7 @@ func parseAddress(text string) *address {
 	return &address{*u}
 }
 
-// host is name and port.
+// host returns the name and the port.
 func (a *address) host() string {
 	port := a.Port()
 	if port == "" {
@@ -262,8 +261,7 @@ func (a *address) host() string {
 	return net.JoinHostPort(strings.ToLower(a.Hostname()), port)
 }
 
-// public is the address as people link to it: a signature that opens it is left out, with
-// all that it signs.
+// public returns the URL without its signature and the signed parameters.
 func (a *address) public() string {
 	u := a.URL
 	for name := range u.Query() {
@@ -275,7 +273,7 @@ func (a *address) public() string {
 	return u.String()
 }
 
-// signing are names in the queries of addresses that are signed, or open something otherwise.
+// signing returns the parameters of signed URLs, and other secret parameters.
 func signing() []string {
 	return []string{"signature", "sig", "token", "accesstoken", "authtoken", "apikey", "keypairid", "policy", "auth", "hmac", "password", "secret"}
 }

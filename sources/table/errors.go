@@ -15,20 +15,20 @@ import (
 	"assetferry/sources/remote"
 )
 
-// isSick reports whether an error says nothing of the object that was asked for.
-func isSick(err error) bool {
+// isServerError reports whether an error concerns the server and not the requested object.
+func isServerError(err error) bool {
 	f, ok := errors.AsType[*remote.Failure](err)
 	return !ok || f.Status == 0 || f.Kind.Repeatable() || f.Status == http.StatusUnauthorized || errors.Is(err, errPage)
 }
 
-// broken is an error on the way to a server.
+// broken returns the failure of a network error.
 func broken(a *address, err error) error {
-	f := remote.Unreached(err, retry.Permanent) // other servers may be well
+	f := remote.Unreached(err, retry.Permanent) // other servers may work
 	f.Host = a.Hostname()
 	return f
 }
 
-// refused is an answer that is no success.
+// refused returns the failure of an unsuccessful response.
 func refused(a *address, answer *http.Response) error {
 	f := &remote.Failure{Host: a.Hostname(), Status: answer.StatusCode, Kind: retry.Permanent}
 	f.Err = fmt.Errorf("%d %s", f.Status, http.StatusText(f.Status))
@@ -51,37 +51,37 @@ func refused(a *address, answer *http.Response) error {
 	return f
 }
 
-// odd is an answer that makes no sense.
+// odd returns the failure of an invalid response.
 func odd(a *address, format string, args ...any) error {
 	return &remote.Failure{Host: a.Hostname(), Status: http.StatusOK, Err: fmt.Errorf(format, args...), Kind: retry.Permanent}
 }
 
-// errPage says that a server sends people to where they log in.
-var errPage = errors.New("the server answers with a web page")
+// errPage means that a server returned a web page, such as a login page.
+var errPage = errors.New("the server returned a web page")
 
-// errEmpty says that a part was asked for of what has no bytes, and was listed to have some.
+// errEmpty means that an object is empty, but was listed with a size.
 var errEmpty = fmt.Errorf("%w: it is empty", sources.ErrChanged)
 
-// A sickError says that a listing ended because servers could not be asked.
-type sickError struct {
+// A unavailableError means that a listing ended because servers did not respond.
+type unavailableError struct {
 	count int
 	err   error
 }
 
-func (e *sickError) Error() string {
-	return fmt.Sprintf("%d objects in a row could not be asked for: %v", e.count, e.err)
+func (e *unavailableError) Error() string {
+	return fmt.Sprintf("%d requests in a row failed: %v", e.count, e.err)
 }
 
-func (e *sickError) Unwrap() error { return e.err }
+func (e *unavailableError) Unwrap() error { return e.err }
 
-// IsAuth reports whether they want to know who asks.
-func (e *sickError) IsAuth() bool {
+// IsAuth reports whether the servers require authentication.
+func (e *unavailableError) IsAuth() bool {
 	f, ok := errors.AsType[*remote.Failure](e.err)
 	return ok && f.Status == http.StatusUnauthorized
 }
 
-// told strikes out of an error what opens the source.
-func (s *Source) told(err error) error {
+// redacted removes credentials from an error.
+func (s *Source) redacted(err error) error {
 	text := s.web.Redact(err.Error())
 	f, ok := errors.AsType[*remote.Failure](err)
 	if text == err.Error() || !ok {
@@ -92,19 +92,19 @@ func (s *Source) told(err error) error {
 	return &without
 }
 
-// fail makes an error about one of the objects.
+// fail returns an error of the source or of one of its objects.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	hint := s.hint(err)
 	if _, ok := errors.AsType[*remote.Failure](err); ok {
-		err = s.told(err)
+		err = s.redacted(err)
 	}
 	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: cause(err), Hint: hint}
 }
 
-// failList makes an error about the source. Mistakes say it all themselves.
+// failList returns an error of a listing. Mistakes in the table stay unchanged.
 func (s *Source) failList(ctx context.Context, err error) error {
 	_, mistakes := errors.AsType[*tabular.Mistakes](err)
 	_, form := errors.AsType[*tabular.FormatError](err)
@@ -114,7 +114,7 @@ func (s *Source) failList(ctx context.Context, err error) error {
 	return s.fail(ctx, "list", "", err)
 }
 
-// cause takes off the path that sources.Error says in its own way.
+// cause removes the path, which sources.Error contains.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -122,7 +122,7 @@ func cause(err error) error {
 	return err
 }
 
-// hint is the next step for a person; empty if the text of the error says it all.
+// hint returns the next step for the user, or "" if the error is enough.
 func (s *Source) hint(err error) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
 	network, private := errors.AsType[*outbound.NetworkError](err)
@@ -132,25 +132,25 @@ func (s *Source) hint(err error) string {
 	case written:
 		return changed.Hint()
 	case private && !network.Never:
-		return "if the assets are in a network of yours, allow that with --allow-private-networks"
+		return "if the assets are in your own network, add --allow-private-networks"
 	case private:
-		return "correct the address in the table"
+		return "correct the URL in the table"
 	case authority:
-		return "if the certificate is from a private authority, name that with --ca-file"
+		return "if a private authority signed the certificate, add --ca-file FILE"
 	case errors.Is(err, remote.ErrPlain):
-		return "put https:// into the table, or give --allow-http if the network in between is trusted"
+		return "use https:// in the table, or add --allow-http if you trust the network"
 	case errors.Is(err, sources.ErrChanged):
-		return "list the source again"
+		return "run the same command again"
 	case failed && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errPage)):
-		return "give what opens it in ASSETFERRY_SOURCE_HEADERS, such as Authorization: Bearer …; addresses that are signed may have expired: export the table again"
+		return "set ASSETFERRY_SOURCE_HEADERS, for example to Authorization: Bearer …; if signed URLs have expired, export the table again"
 	case errors.Is(err, remote.ErrDocument):
-		return "open its address in a browser: such an answer usually says what is wrong"
+		return "open the URL in a browser: the response usually contains the reason"
 	case failed && f.Status == 0:
-		return "check the address, the network and the proxy"
+		return "check the URL, the network and the proxy"
 	case failed:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
-		return "check the path; paths in the table begin at its folder, or at --table-root"
+		return "check the path: paths are relative to the folder of the table, or to --table-root"
 	}
 	return ""
 }

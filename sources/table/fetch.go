@@ -13,27 +13,27 @@ import (
 	"assetferry/sources/remote"
 )
 
-// maxOdds is how often in a row the same answer may come that is not what was asked for.
+// maxOdds is the number of identical invalid responses in a row before they count as intended.
 const maxOdds = 3
 
-// A fetch connects to content at a server.
+// A fetch requests content from a server.
 type fetch struct {
 	ctx    context.Context
 	source *Source
 	entry  entry
 	size   int64
-	tag    string      // of the version that is read; empty if it is not known
-	header http.Header // of the last answer
+	tag    string      // of the version being read, or ""
+	header http.Header // of the last response
 
-	odd  string // the answer that was not what was asked for last
-	odds int    // how often it came
+	odd  string // the last invalid response
+	odds int    // how often it occurred
 }
 
-// fetch begins to read content at an offset, and adds to a description what the answer says.
+// fetch begins to read content at an offset, and adds metadata of the response to a description.
 func (s *Source) fetch(ctx context.Context, e entry, o sources.Object, offset int64, d *sources.Description) (io.ReadCloser, error) {
 	f := &fetch{ctx: ctx, source: s, entry: e, size: o.Size}
 	if s.asks(e) {
-		f.tag = o.VersionTag // what the table calls a version the server does not know
+		f.tag = o.VersionTag // the server does not know versions of the table
 	}
 	r, err := remote.Open(ctx, remote.Content{Size: o.Size, Connect: f.connect, TooLong: f.tooLong, Flaky: true}, offset)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Source) fetch(ctx context.Context, e entry, o sources.Object, offset in
 	return r, nil
 }
 
-// connect asks for the content from the next byte on. It is never asked for nothing, which
-// cannot be expressed, but then for the last byte once more.
+// connect requests the content from the next byte on. An empty range cannot be requested, so at the
+// end it requests the last byte again.
 func (f *fetch) connect(next int64) (*remote.Body, error) {
 	from := min(next, max(f.size-1, 0))
 	ctx, cancel := context.WithCancelCause(f.ctx)
@@ -67,7 +67,7 @@ func (f *fetch) connect(next int64) (*remote.Body, error) {
 		f.tag = tagIn(f.header)
 	}
 	body := remote.Watch(content, cancel)
-	if _, err := io.CopyN(io.Discard, body, next-from); err != nil { // the server has begun before
+	if _, err := io.CopyN(io.Discard, body, next-from); err != nil { // the response begins earlier
 		body.Close()
 		return nil, &remote.Cut{Err: err}
 	}
@@ -83,7 +83,7 @@ func (f *fetch) request(ctx context.Context, from int64) (*http.Request, error) 
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
 	_, dated := http.ParseTime(f.tag)
-	switch { // a weak tag matches nothing
+	switch { // a weak tag never matches
 	case f.tag == "" || strings.HasPrefix(f.tag, "W/"):
 	case dated == nil:
 		r.Header.Set("If-Unmodified-Since", f.tag)
@@ -93,8 +93,8 @@ func (f *fetch) request(ctx context.Context, from int64) (*http.Request, error) 
 	return r, nil
 }
 
-// check makes sure that an answer is of the listed version, because not every server minds
-// a condition, and tells where it begins: not every server minds a range either.
+// check checks that a response has the listed version, and returns its offset. Some servers ignore
+// conditions and ranges.
 func (f *fetch) check(answer *http.Response, from int64) (begin int64, err error) {
 	if err := checkContent(f.entry, answer); err != nil {
 		return 0, err
@@ -106,22 +106,22 @@ func (f *fetch) check(answer *http.Response, from int64) (begin int64, err error
 	if answer.StatusCode == http.StatusPartialContent {
 		first, total, ok := remote.ParseRange(answer.Header.Get("Content-Range"))
 		if !ok || first != from {
-			return 0, &remote.Cut{Err: odd(f.entry.url, "the server was asked for the content from byte %d on and gives another part", from)}
+			return 0, &remote.Cut{Err: odd(f.entry.url, "the server returned another range than from byte %d on", from)}
 		}
 		begin, size = first, total
 	}
 	if size >= 0 && size != f.size {
-		return 0, &remote.Cut{Err: odd(f.entry.url, "the server has %d bytes, %d are listed", size, f.size)}
+		return 0, &remote.Cut{Err: odd(f.entry.url, "the server has %d bytes instead of the listed %d", size, f.size)}
 	}
 	return begin, nil
 }
 
 func (f *fetch) tooLong() error {
-	return odd(f.entry.url, "the server sends more than the %d bytes that are listed", f.size)
+	return odd(f.entry.url, "the server sent more than the listed %d bytes", f.size)
 }
 
-// meant takes an answer that is not what was asked for, and that another try may get right,
-// for what the server means once it came again and again.
+// meant returns an invalid response as the final error if the server repeats it. Before that, it is
+// retried.
 func (f *fetch) meant(err error) error {
 	cut, again := errors.AsType[*remote.Cut](err)
 	if !again || !f.isMeant(cut.Err) {
@@ -133,8 +133,7 @@ func (f *fetch) meant(err error) error {
 	return cut.Err
 }
 
-// isMeant reports whether an answer that is not what was asked for is no accident: the
-// server gives the same one again and again.
+// isMeant reports whether the server repeats the same invalid response.
 func (f *fetch) isMeant(answer error) bool {
 	if text := answer.Error(); text != f.odd {
 		f.odd, f.odds = text, 0

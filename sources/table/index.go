@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A record says where the row of a key is.
+// A record has the offset of the row of a key.
 type record struct {
 	key  string
 	at   int64
@@ -25,24 +25,24 @@ type record struct {
 func compare(a, b record) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) }
 
 const (
-	// maxPending is how many bytes of records are sorted in memory. A table whose records
-	// are fewer has no file.
+	// maxPending is the maximum size in bytes of records that are sorted in memory. A smaller
+	// table needs no file.
 	maxPending = 8 << 20
-	// recordCost is what a record takes beside its key.
+	// recordCost is the memory of a record without its key, in bytes.
 	recordCost = 40
-	// markEvery is how many records there are between two that can be found at once.
+	// markEvery is the number of records between two marks.
 	markEvery = 256
-	// maxAlike is how many rows of a key are compared with each other.
+	// maxAlike is the maximum number of rows of a key that are compared.
 	maxAlike = 100
 )
 
-// A sorter takes records in any order: it sorts as many as fit into memory and writes them
-// to a file, and merges these pieces in the end.
+// A sorter sorts records: it sorts pieces in memory, writes them to a file, and merges them at the
+// end.
 type sorter struct {
 	pending []record
 	bytes   int
 	file    *os.File // of sorted pieces
-	ends    []int64  // of the pieces in it
+	ends    []int64  // offsets of the ends of the pieces
 	most    int      // instead of maxPending, for tests
 }
 
@@ -55,7 +55,7 @@ func (s *sorter) add(r record) error {
 	return s.spill()
 }
 
-// spill writes what is pending.
+// spill writes the pending records.
 func (s *sorter) spill() (err error) {
 	if s.file == nil {
 		if s.file, err = temporary(); err != nil {
@@ -76,14 +76,14 @@ func (s *sorter) spill() (err error) {
 	return w.flush()
 }
 
-// temporary makes a file that is gone once it is closed, or once this process is gone
-// where the system can do that.
+// temporary creates a file that is deleted when it is closed, or, if the system supports it, when the
+// process ends.
 func temporary() (*os.File, error) {
 	f, err := os.CreateTemp("", "assetferry-table-*")
 	if err != nil {
-		return nil, fmt.Errorf("make room to sort the table: %w", err)
+		return nil, fmt.Errorf("create a temporary file to sort the table: %w", err)
 	}
-	_ = os.Remove(f.Name()) // Windows cannot; discard does it there
+	_ = os.Remove(f.Name()) // discard deletes it on Windows
 	return f, nil
 }
 
@@ -92,13 +92,13 @@ func discard(f *os.File) error {
 		return nil
 	}
 	err := f.Close()
-	_ = os.Remove(f.Name()) // it is gone already on most systems
+	_ = os.Remove(f.Name()) // already deleted on most systems
 	return err
 }
 
 func (s *sorter) discard() error { return discard(s.file) }
 
-// index gives all records in order.
+// index returns all records in order.
 func (s *sorter) index() (*index, error) {
 	if s.file == nil {
 		slices.SortFunc(s.pending, compare)
@@ -177,7 +177,7 @@ func (p *pieces) Pop() any {
 	return last
 }
 
-// A writer writes records; what goes wrong shows in the end.
+// A writer writes records; flush returns the first error.
 type writer struct {
 	to      *bufio.Writer
 	written int64
@@ -191,7 +191,7 @@ func (w *writer) write(r record) {
 	w.buffer = append(w.buffer, r.key...)
 	w.buffer = binary.AppendUvarint(w.buffer, uint64(r.at))
 	w.buffer = binary.AppendUvarint(w.buffer, uint64(r.line))
-	n, _ := w.to.Write(w.buffer) // flush tells
+	n, _ := w.to.Write(w.buffer) // flush returns the error
 	w.written += int64(n)
 }
 
@@ -217,22 +217,22 @@ func readRecord(from *bufio.Reader) (record, error) {
 	return record{string(key), int64(at), int(line)}, err
 }
 
-// An index has the records of all rows in order of their keys.
+// An index has the records of all rows in the order of keys.
 type index struct {
-	memory []record // if it is small
+	memory []record // of a small table
 
 	file  *os.File
 	end   int64
 	marks []mark
 }
 
-// A mark says where in the file a record is.
+// A mark is the offset of a record in the file.
 type mark struct {
 	key string
 	at  int64
 }
 
-// from yields records in order, at least those whose keys are not less than a key.
+// from yields records in order, from a mark before the first key that is not less than key.
 func (x *index) from(key string) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		if x.file == nil {
@@ -260,7 +260,7 @@ func (x *index) from(key string) iter.Seq2[record, error] {
 	}
 }
 
-// groups yields the records of each key that is greater than one.
+// groups yields the records of each key that is greater than after.
 func (x *index) groups(after string) iter.Seq2[[]record, error] {
 	return func(yield func([]record, error) bool) {
 		var group []record
@@ -287,7 +287,7 @@ func (x *index) groups(after string) iter.Seq2[[]record, error] {
 	}
 }
 
-// find gives the records of a key.
+// find returns the records of a key.
 func (x *index) find(key string) (found []record, err error) {
 	for r, err := range x.from(key) {
 		if err != nil {

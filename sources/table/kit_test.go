@@ -67,7 +67,7 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(c.bytes))
 }
 
-// put stores a content and gives its address.
+// put stores a content and gives its URL.
 func (m *manager) put(name string, b []byte) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +83,7 @@ func (m *manager) answer(wrap func(http.Handler) http.Handler) {
 	m.wrap = wrap
 }
 
-// asked gives the requests since the last time.
+// asked returns the requests since the last time.
 func (m *manager) asked() []*http.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()

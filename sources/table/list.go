@@ -30,7 +30,7 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// errStop says that nobody listens any more.
+// errStop means that the consumer stopped the listing.
 var errStop = errors.New("the loop has ended")
 
 func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) (err error) {
@@ -72,22 +72,22 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 	return h.verdict(after == "")
 }
 
-// A result is an object that is listed next, or the end of the listing.
+// A result is the next object of a listing, or its end.
 type result struct {
-	object sources.Object
-	asked  bool
-	sick   error         // why a server could not be asked; nil if that is not the server's fault
-	err    error         // ends the listing
-	ready  chan struct{} // closed once the rest is known; nil if it is
+	object    sources.Object
+	asked     bool
+	serverErr error         // an error of the server; nil otherwise
+	err       error         // ends the listing
+	ready     chan struct{} // closed when the result is complete; nil if it is
 }
 
-// An ahead walks in front of a listing and asks for what the table does not say.
+// An ahead reads ahead of a listing and makes requests for facts that are not in the table.
 type ahead struct {
 	results chan *result
 	stop    func()
 }
 
-// ahead begins to walk. Results come in order; who has had enough calls stop.
+// ahead starts reading ahead. Results come in order; stop ends it.
 func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahead {
 	ctx, cancel := context.WithCancel(ctx)
 	results := make(chan *result, 2*s.options.Connections)
@@ -120,7 +120,7 @@ func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahea
 	return ahead{results, func() { cancel(); all.Wait() }}
 }
 
-// resolve makes an object of the rows of a key. What takes long it has done later.
+// resolve sets the object of the rows of a key. It passes slow operations to later.
 func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *result, later func(func())) {
 	e, err := n.of(same)
 	if err != nil {
@@ -138,10 +138,10 @@ func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *res
 	}
 }
 
-// asks reports whether a server is asked for what an entry does not say.
+// asks reports whether an entry needs a request or a lookup.
 func (s *Source) asks(e entry) bool { return e.url == nil || e.size < 0 || s.options.Check }
 
-// look looks at a file.
+// look looks up a file.
 func (s *Source) look(e entry, r *result) {
 	info, err := s.stat(e.path)
 	switch {
@@ -163,10 +163,10 @@ func (s *Source) stat(path string) (fs.FileInfo, error) {
 	return root.Stat(filepath.FromSlash(path))
 }
 
-// tagOf is the version of a file.
+// tagOf returns the version tag of a file.
 func tagOf(info fs.FileInfo) string { return info.ModTime().UTC().Format(time.RFC3339Nano) }
 
-// askFor asks a server.
+// askFor requests facts from a server.
 func (s *Source) askFor(ctx context.Context, e entry, r *result) {
 	r.asked = true
 	is, err := s.ask(ctx, e)
@@ -176,9 +176,9 @@ func (s *Source) askFor(ctx context.Context, e entry, r *result) {
 	case errors.Is(err, retry.ErrDraining):
 		r.err = err
 	case err != nil:
-		err = s.told(err)
-		if isSick(err) {
-			r.sick = err
+		err = s.redacted(err)
+		if isServerError(err) {
+			r.serverErr = err
 		}
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(err.Error())}
 	default:
@@ -189,14 +189,13 @@ func (s *Source) askFor(ctx context.Context, e entry, r *result) {
 	}
 }
 
-// maxSick is how many objects in a row may fail for reasons that are not theirs.
-const maxSick = 10
+// maxServerErrors is the number of server errors in a row that ends a listing.
+const maxServerErrors = 10
 
-// Health ends a listing when servers do not answer: nothing is learnt of the objects, and
-// all of them would count as unreadable.
+// health ends a listing when servers do not respond. Otherwise all objects would count as unreadable.
 type health struct {
-	asked, sick, row int
-	last             error
+	asked, failed, row int
+	last               error
 }
 
 func (h *health) note(r *result) error {
@@ -204,23 +203,24 @@ func (h *health) note(r *result) error {
 		return nil
 	}
 	h.asked++
-	if r.sick == nil {
+	if r.serverErr == nil {
 		h.row = 0
 		return nil
 	}
-	h.sick++
+	h.failed++
 	h.row++
-	h.last = r.sick
-	if h.row < maxSick {
+	h.last = r.serverErr
+	if h.row < maxServerErrors {
 		return nil
 	}
-	return &sickError{h.row, h.last}
+	return &unavailableError{h.row, h.last}
 }
 
-// verdict is for the end of a listing. Of one that went on at its end little can be told.
+// verdict returns the error at the end of a listing. A resumed listing may have too few objects for
+// it.
 func (h *health) verdict(whole bool) error {
-	if !whole || h.asked == 0 || h.sick < h.asked {
+	if !whole || h.asked == 0 || h.failed < h.asked {
 		return nil
 	}
-	return &sickError{h.sick, h.last}
+	return &unavailableError{h.failed, h.last}
 }

@@ -81,7 +81,7 @@ func TestJSONIsFlattened(t *testing.T) {
 }
 
 func TestColumnsThatAreNamed(t *testing.T) {
-	columns, err := table.ParseColumns([]string{"key=Public ID", "Address = Link", "tags=Labels", "size=", "description=Notes"})
+	columns, err := table.ParseColumns([]string{"key=Public ID", "URL = Link", "tags=Labels", "size=", "description=Notes"})
 	must(t, err)
 	m := newManager(t, "t.csv")
 	for text, want := range map[string]string{
@@ -115,15 +115,15 @@ func TestParseColumnsRefuses(t *testing.T) {
 func TestTablesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "t.csv:1:1: the table is empty",
-		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title", "size"; name one with --table-columns 'address=COLUMN'`,
-		"Link,x\na,1\n":        `t.csv:1:1: there is no column "Public ID" for key`,
-		"Public ID,url\n,\n,x": "t.csv:3:1: the address is not of the form https://host/path",
+		"title,size\na,1\n":    `t.csv:1:1: no column contains URLs or paths; the columns are "title", "size"; add --table-columns 'url=COLUMN'`,
+		"Link,x\na,1\n":        `t.csv:1:1: column "Public ID" for key not found`,
+		"Public ID,url\n,\n,x": "t.csv:3:1: the URL must have the form https://host/path",
 		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
 	} {
 		m := newManager(t, "t.csv")
 		m.write(text)
 		s, err := m.open(func(o *table.Options) { o.Columns = table.Columns{"key": "Public ID"} })
-		if strings.Contains(want, "no column is") {
+		if strings.Contains(want, "no column contains") {
 			s, err = m.open()
 		}
 		if _, ok := errors.AsType[*tabular.Mistakes](err); s != nil || !ok || !strings.Contains(err.Error(), want) {
@@ -154,23 +154,23 @@ func TestRowsThatCannotBeTaken(t *testing.T) {
 		"12,,fine.jpg,,\n")
 	s := m.source(func(o *table.Options) { o.AllowPrivate = false })
 	want := map[sources.Key]string{
-		"01": "what the table says of it is wrong: line 2: the address is not of the form https://host/path, without a user name or a password",
-		"02": "what the table says of it is wrong: line 3: the address is not of the form https://host/path, without a user name or a password",
-		"03": "what the table says of it is wrong: line 4: the row has neither an address nor a path",
-		"04": `what the table says of it is wrong: line 5: "nonsense" is not an MD5, SHA-1 or SHA-256 in hexadecimal digits`,
-		"05": "what the table says of it is wrong: line 6: the path leads out of the folder of the table",
-		"06": "what the table says of it is wrong: line 7: the path leads out of the folder of the table",
+		"01": "error in the table: line 2: the URL must have the form https://host/path, without a user name or a password",
+		"02": "error in the table: line 3: the URL must have the form https://host/path, without a user name or a password",
+		"03": "error in the table: line 4: the row has no URL and no path",
+		"04": `error in the table: line 5: "nonsense" is not an MD5, SHA-1 or SHA-256 checksum in hexadecimal digits`,
+		"05": "error in the table: line 6: the path is outside the folder of the table",
+		"06": "error in the table: line 7: the path is outside the folder of the table",
 		"07": "cannot be read: no such file or directory",
 		"08": "not a regular file",
 		"09": "cannot be read: path escapes from parent",
-		"10": "what the table says of it is wrong: the rows in lines 11 and 12 have this key and do not say the same",
+		"10": "error in the table: lines 11 and 12 have this key, but differ",
 		"11": "", "12": "",
 	}
 	got := map[sources.Key]string{}
 	objects, err := list(t, s)
 	for _, o := range objects {
 		got[o.Key] = string(o.Obstacle)
-		miswritten := strings.HasPrefix(string(o.Obstacle), "what the table says")
+		miswritten := strings.HasPrefix(string(o.Obstacle), "error in the table")
 		if failed := miswritten || strings.HasPrefix(string(o.Obstacle), "cannot be read"); failed != o.Obstacle.IsFailure() || miswritten != o.Obstacle.IsMiswritten() {
 			t.Errorf("%s: a failure is %v, a mistake of the table %v", o.Obstacle, o.Obstacle.IsFailure(), o.Obstacle.IsMiswritten())
 		}
@@ -209,7 +209,7 @@ func TestSizesAreAskedFor(t *testing.T) {
 				get(w, r, next, http.StatusNotFound)
 			}
 		}},
-		"no size at all": {want: "cannot be read: 127.0.0.1: the server does not say how large it is; put a column size into the table", wrap: func(http.Handler) http.HandlerFunc {
+		"no size at all": {want: "cannot be read: 127.0.0.1: the server returned no size; add a column size to the table", wrap: func(http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush() }
 		}},
 		"gone": {want: "cannot be read: 127.0.0.1: 410 Gone", wrap: func(http.Handler) http.HandlerFunc {
@@ -218,7 +218,7 @@ func TestSizesAreAskedFor(t *testing.T) {
 		"forbidden": {want: "cannot be read: 127.0.0.1: 403 Forbidden", wrap: func(http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden) }
 		}},
-		"compressed": {want: "cannot be read: 127.0.0.1: the server sends the content compressed, and not as it is stored", wrap: func(next http.Handler) http.HandlerFunc {
+		"compressed": {want: "cannot be read: 127.0.0.1: the server sent compressed content instead of the stored bytes", wrap: func(next http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
 				next.ServeHTTP(w, r)
@@ -258,7 +258,7 @@ func TestUnhealthyServersEndAListing(t *testing.T) {
 		"who are you": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "127.0.0.1: 401 Unauthorized", true},
 		"log in first": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		}, "127.0.0.1: the server answers with a web page", false},
+		}, "127.0.0.1: the server returned a web page", false},
 		"come back later": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -286,7 +286,7 @@ func TestOneUnhealthyServerIsNotAllOfThem(t *testing.T) {
 	m.export([]string{"url"}, []string{m.put("a.jpg", []byte("x"))}, []string{"http://127.0.0.1:1/b.jpg"}, []string{"https://169.254.169.254/c.jpg"}, []string{"http://x.example/d.jpg"})
 	objects, err := list(t, m.source())
 	if err != nil || len(objects) != 4 || objects[0].Obstacle != "" || !strings.Contains(string(objects[1].Obstacle), "connection refused") ||
-		!strings.Contains(string(objects[2].Obstacle), "leads to 169.254.169.254, where no assets are") || !strings.Contains(string(objects[3].Obstacle), "plain HTTP") {
+		!strings.Contains(string(objects[2].Obstacle), "leads to 169.254.169.254, which is never allowed") || !strings.Contains(string(objects[3].Obstacle), "plain HTTP") {
 		t.Errorf("got %+v, %v", objects, err)
 	}
 }

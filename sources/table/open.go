@@ -45,20 +45,19 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// A reader reads one object to its listed size and compares it with the digest that the
-// table gives.
+// A reader reads one object to its listed size, and compares it with the checksum in the table.
 type reader struct {
 	ctx         context.Context
 	source      *Source
 	object      sources.Object
 	description sources.Description
 	from        io.ReadCloser
-	hash        hash.Hash // nil if there is nothing to compare with
+	hash        hash.Hash // nil without a checksum
 	checksum    checksum
 	err         error // sticky
 }
 
-// Describe implements sources.Describer. It costs nothing.
+// Describe implements sources.Describer. It makes no request.
 func (r *reader) Describe(context.Context) (sources.Description, error) { return r.description, nil }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -82,7 +81,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// compare ends the content if it is what the table says.
+// compare returns io.EOF if the content matches the checksum.
 func (r *reader) compare() error {
 	if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.checksum.hex {
 		return &checksumError{r.checksum, got}
@@ -97,20 +96,20 @@ func (r *reader) Close() error {
 	return r.from.Close()
 }
 
-// A checksumError says that a table gives the digest of another content.
+// A checksumError means that the content does not match the checksum in the table.
 type checksumError struct {
 	want checksum
 	got  string
 }
 
 func (e *checksumError) Error() string {
-	return fmt.Sprintf("the content has the %s %s, and the table says %s", e.want.algorithm, e.got, e.want.hex)
+	return fmt.Sprintf("the content has the %s checksum %s, but the table has %s", e.want.algorithm, e.got, e.want.hex)
 }
 
 // Class implements retry.Classified.
 func (e *checksumError) Class() retry.Class { return retry.Permanent }
 
-// hashOf computes digests like one, nil if there is none.
+// hashOf returns a hash of the same algorithm, or nil.
 func hashOf(d checksum) hash.Hash {
 	switch d.algorithm {
 	case "md5":
@@ -123,16 +122,16 @@ func hashOf(d checksum) hash.Hash {
 	return nil
 }
 
-// A file is content beside the table.
+// A file is the content of an entry with a path.
 type file struct {
 	*os.File
 	object sources.Object
 	left   int64
 }
 
-// openFile opens a file and makes sure on the handle that it is the one that was listed.
+// openFile opens a file, and checks on the handle that it is the listed one.
 func (s *Source) openFile(path string, o sources.Object, offset int64) (io.ReadCloser, error) {
-	// A look first: opening alone is an event for a pipe or a device.
+	// Stat first, because opening a pipe or a device has side effects.
 	info, err := s.stat(path)
 	if err != nil {
 		return nil, err
@@ -171,8 +170,8 @@ func (f *file) check() error {
 	return err
 }
 
-// Read ends with io.EOF only if everything was delivered and the file is still the listed
-// one, because it may have been written to while it was read.
+// Read ends with io.EOF only if everything was delivered and the file is unchanged. It may have
+// been written to during reading.
 func (f *file) Read(p []byte) (int, error) {
 	n, err := 0, io.EOF
 	if f.left > 0 {

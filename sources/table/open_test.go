@@ -131,8 +131,8 @@ func TestAnswersThatAreNoContent(t *testing.T) {
 		403: {fs.ErrPermission, retry.Permanent, "ASSETFERRY_SOURCE_HEADERS"},
 		404: {fs.ErrNotExist, retry.Permanent, ""},
 		410: {fs.ErrNotExist, retry.Permanent, ""},
-		412: {sources.ErrChanged, retry.Permanent, "list the source again"},
-		416: {sources.ErrChanged, retry.Permanent, "list the source again"},
+		412: {sources.ErrChanged, retry.Permanent, "run the same command again"},
+		416: {sources.ErrChanged, retry.Permanent, "run the same command again"},
 		418: {nil, retry.Permanent, ""},
 		304: {nil, retry.Permanent, ""},
 		500: {nil, retry.Transient, ""},
@@ -168,7 +168,7 @@ func TestLengthsThatAreNotTrue(t *testing.T) {
 		want string
 	}{
 		{2, ""},
-		{1000, "the server has 90 bytes, 12 are listed"},
+		{1000, "the server has 90 bytes instead of the listed 12"},
 	} {
 		var asked atomic.Int32
 		m := newManager(t, "t.csv")
@@ -201,7 +201,7 @@ func TestMoreThanIsListed(t *testing.T) {
 		})
 	})
 	s := m.source()
-	if _, err := read(t, s, one(t, s), 0); err == nil || !strings.Contains(err.Error(), "more than the 12 bytes") {
+	if _, err := read(t, s, one(t, s), 0); err == nil || !strings.Contains(err.Error(), "more than the listed 12 bytes") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -212,7 +212,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 	for _, test := range []struct{ checksum, want string }{
 		{hex.EncodeToString(sum[:]), ""},
 		{"md5:" + strings.ToUpper(hex.EncodeToString(sum[:])), ""},
-		{strings.Repeat("0", 32), "and the table says 00000000000000000000000000000000"},
+		{strings.Repeat("0", 32), "but the table has 00000000000000000000000000000000"},
 		{strings.Repeat("0", 40), "the content has the sha1 "},
 		{strings.Repeat("0", 64), "the content has the sha256 "},
 	} {
@@ -333,7 +333,7 @@ func TestDocumentInThePlaceOfContent(t *testing.T) {
 	for _, o := range objects {
 		got, err := read(t, s, o, 0)
 		if name := string(o.Key); name == "a.jpg" || name == "c.mp4" {
-			if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Error(), "a document of JSON") || e.Hint == "" {
+			if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Error(), "JSON instead of the content") || e.Hint == "" {
 				t.Errorf("%s: %q and %v", name, got, err)
 			}
 		} else if err != nil || string(got) != contents[name] {
@@ -341,7 +341,7 @@ func TestDocumentInThePlaceOfContent(t *testing.T) {
 		}
 	}
 	if len(objects) != len(contents) {
-		t.Errorf("%d objects are listed", len(objects))
+		t.Errorf("%d objects instead of the listed", len(objects))
 	}
 }
 

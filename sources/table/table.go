@@ -1,14 +1,14 @@
-// Package table makes the export of another asset manager a source: a table of CSV or JSON
-// Lines in which each row names an object, by an address from which its content is fetched
-// or by the path of a file beside the table, and says what describes it.
+// Package table reads the export of another asset manager as a source: a table of CSV or JSON
+// Lines. Each row names an object, by the URL of its content or by the path of a file beside the
+// table, and contains its metadata.
 //
-// A table is in no order and a source is: an index of keys is made when the table is
-// opened and whenever another one has taken its place, in memory while it is small and in a
-// temporary file when it is not. Rows stay in the table and are read when they are needed.
+// Rows may be in any order, so an index of keys is made when the table is opened or replaced: in
+// memory, or for a large table in a temporary file. Rows stay in the table and are read when
+// needed.
 //
-// What a table does not say has to be asked for, one request for each object while they
-// are listed, several at once and ahead of who listens. Objects carry no time: a table's
-// own, an ETag or a date of the server are a version tag like any other.
+// Facts that are not in the table need one request per object during the listing, several in
+// parallel and ahead of the consumer. Objects have no time. A time in the table, an ETag and a date
+// of the server are version tags.
 package table
 
 import (
@@ -27,30 +27,30 @@ import (
 	"assetferry/sources/remote"
 )
 
-// Scheme is what SOURCE begins with, followed by a colon and the path of the table.
+// Scheme is the beginning of SOURCE, before a colon and the path of the table.
 const Scheme = "table"
 
-// Options are the choices of New; the zero value is for a public table.
+// Options are the options of New; the zero value is for public URLs.
 type Options struct {
-	// Root is the folder that paths are in; empty is that of the table.
+	// Root is the folder of relative paths; "" is that of the table.
 	Root string
-	// Columns names the columns whose meaning is not told by their names.
+	// Columns are the columns whose names do not show their meaning.
 	Columns Columns
-	// Check asks for the size and the version of every address while objects are listed,
-	// and not only of those whose size the table does not say.
+	// Check requests the size and the version of every URL during a listing, and
+	// not only of those without a size in the table.
 	Check bool
-	// Headers open what is at the addresses.
+	// Headers are the credentials for the URLs.
 	Headers remote.Headers
-	// Hosts get the headers; empty is the host of all addresses, if they have only one.
+	// Hosts are the hosts that get the headers; if empty, the only host of the URLs.
 	Hosts []string
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
-	// AllowPrivate allows addresses of this machine and of private networks.
+	// AllowPrivate allows URLs of this machine and of private networks.
 	AllowPrivate bool
-	// TLS is how to trust servers; nil is the usual way.
+	// TLS is the configuration for servers; nil for the default.
 	TLS *tls.Config
-	// Connections is how many requests go out at once while objects are listed, and how
-	// many idle connections are kept.
+	// Connections is the number of parallel requests during a listing, and of idle
+	// connections to keep.
 	Connections int
 }
 
@@ -60,14 +60,14 @@ type Source struct {
 	root     string
 	options  Options
 	web      *remote.Anywhere
-	headless sync.Map // hosts that do not answer HEAD as they answer GET
+	headless sync.Map // hosts that do not support HEAD
 
 	mu      sync.Mutex
 	current *snapshot
 	closed  bool
 }
 
-// New opens a table. Its mistakes come as *rows.Mistakes. No request is made.
+// New opens a table. Mistakes in it are a *rows.Mistakes. It makes no request.
 func New(ctx context.Context, path string, o Options) (*Source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -93,10 +93,11 @@ func New(ctx context.Context, path string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// A HostsError says that it is not known which of several hosts may see the headers.
+// A HostsError means that the table has several hosts, and Options.Hosts does not select those that
+// get the headers.
 type HostsError struct {
 	Hosts []string // some of them
-	More  bool     // there are others
+	More  bool     // there are more hosts
 }
 
 func (e *HostsError) Error() string {
@@ -104,15 +105,15 @@ func (e *HostsError) Error() string {
 	if e.More {
 		text += " and others"
 	}
-	return "there are headers for the source, and the addresses of the table are at several hosts: " + text
+	return "the URLs of the table have several hosts, and it is unclear which of them get the headers: " + text
 }
 
-// Hint is what to do next.
+// Hint returns the next step.
 func (e *HostsError) Hint() string {
-	return "name those that may see the headers with --source-host; the others get none"
+	return "add --source-host HOST for each host that gets the headers"
 }
 
-// Identity names the source for the journal.
+// Identity names the source for the state database.
 func (s *Source) Identity() string { return Scheme + ":" + s.path }
 
 // Traits implements sources.Source.
@@ -129,7 +130,7 @@ func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Descri
 	return sources.Description{ContentType: e.contentType, Fields: e.fields}, nil
 }
 
-// Close closes the table and ends the connections that nobody uses.
+// Close closes the table and idle connections.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,32 +146,32 @@ func (s *Source) Close() error {
 	return last.retire()
 }
 
-// CloseIdleConnections ends the connections that nobody uses.
+// CloseIdleConnections closes idle connections.
 func (s *Source) CloseIdleConnections() { s.web.CloseIdleConnections() }
 
-// A snapshot is a table as it was at a time.
+// A snapshot is the table at a point in time.
 type snapshot struct {
 	file    *tabular.File
 	info    os.FileInfo
 	columns columns // of CSV
-	told    Columns
+	chosen  Columns
 	index   *index
 	hosts   hosts
 	users   int
 	retired bool
 }
 
-// open reads the table as it is now.
+// open reads the current table.
 func (s *Source) open(ctx context.Context) (*snapshot, error) {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := tabular.Open(s.path, tabular.Use{Kind: "table", Topic: "sources", Example: `{"address": "https://dam.example.com/a.jpg"}`})
+	file, err := tabular.Open(s.path, tabular.Use{Kind: "table", Topic: "sources", Example: `{"url": "https://dam.example.com/a.jpg"}`})
 	if err != nil {
 		return nil, err
 	}
-	n := &snapshot{file: file, info: info, told: s.options.Columns}
+	n := &snapshot{file: file, info: info, chosen: s.options.Columns}
 	if err := n.read(ctx); err != nil {
 		return nil, errors.Join(err, n.retire())
 	}
@@ -181,9 +182,9 @@ func (s *Source) open(ctx context.Context) (*snapshot, error) {
 func (n *snapshot) read(ctx context.Context) (err error) {
 	wrong := n.file.Mistakes()
 	if names := n.file.Columns(); names != nil {
-		n.columns, err = columnsOf(names, n.told, true)
+		n.columns, err = columnsOf(names, n.chosen, true)
 		if err = wrong.Note(err); err == nil {
-			err = wrong.Verdict() // the rows mean nothing without their columns
+			err = wrong.Verdict() // no row is valid
 		}
 		if err != nil {
 			return err
@@ -225,11 +226,11 @@ func (n *snapshot) retire() error {
 	return err
 }
 
-// errClosed says that a source is used after its end.
+// errClosed means that a source is used after Close.
 var errClosed = errors.New("the source is closed")
 
-// use gives the table as it is now, and a function for when it is not needed any more. If
-// it must be there it is an error that it is not; otherwise it is what it was last.
+// use returns the current table, and a function that releases it. If the file is missing, it
+// returns an error if mustBeThere is true, else the last table.
 func (s *Source) use(ctx context.Context, mustBeThere bool) (*snapshot, func() error, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,8 +267,7 @@ func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// find reads the row of an object. It is not there any more, or says that the object is
-// another one by now, if that is so.
+// find reads the row of an object. It returns an error if the row is missing or has another version.
 func (s *Source) find(ctx context.Context, o sources.Object) (e entry, err error) {
 	n, done, err := s.use(ctx, false)
 	if err != nil {
@@ -290,11 +290,10 @@ func (s *Source) find(ctx context.Context, o sources.Object) (e entry, err error
 	return e, nil
 }
 
-// of reads the rows of a key, which must all say the same: of several that do not nobody
-// knows which is meant.
+// of reads the rows of a key. If they differ, the object has an error.
 func (n *snapshot) of(same []record) (entry, error) {
 	if len(same) == 0 {
-		return entry{}, fmt.Errorf("the table has no row of it any more: %w", os.ErrNotExist)
+		return entry{}, fmt.Errorf("its row was removed from the table: %w", os.ErrNotExist)
 	}
 	var first entry
 	for i, r := range same {
@@ -311,7 +310,7 @@ func (n *snapshot) of(same []record) (entry, error) {
 			first = e
 			first.line = r.line
 		case first.wrong == "" && !e.equals(first):
-			first.wrong = fmt.Sprintf("the rows in lines %d and %d have this key and do not say the same", first.line, r.line)
+			first.wrong = fmt.Sprintf("lines %d and %d have this key, but differ", first.line, r.line)
 		}
 	}
 	if first.wrong != "" && len(same) == 1 {
@@ -320,13 +319,13 @@ func (n *snapshot) of(same []record) (entry, error) {
 	return first, nil
 }
 
-// Hosts are where the addresses of a table are: the first ones of many.
+// hosts are the hosts of the URLs of a table, or the first ones of many.
 type hosts struct {
 	first []string
 	cut   bool
 }
 
-// maxHosts is how many hosts are told.
+// maxHosts is the maximum number of hosts in an error.
 const maxHosts = 8
 
 func (h *hosts) add(u *address) {

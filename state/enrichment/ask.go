@@ -11,18 +11,18 @@ import (
 	"assetferry/state"
 )
 
-// A Question is about to be asked of the AI content service.
+// A Question is a request to the AI content service, before it is sent.
 type Question struct {
 	Asset        string
 	Kind         Kind
 	Language     string
 	Basis        Basis
-	Conversation string // the id that it will have; empty where there is none
+	Conversation string // ID for the new conversation; "" without one
 }
 
-// Ask notes, before anything is sent, what is asked for in a run, and gives the numbers of
-// the enrichments in the order of what is asked. It fails with ErrConflict if one of them is
-// being asked for or applied. What was proposed before is forgotten.
+// Ask records the requests of a run before they are sent, and returns the numbers of their
+// enrichments in the same order. It fails with ErrConflict if one of them is in progress.
+// Earlier proposals are deleted.
 func (s *Store) Ask(ctx context.Context, run Run, asked []Question) (nums []int64, err error) {
 	err = s.state.Write(ctx, "note questions", func(ctx context.Context, tx *sql.Tx) error {
 		nums = nil
@@ -38,7 +38,7 @@ func (s *Store) Ask(ctx context.Context, run Run, asked []Question) (nums []int6
 	return nums, err
 }
 
-// insertAsked has what was proposed before forgotten.
+// insertAsked deletes earlier proposals.
 var insertAsked = `INSERT INTO enrichments (` + askedColumns.Names() + `) VALUES (` + askedColumns.Marks() + `)
 	ON CONFLICT (destination, asset, kind, language) DO UPDATE SET ` + askedColumns.Only("state", "run", "size", "width", "height", "blur", "description", "tags",
 	"attribute", "value", "model", "updated_at").Excluded() + `, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '',
@@ -62,21 +62,21 @@ func (s *Store) ask(ctx context.Context, tx *sql.Tx, run Run, a Question) (num i
 	return num, err
 }
 
-// An Answer is what came of asking for an enrichment.
+// An Answer is the result of a request.
 type Answer struct {
 	Num      int64
-	State    State     // proposed, failed, refused; planned where nothing was asked after all; rejected where nothing is to be proposed
-	Proposal *Proposal // of a proposed or rejected one
-	Class    string    // of a failed one
+	State    State     // proposed, failed or refused; planned if nothing was sent; rejected without a suggestion
+	Proposal *Proposal // with state proposed or rejected
+	Class    string    // with state failed
 	Error    string
-	Flagged  []string // of a refused one
+	Flagged  []string // with state refused
 	Model    string
-	Calls    int // that were billed
+	Calls    int // billed requests
 	Bytes    int64
 }
 
-// Answer records what came of asking, adds what it cost to the run, and has the conversations
-// deleted that were held about it.
+// Answer stores results, adds their cost to the run, and marks their conversations for
+// deletion.
 func (s *Store) Answer(ctx context.Context, run int64, answers []Answer) error {
 	return s.state.Write(ctx, "record answers", func(ctx context.Context, tx *sql.Tx) error {
 		for _, a := range answers {
@@ -98,7 +98,7 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) err
 		row.Proposal, row.text, row.proposedTags = *a.Proposal, a.Proposal.Text, tags
 	}
 	row.Proposal.Model = a.Model
-	// What was not asked after all was no attempt.
+	// A request that was not sent is not an attempt.
 	if err := state.One(ctx, tx, `UPDATE enrichments SET `+answeredColumns.Sets()+`, calls = calls + ?, bytes = bytes + ?, attempts = attempts - ?
 		WHERE num = ? AND state = 'asking'`,
 		append(answeredColumns.Values(nil, &row), a.Calls, a.Bytes, a.State == Planned && a.Calls == 0, a.Num)...); err != nil {
@@ -111,9 +111,9 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) err
 	return err
 }
 
-// AbandonAsking takes back what is asked for at a destination, and whose answer was lost with
-// the process that asked: outside of a conversation, or at another service than the one that
-// is asked now. It gives how many there were. Their conversations are only to be deleted.
+// AbandonAsking resets the requests at a destination whose answers were lost with their
+// process: requests without a conversation, or to another service. It returns their number.
+// Their conversations are marked for deletion.
 func (s *Store) AbandonAsking(ctx context.Context, destination, service string) (abandoned int64, err error) {
 	err = s.state.Write(ctx, "abandon questions", func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE enrichments SET state = 'planned', updated_at = ? WHERE destination = ? AND state = 'asking'
@@ -131,15 +131,15 @@ func (s *Store) AbandonAsking(ctx context.Context, destination, service string) 
 	return abandoned, err
 }
 
-// A Conversation may be at the AI content service.
+// A Conversation may exist at the AI content service.
 type Conversation struct {
 	ID         string
-	Enrichment Enrichment // which it is about
-	Spent      bool       // it is only to be deleted
-	At         time.Time  // when it was about to be made
+	Enrichment Enrichment // subject of the conversation
+	Spent      bool       // the answer is known: the conversation can be deleted
+	At         time.Time  // time of the request
 }
 
-// Conversations lists those that may be at a service, by their ids.
+// Conversations lists the conversations that may exist at a service, by ID.
 func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Conversation, error] {
 	return state.Paged(s.state, "", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
 		return state.Query(ctx, s.state, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
@@ -156,8 +156,8 @@ func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Con
 	})
 }
 
-// ForgetConversation notes that a conversation is gone from its service. One that is not
-// known is not minded.
+// ForgetConversation removes a conversation that was deleted at the service. An unknown one is
+// ignored.
 func (s *Store) ForgetConversation(ctx context.Context, service, id string) error {
 	return s.state.Write(ctx, "forget conversation", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM conversations WHERE service = ? AND id = ?`, service, id)
@@ -165,16 +165,15 @@ func (s *Store) ForgetConversation(ctx context.Context, service, id string) erro
 	})
 }
 
-// A Verdict is what a person decided about an enrichment.
+// A Verdict is a person's decision on an enrichment.
 type Verdict struct {
 	Num      int64
 	Accepted bool
-	Proposal *Proposal // text and tags as the person wants them; nil: as they were proposed
+	Proposal *Proposal // edited text and tags; nil: as proposed
 }
 
-// Judge records what a person decided about enrichments of a destination. It gives the
-// numbers of those that cannot be decided about as they are: unknown ones, those that are
-// being asked for or were applied, and those without a proposal for which none is given.
+// Judge stores decisions on enrichments of a destination. It returns the numbers that cannot be
+// decided: unknown ones, those in progress or applied, and those without a proposal or text.
 func (s *Store) Judge(ctx context.Context, destination string, verdicts []Verdict) (refused []int64, err error) {
 	err = s.state.Write(ctx, "record decisions", func(ctx context.Context, tx *sql.Tx) error {
 		refused = nil

@@ -11,11 +11,11 @@ import (
 	"assetferry/state"
 )
 
-// A ChangeState says how far it has come with a change of an asset.
+// A ChangeState is the state of a change.
 type ChangeState string
 
-// The states of a change. One that is applying or undoing when a process begins was left so
-// by another one that died.
+// The states of a change. At the start of a process, applying and undoing are left by an
+// interrupted process.
 const (
 	ChangeApplying ChangeState = "applying"
 	ChangeApplied  ChangeState = "applied"
@@ -25,26 +25,25 @@ const (
 	ChangeFailed   ChangeState = "failed"
 )
 
-// Written is what an asset has in the fields that a change concerns; those of no concern are
-// nil.
+// Written contains the fields of an asset that a change concerns; others are nil.
 type Written struct {
 	Description *string   `json:"description,omitempty"`
 	Tags        *[]string `json:"tags,omitempty"`
-	Attribute   string    `json:"attribute,omitempty"` // the name of a custom attribute
-	Value       *string   `json:"value,omitempty"`     // of Attribute; nil: it is not there
+	Attribute   string    `json:"attribute,omitempty"` // name of a custom attribute
+	Value       *string   `json:"value,omitempty"`     // of Attribute; nil: missing
 }
 
-// A Change is what a run wrote into an asset, or is about to write.
+// A Change is written into an asset by a run, or about to be.
 type Change struct {
-	Run           string // id
+	Run           string // ID
 	Enrichment    Enrichment
 	State         ChangeState
 	Before, After Written
 	Error         string
 }
 
-// Apply notes, before anything is sent, that a run is about to write an accepted enrichment
-// into its asset.
+// Apply records that a run is about to write an accepted enrichment, before the request is
+// sent.
 func (s *Store) Apply(ctx context.Context, run, enrichment int64, before, after Written) error {
 	b, err := json.Marshal(before)
 	if err != nil {
@@ -65,8 +64,8 @@ func (s *Store) Apply(ctx context.Context, run, enrichment int64, before, after 
 	})
 }
 
-// Applied records what came of writing an enrichment: it is applied, there is a conflict, or
-// it failed and is accepted still. The run is that of the change, which may be an earlier one.
+// Applied stores the result of writing an enrichment: applied, a conflict, or failed and still
+// accepted. The run is that of the change, which may be an earlier one.
 func (s *Store) Applied(ctx context.Context, run string, enrichment int64, outcome ChangeState, why string) error {
 	st := map[ChangeState]State{ChangeApplied: Applied, ChangeConflict: Conflict, ChangeFailed: Accepted}[outcome]
 	return s.state.Write(ctx, "record change", func(ctx context.Context, tx *sql.Tx) error {
@@ -79,8 +78,8 @@ func (s *Store) Applied(ctx context.Context, run string, enrichment int64, outco
 	})
 }
 
-// Conflict notes that an accepted enrichment is not written, because somebody else wrote
-// since it was proposed.
+// Conflict records that an accepted enrichment was not written, because another user changed
+// the asset.
 func (s *Store) Conflict(ctx context.Context, enrichment int64, why string) error {
 	return s.state.Write(ctx, "note conflict", func(ctx context.Context, tx *sql.Tx) error {
 		return state.One(ctx, tx, `UPDATE enrichments SET state = 'conflict', error = ?, updated_at = ? WHERE num = ? AND state = 'accepted'`,
@@ -88,8 +87,7 @@ func (s *Store) Conflict(ctx context.Context, enrichment int64, why string) erro
 	})
 }
 
-// Undo notes, before anything is sent, that a run is about to take back what another one
-// wrote into an asset.
+// Undo records that a run is about to undo a change, before the request is sent.
 func (s *Store) Undo(ctx context.Context, run string, enrichment, by int64) error {
 	return s.state.Write(ctx, "note undo", func(ctx context.Context, tx *sql.Tx) error {
 		return state.One(ctx, tx, `UPDATE enrichment_changes SET state = 'undoing', undone_by = ?, error = '', at = ? WHERE enrichment = ?
@@ -97,8 +95,7 @@ func (s *Store) Undo(ctx context.Context, run string, enrichment, by int64) erro
 	})
 }
 
-// Undone records what came of taking a change back: it is undone, there is a
-// conflict, or it is applied still.
+// Undone stores the result of an undo: undone, a conflict, or still applied.
 func (s *Store) Undone(ctx context.Context, run string, enrichment int64, outcome ChangeState, why string) error {
 	return s.state.Write(ctx, "record undo", func(ctx context.Context, tx *sql.Tx) error {
 		now := s.state.Now().UnixMilli()
@@ -114,18 +111,17 @@ func (s *Store) Undone(ctx context.Context, run string, enrichment int64, outcom
 	})
 }
 
-// Changes lists what a run wrote, by the numbers of the enrichments.
+// Changes lists the changes of a run by number of the enrichment.
 func (s *Store) Changes(ctx context.Context, run string) iter.Seq2[Change, error] {
 	return s.changes(ctx, `w.id = ?`, run)
 }
 
-// OpenChanges lists the changes at a destination whose outcome is not known.
+// OpenChanges lists the changes at a destination without a result.
 func (s *Store) OpenChanges(ctx context.Context, destination string) iter.Seq2[Change, error] {
 	return s.changes(ctx, `w.destination = ? AND c.state IN ('applying', 'undoing')`, destination)
 }
 
-// LaterChanges lists the changes of an asset that later runs at the same destination
-// applied, and that stand.
+// LaterChanges lists the applied changes of an asset by later runs at the same destination.
 func (s *Store) LaterChanges(ctx context.Context, run, asset string) iter.Seq2[Change, error] {
 	return s.changes(ctx, `c.asset = ? AND c.state = 'applied' AND w.destination = (SELECT destination FROM enrichment_runs WHERE id = ?)
 		AND c.run > (SELECT num FROM enrichment_runs WHERE id = ?)`, asset, run, run)

@@ -1,7 +1,6 @@
-// Package enrichment keeps what the AI content service proposed for assets: what was listed of a
-// destination, what was asked and answered in which run, what people decided, and what was written into
-// assets. Its tables are in the state database, and it reads and writes them as package state does: each
-// method that writes is one transaction, which fails if this process does not own the database any more.
+// Package enrichment stores audits, requests, answers, decisions and changes for the AI content
+// service in the state database. Like in package state, each method that writes is one
+// transaction, which fails if this process has lost the database.
 package enrichment
 
 import (
@@ -19,29 +18,29 @@ import (
 	"assetferry/state"
 )
 
-// A Store keeps enrichments in a state database.
+// A Store stores enrichments in a state database.
 type Store struct{ state *state.Store }
 
-// In gives the enrichments in a state database.
+// In returns the enrichments of a state database.
 func In(s *state.Store) *Store { return &Store{s} }
 
-// A Kind says what is proposed for an asset.
+// A Kind is the kind of a proposal.
 type Kind string
 
-// The kinds: a description and tags; better words for a description that is there; the
-// description in another language.
+// The kinds: a description with tags, a correction of the description, and a translation of the
+// description.
 const (
 	KindDescribe  Kind = "describe"
 	KindReview    Kind = "review"
 	KindTranslate Kind = "translate"
 )
 
-// A State says how far an enrichment has come.
+// A State is the state of an enrichment.
 type State string
 
-// The states of an enrichment. One that is asking or applying when a process begins was left
-// so by another one that died. A refused one was flagged by the moderation of the service.
-// For one in conflict somebody else wrote meanwhile.
+// The states of an enrichment. At the start of a process, asking and applying are left by an
+// interrupted process. Refused means that moderation flagged it. Conflict means that another
+// user changed the asset.
 const (
 	Planned  State = "planned"
 	Asking   State = "asking"
@@ -56,8 +55,8 @@ const (
 	Conflict State = "conflict"
 )
 
-// An Enrichment is what is proposed for an asset, and what became of it. There is one for
-// each destination, asset, kind and language.
+// An Enrichment is a proposal for an asset with its state. Each destination, asset, kind and
+// language has one.
 type Enrichment struct {
 	Num         int64
 	Destination string
@@ -65,58 +64,58 @@ type Enrichment struct {
 	Kind        Kind
 	Language    string
 	State       State
-	Run         string   // id of the run that asked last
+	Run         string   // ID of the run with the last request
 	Contexts    []string // of that run
 
 	Basis    Basis
-	Proposal Proposal // none in the first states; see the schema
+	Proposal Proposal // empty in the first states; see the schema
 	Edited   bool     // a person changed the proposal
 
-	Calls    int   // that were billed, in all attempts
-	Bytes    int64 // of pictures sent, in all attempts
+	Calls    int   // billed requests in all attempts
+	Bytes    int64 // of images sent in all attempts
 	Attempts int
 	Class    string   // of Error
-	Error    string   // of the last attempt, or why there is a conflict
+	Error    string   // of the last attempt, or the reason of a conflict
 	Flagged  []string // categories of moderation
 	Updated  time.Time
 }
 
-// A Basis is what an asset was when a proposal was made, or is asked for.
+// A Basis is the asset at the time of the request.
 type Basis struct {
 	Size          int64
 	Width, Height int
 	Blur          string
 	Description   string
 	Tags          []string
-	Attribute     string // name of the custom attribute that the text is for; empty: it is for the description
+	Attribute     string // custom attribute for the text; "" for the description
 	Value         string // of the attribute
 }
 
-// A Proposal is what the service proposed, or what a person made of it.
+// A Proposal is a proposal of the service, or its edited version.
 type Proposal struct {
-	Text       string // what goes to the description or the attribute
+	Text       string // for the description or the attribute
 	Tags       []string
-	Decorative bool   // the service takes the picture for one that needs no description
-	Note       string // what a person should know of it, such as that it was shortened
+	Decorative bool   // the service considers the image decorative
+	Note       string // for people, for example that the text was shortened
 	Model      string
 }
 
-// Enrichment finds one by its number; ErrNotFound if there is none.
+// Enrichment returns an enrichment by its number, or ErrNotFound.
 func (s *Store) Enrichment(ctx context.Context, num int64) (Enrichment, error) {
 	all, err := s.enrichments(ctx, `WHERE e.num = ?`, num)
 	return state.First(all, err, fmt.Sprintf("proposal %d", num))
 }
 
-// A Filter chooses enrichments of a destination; what is empty chooses all.
+// A Filter selects enrichments of a destination; empty fields select all.
 type Filter struct {
 	States   []State
 	Kind     Kind
 	Language string
-	Run      string // id of the run that asked last
+	Run      string // ID of the run with the last request
 }
 
-// Enrichments lists the chosen enrichments of a destination by their numbers, each with its
-// asset as it was listed last; the asset has an id only if it is not there any more.
+// Enrichments lists the selected enrichments of a destination by number, each with its audited
+// asset. A deleted asset only has its ID.
 func (s *Store) Enrichments(ctx context.Context, destination string, f Filter) iter.Seq2[Enrichable, error] {
 	where, args := f.condition(destination)
 	return state.Paged(s.state, 0, func(c Enrichable) int64 { return c.Enrichment.Num }, func(after int64) ([]Enrichable, error) {
@@ -144,15 +143,15 @@ func (f Filter) condition(destination string) (where string, args []any) {
 func (s *Store) page(ctx context.Context, where string, args []any) ([]Enrichable, error) {
 	return state.Query(ctx, s.state, "list proposals", func(rows *sql.Rows) (c Enrichable, err error) {
 		var e enrichmentRow
-		if c.Surveyed, err = scanSurveyed(rows, enrichmentTable.Targets(&e)...); err != nil {
+		if c.AuditedAsset, err = scanAsset(rows, enrichmentTable.Targets(&e)...); err != nil {
 			return c, err
 		}
 		found, err := e.enrichment()
 		c.Asset, c.Enrichment = found.Asset, &found
 		return c, err
-	}, `SELECT `+surveyedOrNone+`, `+enrichmentColumns+`
+	}, `SELECT `+auditedOrNone+`, `+enrichmentColumns+`
 		FROM enrichments e JOIN enrichment_runs r ON r.num = e.run
-		LEFT JOIN surveyed s ON s.destination = e.destination AND s.asset = e.asset
+		LEFT JOIN audited s ON s.destination = e.destination AND s.asset = e.asset
 		LEFT JOIN decorative d ON d.destination = e.destination AND d.asset = e.asset `+where+` AND e.num > ? ORDER BY e.num LIMIT ?`, args...)
 }
 
@@ -166,19 +165,19 @@ func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]E
 	}, `SELECT `+enrichmentColumns+` FROM enrichments e JOIN enrichment_runs r ON r.num = e.run `+where, args...)
 }
 
-// An enrichmentRow is an enrichment as its columns are.
+// An enrichmentRow is an enrichment as a row.
 type enrichmentRow struct {
 	Enrichment
-	run                int64 // written
-	text, proposedTags any   // written; nil if nothing is proposed
+	run                int64 // only written
+	text, proposedTags any   // only written; nil without a proposal
 	proposed           string
 	contexts           string
 	tags, flagged      string
 	updated            int64
 }
 
-// enrichmentTable is what is written of an enrichment e, and read of it and the run r that asked last. No
-// column is read as NULL, not even where there is no enrichment.
+// enrichmentTable contains the columns of an enrichment e and of the run r with the last
+// request. No column returns NULL, even without an enrichment.
 var enrichmentTable = state.Columns[enrichmentRow]{
 	{Name: "num", Read: `coalesce(e.num, 0)`, Into: func(r *enrichmentRow) any { return &r.Num }},
 	{Name: "destination", Read: `coalesce(e.destination, '')`, Value: func(r *enrichmentRow) any { return r.Destination }, Into: func(r *enrichmentRow) any { return &r.Destination }},
@@ -211,7 +210,7 @@ var enrichmentTable = state.Columns[enrichmentRow]{
 	{Name: "updated_at", Read: `coalesce(e.updated_at, 0)`, Value: func(r *enrichmentRow) any { return r.updated }, Into: func(r *enrichmentRow) any { return &r.updated }},
 }
 
-// What statements write and read of enrichments.
+// SQL of statements on enrichments.
 var (
 	askedColumns = enrichmentTable.Only("destination", "asset", "kind", "language", "state", "run", "size", "width", "height", "blur", "description",
 		"tags", "attribute", "value", "model", "attempts", "updated_at")
@@ -235,8 +234,7 @@ func (x *enrichmentRow) enrichment() (Enrichment, error) {
 	return *e, err
 }
 
-// unpack reads what the state database has as JSON. Numbers stay as they are written: they are
-// somebody else's.
+// unpack decodes JSON of the state database. Numbers keep their text.
 func unpack(text string, into any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.UseNumber()

@@ -42,40 +42,40 @@ func newStore(tb testing.TB) *Store {
 	return In(s)
 }
 
-// background is for what is called after a test may have ended.
+// background is for calls after the end of a test.
 var background = context.Background()
 
 const library = "environment/workspace"
 
-// enriching is a state database with a whole survey of these assets, and a run.
+// enriching returns a state database with a complete audit of these assets, and a run.
 func enriching(tb testing.TB, assets ...string) (*Store, Run) {
 	tb.Helper()
 	s := newStore(tb)
-	survey(tb, s, assets...)
+	audit(tb, s, assets...)
 	run, err := s.BeginRun(tb.Context(), Run{Destination: library, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
 	must(tb, err)
 	return s, run
 }
 
-func survey(tb testing.TB, s *Store, assets ...string) {
+func audit(tb testing.TB, s *Store, assets ...string) {
 	tb.Helper()
-	number, err := s.BeginSurvey(tb.Context(), library)
+	number, err := s.BeginAudit(tb.Context(), library)
 	must(tb, err)
-	var page []Surveyed
+	var page []AuditedAsset
 	for _, asset := range assets {
-		page = append(page, surveyedAs(asset))
+		page = append(page, auditedAs(asset))
 	}
-	must(tb, s.SaveSurveyed(tb.Context(), library, number, page))
-	must(tb, s.EndSurvey(tb.Context(), library, number))
+	must(tb, s.SaveAssets(tb.Context(), library, number, page))
+	must(tb, s.EndAudit(tb.Context(), library, number))
 }
 
-func surveyedAs(asset string) Surveyed {
-	return Surveyed{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", FolderID: "b", Name: asset, Extension: "jpg", Size: 10,
+func auditedAs(asset string) AuditedAsset {
+	return AuditedAsset{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", FolderID: "b", Name: asset, Extension: "jpg", Size: 10,
 		Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}, Attributes: map[string]any{"id": json.Number("12345678901234567890")},
 		Modified: time.UnixMilli(1_700_000_000_000).UTC(), URL: "https://example.com/" + asset, Image: "https://example.com/1024", Findings: "long,language", Language: "de"}
 }
 
-// propose asks for an asset in a conversation and has an answer.
+// propose requests a proposal in a conversation and stores an answer.
 func propose(tb testing.TB, s *Store, run Run, asset string) int64 {
 	tb.Helper()
 	num := ask(tb, s, run, asset, "conversation of "+asset)
@@ -95,31 +95,31 @@ func asking(asset, conversation string) Question {
 		Basis: Basis{Size: 10, Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}}}
 }
 
-func TestSurvey(t *testing.T) {
+func TestAudit(t *testing.T) {
 	s, _ := enriching(t, "a", "b")
-	if diff := cmp.Diff([]Surveyed{surveyedAs("a"), surveyedAs("b")}, collect(t, s.Surveyed(t.Context(), library))); diff != "" {
+	if diff := cmp.Diff([]AuditedAsset{auditedAs("a"), auditedAs("b")}, collect(t, s.Assets(t.Context(), library))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	must(t, s.MarkDecorative(t.Context(), library, []string{"b"}, true))
-	number, err := s.BeginSurvey(t.Context(), library)
+	number, err := s.BeginAudit(t.Context(), library)
 	must(t, err)
-	if v, err := s.LastSurvey(t.Context(), library); err != nil || v.Whole {
-		t.Errorf("a survey that has begun: %+v (%v)", v, err)
+	if v, err := s.LastAudit(t.Context(), library); err != nil || v.Whole {
+		t.Errorf("a audit that has begun: %+v (%v)", v, err)
 	}
-	must(t, s.SaveSurveyed(t.Context(), library, number, []Surveyed{surveyedAs("b")}))
-	if got := collect(t, s.Surveyed(t.Context(), library)); len(got) != 2 || !got[1].Decorative {
-		t.Errorf("before the end of a survey there is %+v, want a of the one before, and b, which is decorative", got)
+	must(t, s.SaveAssets(t.Context(), library, number, []AuditedAsset{auditedAs("b")}))
+	if got := collect(t, s.Assets(t.Context(), library)); len(got) != 2 || !got[1].Decorative {
+		t.Errorf("before the end of a audit there is %+v, want a of the one before, and b, which is decorative", got)
 	}
-	must(t, s.EndSurvey(t.Context(), library, number))
-	if got := collect(t, s.Surveyed(t.Context(), library)); len(got) != 1 || got[0].Asset != "b" {
-		t.Errorf("after the survey there is %+v, want b", got)
+	must(t, s.EndAudit(t.Context(), library, number))
+	if got := collect(t, s.Assets(t.Context(), library)); len(got) != 1 || got[0].Asset != "b" {
+		t.Errorf("after the audit there is %+v, want b", got)
 	}
-	if err := s.SaveSurveyed(t.Context(), library, number-1, []Surveyed{surveyedAs("c")}); !errors.Is(err, state.ErrConflict) {
-		t.Errorf("a page of an earlier survey: got %v", err)
+	if err := s.SaveAssets(t.Context(), library, number-1, []AuditedAsset{auditedAs("c")}); !errors.Is(err, state.ErrConflict) {
+		t.Errorf("a page of an earlier audit: got %v", err)
 	}
 }
 
-// TestEnrichment follows one through its life.
+// An enrichment goes through all of its states.
 func TestEnrichment(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	num := propose(t, s, run, "a")
@@ -164,8 +164,8 @@ func TestEnrichment(t *testing.T) {
 	}
 }
 
-// A conversation is known before it is made, is only to be deleted once there is an answer,
-// and is forgotten when it is gone.
+// A conversation is stored before it is created, marked for deletion after the answer, and
+// removed after its deletion.
 func TestConversations(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	a, b := ask(t, s, run, "a", "one"), ask(t, s, run, "b", "two")
@@ -213,7 +213,7 @@ func TestEnrichmentRuns(t *testing.T) {
 	}
 }
 
-// What is not in the state that a transition expects stays as it is.
+// A transition from another state than expected changes nothing.
 func TestEnrichmentTransitions(t *testing.T) {
 	s, run := enriching(t, "a")
 	num := ask(t, s, run, "a", "one")

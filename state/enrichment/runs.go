@@ -8,28 +8,28 @@ import (
 	"assetferry/state"
 )
 
-// A Run is one invocation of a command that asks the AI content service, or that
-// writes what it proposed.
+// A Run is one run of a command that sends requests to the AI content service, or writes
+// proposals.
 type Run struct {
 	Num         int64
-	ID          string // what people call it
+	ID          string // for people
 	Destination string
 	Command     string // describe, review, translate, apply, undo
-	Service     string // host of the AI content service; empty if it was not asked
+	Service     string // host of the AI content service; "" if not used
 	Model       string
-	Contexts    []string // of the service that requests refer to, as people write them
-	Undoes      string   // id of the run that this one takes back
+	Contexts    []string // contexts in requests, as people write them
+	Undoes      string   // ID of the run that this one undoes
 	StartedAt   time.Time
-	FinishedAt  time.Time // zero until then
-	Calls       int64     // that were billed
-	Credits     *float64  // nil if the service does not tell
-	Bytes       int64     // of pictures sent
+	FinishedAt  time.Time // zero until the end
+	Calls       int64     // billed requests
+	Credits     *float64  // nil if the service does not report them
+	Bytes       int64     // of images sent
 }
 
-// noContexts is how the state database says that a run has none.
+// noContexts is the stored value of a run without contexts.
 const noContexts = "[]"
 
-// BeginRun begins a run and gives it its number and id.
+// BeginRun starts a run with a new number and ID.
 func (s *Store) BeginRun(ctx context.Context, r Run) (_ Run, err error) {
 	r.StartedAt = s.state.Now().UTC().Truncate(time.Millisecond)
 	r.ID = state.NewRunID(r.StartedAt)
@@ -45,8 +45,7 @@ func (s *Store) BeginRun(ctx context.Context, r Run) (_ Run, err error) {
 	return r, err
 }
 
-// FinishRun notes that a run came to its end, and what it cost; credits are nil if
-// that is not known.
+// FinishRun stores the end of a run and its cost; credits are nil if unknown.
 func (s *Store) FinishRun(ctx context.Context, run int64, credits *float64) error {
 	return s.state.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		return state.One(ctx, tx, `UPDATE enrichment_runs SET finished_at = ?, credits = ? WHERE num = ? AND finished_at IS NULL`,
@@ -54,14 +53,13 @@ func (s *Store) FinishRun(ctx context.Context, run int64, credits *float64) erro
 	})
 }
 
-// Run finds a run by its id; ErrNotFound if there is none.
+// Run returns a run by its ID, or ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	runs, err := s.runs(ctx, `WHERE r.id = ?`, id)
 	return state.First(runs, err, "run "+id)
 }
 
-// Runs lists the runs of a destination, or of all if it is empty, the newest first
-// and at most so many.
+// Runs lists at most limit runs of a destination, or of all destinations, newest first.
 func (s *Store) Runs(ctx context.Context, destination string, limit int) ([]Run, error) {
 	return s.runs(ctx, `WHERE ? IN ('', r.destination) ORDER BY r.num DESC LIMIT ?`, destination, limit)
 }
@@ -76,15 +74,15 @@ func (s *Store) runs(ctx context.Context, where string, args ...any) ([]Run, err
 	}, `SELECT `+runTable.Reads()+` FROM enrichment_runs r LEFT JOIN enrichment_runs u ON u.num = r.undoes `+where, args...)
 }
 
-// A runRow is a run as its columns are.
+// A runRow is a run as a row.
 type runRow struct {
 	Run
 	contexts          string
-	started, finished int64 // read; 0: not so far
+	started, finished int64 // 0: not yet
 	credits           sql.Null[float64]
 }
 
-// runTable is what is read of a run r and the run u that it takes back, and what is written when it begins.
+// runTable contains the columns of a run r and of the run u that it undoes.
 var runTable = state.Columns[runRow]{
 	{Name: "num", Read: "r.num", Into: func(r *runRow) any { return &r.Num }},
 	{Name: "id", Read: "r.id", Value: func(r *runRow) any { return r.ID }, Into: func(r *runRow) any { return &r.ID }},
@@ -118,15 +116,15 @@ func (r *runRow) run() (Run, error) {
 	return r.Run, err
 }
 
-// A Cost is what former calls to a service cost.
+// A Cost is the cost of earlier requests to a service.
 type Cost struct {
-	Calls   int64 // that were billed
+	Calls   int64 // billed requests
 	Credits float64
-	Took    time.Duration // of the runs, from begin to end
+	Took    time.Duration // duration of the runs
 }
 
-// Cost sums up the finished runs of a command that know their credits, the last
-// 20 of them. Without any it is zero.
+// Cost sums up the last 20 finished runs of a command with known credits. Without any it is
+// zero.
 func (s *Store) Cost(ctx context.Context, service, command string) (Cost, error) {
 	sums, err := state.Query(ctx, s.state, "sum up costs", func(rows *sql.Rows) (c Cost, err error) {
 		var took int64

@@ -95,7 +95,7 @@ func (p *Pager[T]) retreat(by int) error {
 	p.offset = max(0, p.offset-by)
 	p.lapped = p.lapped && p.offset > 0
 	if p.retreats++; p.retreats > maxRetreats {
-		return errors.New("list keeps changing")
+		return errors.New("the list keeps changing")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 		p.repeats = 0
 	}
 	if p.repeats >= maxRepeats {
-		return false, fmt.Errorf("list does not advance: nothing new at %d", p.offset)
+		return false, fmt.Errorf("the list does not advance after %d items", p.offset)
 	}
 	end := p.offset + seen
 	if got.TotalCount == nil { // not documented, so all we have is a page that is not full

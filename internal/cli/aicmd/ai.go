@@ -61,7 +61,7 @@ permits them, and the date of their removal.
 				rows = append(rows, []string{m.ID, m.Provider, allowedText(m), ui.Count(m.Limits.MaxContextLength), ui.Bytes(m.Limits.MaxFileSize), ui.Bytes(m.Limits.MaxImageSize), removalText(m.Removal), m.Description})
 			}
 			f.Out.Printf("%s", ui.Table([]ui.Column{
-				{Title: "ID"}, {Title: "Provider"}, {Title: "Allowed"}, {Title: "Context", Right: true}, {Title: "File", Right: true}, {Title: "Image", Right: true}, {Title: "Goes"}, {Title: "About"},
+				{Title: "ID"}, {Title: "Provider"}, {Title: "Allowed"}, {Title: "Context", Right: true}, {Title: "File", Right: true}, {Title: "Image", Right: true}, {Title: "Removal"}, {Title: "Description"},
 			}, rows))
 			return nil
 		}),

@@ -216,7 +216,7 @@ func enrichAudit(ctx context.Context, f *command.Factory, o auditOptions) error 
 		return err
 	}
 	began := time.Now()
-	if err := e.Survey(ctx, o.language); err != nil {
+	if err := e.Audit(ctx, o.language); err != nil {
 		return err
 	}
 	f.Out.Progress().EndPhase()
@@ -227,7 +227,7 @@ func enrichAudit(ctx context.Context, f *command.Factory, o auditOptions) error 
 	if err := listFound(ctx, f, e, o.list); err != nil {
 		return err
 	}
-	line := event.Survey{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
+	line := event.Audit{Assets: found.Assets, Images: found.Images, Findings: map[string]int64{}, Languages: map[string]int64{}}
 	rows := [][]string{}
 	for _, finding := range append(enrich.AllFindings(), enrich.FindingDecorative) {
 		line.Findings[string(finding)] = found.Findings[finding]
@@ -236,13 +236,13 @@ func enrichAudit(ctx context.Context, f *command.Factory, o auditOptions) error 
 	for language, n := range found.Languages {
 		line.Languages[cmp.Or(language, "unknown")] = n
 	}
-	f.Out.Event("survey", line)
+	f.Out.Event("audit", line)
 	f.Out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Images", Right: true}, {Title: "Description"}}, rows))
 	if len(line.Languages) > 0 {
 		f.Out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
 	}
 	missing := found.Findings[enrich.FindingNone] + found.Findings[enrich.FindingJunk]
-	f.Out.Printf("%s of %s without a useful description. %s listed in %s.", ui.Count(missing), ui.Counted(found.Pictures, "image"),
+	f.Out.Printf("%s of %s without a useful description. %s listed in %s.", ui.Count(missing), ui.Counted(found.Images, "image"),
 		ui.Counted(found.Assets, "asset"), ui.Duration(time.Since(began)))
 	if missing > 0 {
 		printNext(f, "enrich describe", nil, "--dry-run")
@@ -294,7 +294,7 @@ func listFound(ctx context.Context, f *command.Factory, e *enrichSession, wanted
 	if wanted == "" {
 		return nil
 	}
-	for s, err := range e.Store.Surveyed(ctx, e.Destination) {
+	for s, err := range e.Store.Assets(ctx, e.Destination) {
 		if err != nil {
 			return err
 		}

@@ -248,7 +248,7 @@ func auditFirst(ctx context.Context, f *command.Factory, e *enrichSession, r enr
 		wanted = r.Language
 	}
 	defer f.Out.Progress().EndPhase()
-	return e.Survey(ctx, wanted)
+	return e.Audit(ctx, wanted)
 }
 
 // showSelection prints the size of a request and the excluded assets. A dry run lists each
@@ -259,13 +259,13 @@ func showSelection(ctx context.Context, f *command.Factory, e *enrichSession, r 
 			return err
 		}
 	}
-	line := event.Estimate{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: event.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: command.NamesOf(r.Contexts), OtherContexts: plan.Other}
-	for reason, n := range plan.Held {
-		line.Held[string(reason)] = n
+	line := event.Estimate{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Requests: plan.Calls, Credits: plan.Credits, Seconds: event.Seconds(plan.Duration), Bytes: plan.Bytes, Excluded: map[string]int64{}, Contexts: command.NamesOf(r.Contexts), OtherContexts: plan.Other}
+	for reason, n := range plan.Excluded {
+		line.Excluded[string(reason)] = n
 	}
 	f.Out.Event("estimate", line)
-	for _, reason := range slices.Sorted(maps.Keys(plan.Held)) {
-		f.Out.Printf("Excluded: %s, %s", ui.Count(plan.Held[reason]), exclusionText(reason))
+	for _, reason := range slices.Sorted(maps.Keys(plan.Excluded)) {
+		f.Out.Printf("Excluded: %s, %s", ui.Count(plan.Excluded[reason]), exclusionText(reason))
 	}
 	if plan.Other > 0 {
 		f.Out.Printf("    %s of the existing proposals had other contexts. To replace them: --again", ui.Count(plan.Other))
@@ -302,12 +302,12 @@ func listSelection(f *command.Factory, all iter.Seq2[enrich.Candidate, error]) e
 		if err != nil {
 			return err
 		}
-		f.Out.Event("leaving", event.Leaving{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
+		f.Out.Event("selection", event.Selection{AssetID: l.Asset, Path: enrich.Path(l.AuditedAsset), Selected: l.Reason == "", Reason: string(l.Reason)})
 		verdict := "selected"
 		if l.Reason != "" {
 			verdict = "excluded, " + exclusionText(l.Reason)
 		}
-		f.Out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.Surveyed)), verdict)
+		f.Out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.AuditedAsset)), verdict)
 	}
 	return nil
 }
@@ -325,11 +325,11 @@ func exclusionText(r enrich.Reason) string {
 		return "tag in --never-tag"
 	case enrich.ReasonDecorative:
 		return "marked as decorative"
-	case enrich.ReasonNoPicture:
+	case enrich.ReasonNotAnImage:
 		return "not an image of a supported type"
-	case enrich.ReasonKnown:
+	case enrich.ReasonAlreadyProposed:
 		return "already proposed"
-	case enrich.ReasonUnsettled:
+	case enrich.ReasonUnconfirmed:
 		return "already sent, reply not confirmed yet"
 	case enrich.ReasonRefused:
 		return "refused by moderation"

@@ -70,7 +70,7 @@ func importDecisions(ctx context.Context, f *command.Factory, file string, dryRu
 		f.BackUp(ctx, j.store)
 	}
 	f.Out.Event("decisions", event.Decisions{
-		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
+		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Undecided: int64(found.Open), Obsolete: int64(found.Late),
 	})
 	if found.Late > 0 {
 		f.Out.Printf("%s not changed: applied or deleted since the export.", ui.Counted(int64(found.Late), "proposal"))

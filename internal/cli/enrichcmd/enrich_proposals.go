@@ -318,7 +318,7 @@ func listProposals(f *command.Factory, s *shownProposals) error {
 		f.Out.Event("proposal", event.Proposal{
 			ID: r.ID, AssetID: r.Asset, Name: r.Name, Category: r.Category, Folder: r.Folder, Kind: r.Kind, Language: r.Language, State: r.State,
 			OldDescription: r.Old.Description, OldTags: r.Old.Tags, Description: r.New.Description, Tags: r.New.Tags,
-			Attribute: r.Attribute, Decorative: r.Decorative, Calls: r.Calls, Model: r.Model, Remark: r.Remark,
+			Attribute: r.Attribute, Decorative: r.Decorative, Requests: r.Calls, Model: r.Model, Note: r.Remark,
 		})
 	}
 	return nil

@@ -128,7 +128,7 @@ func failureOf(err error) Failure {
 		f.Hint = OrHint(f.Hint, "proposals so far are kept; run it again with more --max-credits to continue")
 	case isAIAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check the credentials of the AI content service: assetferry help enrich")
-	case errors.Is(err, enrich.ErrNoSurvey):
+	case errors.Is(err, enrich.ErrNoAudit):
 		f.Hint = "run assetferry enrich audit first"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")

@@ -27,8 +27,8 @@ func TestReachingLines(t *testing.T) {
 			[]string{"endpoint: https://s3.example.com"}},
 		{"a bucket elsewhere by the variable for S3", "s3://photos", config.Settings{}, map[string]string{"AWS_ENDPOINT_URL": "https://other.example.com", "AWS_ENDPOINT_URL_S3": "https://s3.example.com"},
 			[]string{"endpoint: https://s3.example.com"}},
-		{"a table", "table:/export.csv", config.Settings{TableRoot: "/files", TableColumns: []string{"address=URL"}}, nil,
-			[]string{"table_root: /files", `table_columns: ["address=URL"]`}},
+		{"a table", "table:/export.csv", config.Settings{TableRoot: "/files", TableColumns: []string{"url=URL"}}, nil,
+			[]string{"table_root: /files", `table_columns: ["url=URL"]`}},
 	} {
 		f.Settings, variables = &c.settings, c.variables
 		if diff := cmp.Diff(c.want, reachingLines(f, c.address)); diff != "" {

@@ -19,17 +19,17 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A rewriteJob is what rewrite is asked to do.
+// A rewriteJob holds the flags of rewrite.
 type rewriteJob struct {
 	write, all, unused bool
-	changes            int // shown of each file
-	addressMap         string
+	changes            int // shown per file
+	mapFile            string
 	prefixes           []string
 	backupDir, restore string
 	backupInside       bool
 }
 
-// changesShown is how many places of a file rewrite shows unless it is told otherwise.
+// changesShown is the default of --changes.
 const changesShown = 50
 
 // NewRewriteCommand makes assetferry rewrite.
@@ -61,7 +61,7 @@ assetferry help rewrite.
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case job.restore != "" && len(args) > 0:
-				return errors.New("rewrite: --restore restores all files of a backup, and no PATH is needed")
+				return errors.New("rewrite: --restore restores all files of a backup and takes no PATH")
 			case job.restore == "" && len(args) == 0:
 				return errors.New("rewrite: PATH is missing")
 			}
@@ -83,7 +83,7 @@ assetferry help rewrite.
 	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup directory inside a PATH")
 	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `directory`")
 	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
-	flags.StringVar(&job.addressMap, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
+	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
 	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text file types")
 	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
 	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
@@ -92,32 +92,32 @@ assetferry help rewrite.
 	return c
 }
 
-// contradiction refuses switches that do not go together.
+// contradiction returns an error for flags that exclude each other.
 func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) error {
 	stdin := slices.Contains(args, "-")
 	switch {
 	case !j.write && (cmd.Flags().Changed("backup-dir") || j.backupInside):
-		return exit.Usage(errors.New("--backup-dir and --accept-backup-inside are for --write, and nothing is written without it"), "add --write, or leave them out")
+		return exit.Usage(errors.New("--backup-dir and --accept-backup-inside need --write"), "add --write, or remove these flags")
 	case stdin && len(args) > 1:
-		return exit.Usage(errors.New("- is stdin, and goes with no other PATH"), "rewrite files in a call of their own")
+		return exit.Usage(errors.New("PATH -: stdin cannot be combined with files"), "rewrite the files with a second command")
 	case stdin && j.write:
-		return exit.Usage(errors.New("--write is for files, and what comes from stdin goes to stdout"), "leave --write out")
+		return exit.Usage(errors.New("--write is for files: text from stdin goes to stdout"), "remove --write")
 	case stdin && (json || j.unused):
-		return exit.Usage(errors.New("--json and --unused want stdout, which the rewritten text takes"), "rewrite a file instead")
+		return exit.Usage(errors.New("--json and --unused cannot be used with stdin: stdout is the rewritten text"), "rewrite a file instead")
 	case j.changes < 0:
 		return exit.Usage(errors.New("--changes must be at least 0"), "")
 	}
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--restore puts files back as they were, and --%s is for rewriting them", name), "leave one of them out")
+				return exit.Usage(fmt.Errorf("--restore and --%s exclude each other", name), "remove one of them")
 			}
 		}
 	}
-	if j.addressMap != "" {
+	if j.mapFile != "" {
 		for _, name := range []string{"old-prefix", "run", "source"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--%s is for the journal, and --map is read instead of it", name), "leave one of them out")
+				return exit.Usage(fmt.Errorf("--map and --%s exclude each other: the map replaces the state database", name), "remove one of them")
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	f.CloseLater(redirects.Close)
 	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
-		return exit.Usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
+		return exit.Usage(err, "rewrite the files in parts: --map with a part of the map that assetferry urls writes")
 	}
 	w := &rewriting{Factory: f, job: job}
 	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
@@ -152,7 +152,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	if err != nil {
 		return err
 	}
-	if err := w.tell(args, redirects); err != nil {
+	if err := w.printResult(args, redirects); err != nil {
 		return err
 	}
 	if w.session.Counts.Failed > 0 || w.session.Counts.Kept[rewrite.WrongLength]+w.session.Counts.Kept[rewrite.TooLong] > 0 {
@@ -161,10 +161,10 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	return nil
 }
 
-// openRewriteRedirects opens the redirects that texts are rewritten with.
+// openRewriteRedirects opens the redirects from --map or from the state database.
 func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, job rewriteJob) (rewrite.Redirects, error) {
-	if job.addressMap != "" {
-		return rewrite.OpenMapFile(job.addressMap)
+	if job.mapFile != "" {
+		return rewrite.OpenMapFile(job.mapFile)
 	}
 	rules, err := rewriteRules(f, job.prefixes)
 	if err != nil {
@@ -185,12 +185,12 @@ func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Co
 	return rewrite.OpenState(ctx, m, rules)
 }
 
-// rewriteRules are those by which old addresses were built. Other than for a map, it must
-// be said what they begin with: a key alone is no address.
+// rewriteRules returns the templates of old URLs. Unlike urls, rewrite has no default: a
+// key without a prefix cannot be found in a text.
 func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, error) {
 	if len(prefixes) == 0 && len(f.Settings.Addresses) == 0 {
-		return nil, exit.Usage(errors.New("it is not said what old addresses begin with"),
-			"say it with --old-prefix, like https://old.example.com/files/, or with addresses in assetferry.yaml, or give a --map")
+		return nil, exit.Usage(errors.New("the beginning of old URLs is missing"),
+			"add --old-prefix https://old.example.com/files/, addresses in assetferry.yaml, or --map FILE")
 	}
 	if len(prefixes) == 0 {
 		return f.Settings.Addresses, nil
@@ -206,12 +206,12 @@ func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, er
 	return all, nil
 }
 
-// A rewriting shows what a session does.
+// A rewriting prints the events of a session.
 type rewriting struct {
 	*command.Factory
 	session *rewrite.Session
 	job     rewriteJob
-	left    int
+	kept    int // old URLs that stay
 	shown   int // hunks of the text
 }
 
@@ -219,20 +219,20 @@ type rewriting struct {
 func (w *rewriting) Skipped(f rewrite.File, removed bool) {
 	switch {
 	case removed:
-		w.Out.Notef("Removed what a rewrite left behind that was interrupted: %s", ui.Sanitize(f.Path))
+		w.Out.Notef("Removed: %s: draft of an interrupted rewrite", ui.Sanitize(f.Path))
 	case f.Skip == rewrite.SkipDraft || w.Out.Verbose():
-		w.Out.Notef("Left out: %s: %s", ui.Sanitize(f.Path), f.Skip)
+		w.Out.Notef("Skipped: %s: %s", ui.Sanitize(f.Path), f.Skip)
 	}
 }
 
 // Failed implements rewrite.Observer.
 func (w *rewriting) Failed(path string, err error) {
-	w.Out.Notef("Left as it is: %s: %v", ui.Sanitize(path), err)
+	w.Out.Notef("Unchanged: %s: %v", ui.Sanitize(path), err)
 }
 
 // Replaced implements rewrite.Observer.
 func (w *rewriting) Replaced(path, original string) {
-	w.Out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
+	w.Out.Printf("%s: original in %s", ui.Sanitize(path), ui.Sanitize(original))
 }
 
 // Restored implements rewrite.Observer.
@@ -241,8 +241,8 @@ func (w *rewriting) Restored(path string) { w.Out.Printf("%s", ui.Sanitize(path)
 // Spot implements rewrite.Observer.
 func (w *rewriting) Spot(name string, s rewrite.Spot) {
 	if s.Kind == rewrite.Left {
-		if w.left++; leftText[s.Why] != "" && (w.left <= toldBriefly || w.Out.Verbose()) {
-			w.Out.Notef("Left as it is: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), leftText[s.Why])
+		if w.kept++; keptText[s.Why] != "" && (w.kept <= listedBriefly || w.Out.Verbose()) {
+			w.Out.Notef("Unchanged: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), keptText[s.Why])
 		}
 	}
 	if s.New != nil {
@@ -250,7 +250,7 @@ func (w *rewriting) Spot(name string, s rewrite.Spot) {
 	}
 }
 
-// Hunk implements rewrite.Observer. It shows a changed line as unified diff does.
+// Hunk implements rewrite.Observer. It prints a changed line in the format of unified diff.
 func (w *rewriting) Hunk(name string, h rewrite.Hunk) error {
 	if w.shown++; w.job.changes > 0 && w.shown > w.job.changes {
 		return nil
@@ -270,17 +270,17 @@ func (w *rewriting) Done(name string) {
 	w.shown = 0
 }
 
-// leftText says why an old address stays.
-var leftText = map[string]string{
-	rewrite.WrongLength: "is in a serialized string whose length was wrong before",
+// keptText has the reasons why an old URL stays.
+var keptText = map[string]string{
+	rewrite.WrongLength: "is in a serialized string whose length was already wrong",
 	rewrite.TooLong:     "is in a serialized string of more than 16 MB",
 }
 
-// toldBriefly is how many addresses that match nothing are told without --verbose.
-const toldBriefly = 20
+// listedBriefly is how many URLs are listed without --verbose.
+const listedBriefly = 20
 
-// tell tells what was found in all.
-func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
+// printResult prints the counts and the lists at the end.
+func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) error {
 	c := w.session.Counts
 	say := w.Out.Printf
 	if args[0] == "-" {
@@ -294,63 +294,62 @@ func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
 	if args[0] == "-" {
 		what = "The text"
 	}
-	say("%s %s: %s%s.", what, does, ui.CountedAs(c.Replaced, "address", "addresses"), lengthsTold(c.Lengths))
+	say("%s %s: %s%s.", what, does, ui.Counted(c.Replaced, "URL"), stringLengths(c.Lengths))
 	if c.Current > 0 {
-		say("New already: %s.", ui.CountedAs(c.Current, "address", "addresses"))
+		say("Already new: %s.", ui.Counted(c.Current, "URL"))
 	}
 	for _, l := range redirect.LeftOutReasons() {
 		if n := c.Kept[l.Reason]; n > 0 {
-			say("Left as they are: %s %s.", ui.Count(n), l.Text)
+			say("Unchanged: %s %s.", ui.Counted(n, "URL"), l.Text)
 		}
 	}
 	if n := c.Kept[rewrite.WrongLength] + c.Kept[rewrite.TooLong]; n > 0 {
-		say("Left as they are: %s in serialized strings of which the length is wrong, or which are too long.", ui.Count(n))
+		say("Unchanged: %s in serialized strings with a wrong length, or of more than 16 MB.", ui.Counted(n, "URL"))
 	}
-	w.tellSkipped(say)
-	w.tellUnmatched(say)
-	if err := w.tellUnused(say, redirects); err != nil {
+	w.printSkipped(say)
+	w.printUnmatched(say)
+	if err := w.printUnused(say, redirects); err != nil {
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.Out.Notef("Nothing was written. Try: the same with --write, which keeps the originals in a backup directory")
+		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals")
 	}
-	w.tellBackup()
-	if w.job.addressMap == "" && c.Replaced+c.Current > 0 {
-		tellPassing(w.Factory, "links")
+	w.printBackup()
+	if w.job.mapFile == "" && c.Replaced+c.Current > 0 {
+		warnTemporary(w.Factory, "links")
 	}
 	if c.Failed > 0 {
-		w.Out.Notef("%s could not be read or written, told above.", ui.Counted(c.Failed, "file"))
+		w.Out.Notef("Failed: %s; see above.", ui.Counted(c.Failed, "file"))
 	}
 	return nil
 }
 
-func lengthsTold(n int64) string {
+func stringLengths(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %s of serialized strings", ui.Counted(n, "length"))
+	return fmt.Sprintf(" and %s", ui.CountedAs(n, "length of a serialized string", "lengths of serialized strings"))
 }
 
-// tellSkipped counts the files that were left out.
-func (w *rewriting) tellSkipped(say func(string, ...any)) {
+// printSkipped counts the skipped files.
+func (w *rewriting) printSkipped(say func(string, ...any)) {
 	var all []string
 	for _, s := range [...]struct{ reason, one, many string }{
 		{rewrite.SkipLink, "symbolic link", "symbolic links"},
 		{rewrite.SkipBinary, "binary file", "binary files"},
-		{rewrite.SkipKept, "original that was kept (.orig)", "originals that were kept (.orig)"},
+		{rewrite.SkipKept, "original (.orig)", "originals (.orig)"},
 	} {
 		if n := w.session.Skipped[s.reason]; n > 0 {
 			all = append(all, ui.CountedAs(n, s.one, s.many))
 		}
 	}
 	if len(all) > 0 {
-		say("Left out: %s; --verbose names them.", strings.Join(all, ", "))
+		say("Skipped: %s; --verbose lists them.", strings.Join(all, ", "))
 	}
 }
 
-// tellUnmatched lists the old addresses that match nothing, those that occur most often
-// first.
-func (w *rewriting) tellUnmatched(say func(string, ...any)) {
+// printUnmatched lists the old URLs without an asset, the most frequent first.
+func (w *rewriting) printUnmatched(say func(string, ...any)) {
 	if w.session.Counts.Unmatched == 0 {
 		return
 	}
@@ -359,20 +358,20 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 	if len(all) == rewrite.MaxUnmatched {
 		more = " or more"
 	}
-	say("Match nothing: %s%s, found %s.", ui.CountedAs(int64(len(all)), "old address", "old addresses"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
+	say("Unmatched: %s%s without an asset, found %s.", ui.Counted(int64(len(all)), "old URL"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
 		w.Out.Event("unmatched_url", event.UnmatchedURL{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
-		if n < toldBriefly || w.Out.Verbose() {
+		if n < listedBriefly || w.Out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}
 	}
-	if len(all) > toldBriefly && !w.Out.Verbose() {
-		say("  and %s more; --verbose lists them", ui.Count(int64(len(all)-toldBriefly)))
+	if len(all) > listedBriefly && !w.Out.Verbose() {
+		say("  and %s more; --verbose lists them", ui.Count(int64(len(all)-listedBriefly)))
 	}
 }
 
-// tellUnused tells which assets nothing refers to.
-func (w *rewriting) tellUnused(say func(string, ...any), redirects rewrite.Redirects) error {
+// printUnused counts the assets that no file mentions, and lists them with --unused.
+func (w *rewriting) printUnused(say func(string, ...any), redirects rewrite.Redirects) error {
 	for r, err := range redirects.Unmet {
 		if err != nil {
 			return err
@@ -388,7 +387,7 @@ func (w *rewriting) tellUnused(say func(string, ...any), redirects rewrite.Redir
 		if !w.job.unused {
 			hint = "; --unused lists them"
 		}
-		say("Nothing here refers to %s of %s%s.", ui.Count(w.session.Counts.Unused), ui.Counted(int64(redirects.Assets().Count()), "asset"), hint)
+		say("Unused: %s of %s%s.", ui.Count(w.session.Counts.Unused), ui.Counted(int64(redirects.Assets().Count()), "asset"), hint)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// newBackup returns where the originals of files go. It must be outside of the folders that
-// files are replaced in: a web server may deliver what is in them.
+// newBackup returns the backup for originals. It must be outside the folders of the replaced
+// files, because a web server may deliver all files in them.
 func newBackup(f *command.Factory, job rewriteJob, folders []string) (*rewrite.Backup, error) {
 	root := job.backupDir
 	if root == "" {
@@ -36,14 +36,14 @@ func newBackup(f *command.Factory, job rewriteJob, folders []string) (*rewrite.B
 	return backup, err
 }
 
-// tellBackup says where the originals are, and how to restore them.
-func (w *rewriting) tellBackup() {
+// printBackup prints the backup directory and the command that restores it.
+func (w *rewriting) printBackup() {
 	if w.session.Counts.Backup == "" {
 		return
 	}
-	w.Out.Printf("The originals are in %s", ui.Sanitize(w.session.Counts.Backup))
+	w.Out.Printf("Originals: %s", ui.Sanitize(w.session.Counts.Backup))
 	args := []string{"--restore", w.session.Counts.Backup, "--write"}
-	if w.job.backupDir != "" { // the default one may be where a web server delivers it
+	if w.job.backupDir != "" { // a web server may deliver the default one
 		args = append(args, "--backup-dir", filepath.Dir(w.session.Counts.Backup))
 	}
 	if w.job.backupInside {
@@ -52,8 +52,8 @@ func (w *rewriting) tellBackup() {
 	w.Out.Notef("To restore them: %s", cmdline.Line("rewrite", args))
 }
 
-// restore shows which files differ from their originals in a backup, or replaces them by
-// these. What they are now goes into a backup of its own.
+// restore lists the files that differ from their originals in a backup. With --write it
+// restores the originals, and keeps the replaced files in another backup.
 func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	var folders []string
@@ -70,7 +70,7 @@ func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	}
 	err = w.session.Restore(ctx, job.restore)
 	if errors.Is(err, rewrite.ErrNoBackup) {
-		return exit.Usage(fmt.Errorf("--restore %s: %w", ui.Sanitize(job.restore), err), "name the folder that rewrite --write printed")
+		return exit.Usage(fmt.Errorf("--restore %s: %w", ui.Sanitize(job.restore), err), "use the folder that rewrite --write printed")
 	} else if err != nil {
 		return err
 	}
@@ -79,12 +79,12 @@ func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 		does = "restored"
 	}
 	w.Out.Printf("%s of %s %s.", ui.Count(w.session.Counts.Changed), ui.Counted(w.session.Counts.Files, "file"), does)
-	w.tellBackup()
+	w.printBackup()
 	switch {
 	case w.session.Counts.Failed > 0:
 		return exit.Said(exit.CodeItems)
 	case w.session.Counts.Changed > 0 && !job.write:
-		w.Out.Notef("Nothing was written. Try: the same with --write")
+		w.Out.Notef("Nothing was written. To restore the files, add --write")
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ import (
 	"assetferry/state"
 )
 
-// checkedURLs is how many addresses urls --check asks unless it is told otherwise.
+// checkedURLs is the default of --sample.
 const checkedURLs = 200
 
-// A urlsJob is what urls is asked to do.
+// A urlsJob holds the flags of urls.
 type urlsJob struct {
 	format, prefix, output string
 
@@ -90,31 +90,31 @@ readers do. A wrong size, or a private asset that is public, is a difference.
 	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: `number` of URLs to check")
 	flags.BoolVar(&job.all, "all", false, "with --check: check every URL")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("with --check: maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
-	// It fails only for a switch that is not there or has been done already.
+	// It fails only for an unknown flag or a second registration.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(redirect.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-// contradiction refuses switches that do not go together.
+// contradiction returns an error for flags that exclude each other.
 func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
-	others, what := []string{"sample", "all", "concurrency"}, "is for --check"
+	others, what := []string{"sample", "all", "concurrency"}, "needs --check"
 	if j.check {
-		others, what = []string{"format", "old-prefix", "output"}, "is for writing a map, and --check writes none"
+		others, what = []string{"format", "old-prefix", "output"}, "cannot be used with --check, which writes no map"
 	}
 	for _, name := range others {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--%s %s", name, what), "leave it out, or call urls twice")
+			return exit.Usage(fmt.Errorf("--%s %s", name, what), fmt.Sprintf("remove --%s, or run urls twice", name))
 		}
 	}
 	switch {
 	case !slices.Contains(redirect.Formats(), j.format):
-		return exit.Usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
+		return exit.Usage(fmt.Errorf("--format %s: unknown format", j.format), "use one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
-		return exit.Usage(fmt.Errorf("--json and --format %s both write to stdout", j.format), "name a file with --output")
+		return exit.Usage(fmt.Errorf("--json and --format %s both write to stdout", j.format), "add --output FILE")
 	case j.sample < 1:
 		return exit.Usage(errors.New("--sample must be at least 1"), "")
 	}
-	return cmdline.Together(cmd, "sample", "all", "--all asks every address already")
+	return cmdline.Together(cmd, "sample", "all", "--all requests every URL")
 }
 
 func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
@@ -158,9 +158,9 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 		return err
 	}
 	*f.Summary.URLs = event.URLs{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
-	tellMap(f, t, job)
-	tellTaken(f, t)
-	tellUnlisted(f, rules)
+	printMapResult(f, t, job)
+	printTaken(f, t)
+	printUnlisted(f, rules)
 	return nil
 }
 
@@ -184,39 +184,39 @@ func (e events) Write(r redirect.Row) error {
 
 func (events) Close() error { return nil }
 
-// tellMap tells a person what the map has and what it has not.
-func tellMap(f *command.Factory, t redirect.Tally, job urlsJob) {
+// printMapResult prints the number of written, verified and omitted URLs.
+func printMapResult(f *command.Factory, t redirect.Tally, job urlsJob) {
 	where := ""
 	if !job.toStdout() {
 		where = " in " + ui.Sanitize(job.output)
 	}
 	if t.Written == 0 {
-		f.Out.Notef("There is no address%s: nothing has arrived that may be published.", where)
+		f.Out.Notef("No URLs%s: the state database has no asset that may be published.", where)
 	} else {
-		f.Out.Notef("%s%s, %s of them verified.", ui.CountedAs(t.Written, "address", "addresses"), where, ui.Count(t.Verified))
+		f.Out.Notef("%s%s, %s verified.", ui.Counted(t.Written, "URL"), where, ui.Count(t.Verified))
 	}
-	tellLeftOut(f, t)
+	printOmitted(f, t)
 	if t.Verified < t.Written && (job.format == "nginx" || job.format == "apache") {
-		f.Out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
+		f.Out.Notef("Unverified assets are redirected with 302. For 301, run this and write the map again:\n  assetferry verify")
 	}
 	if t.Written > 0 {
-		tellPassing(f, "redirects")
+		warnTemporary(f, "redirects")
 	}
 }
 
-// tellPassing warns of addresses at which nobody answers once the command has ended.
-func tellPassing(f *command.Factory, rehearsed string) {
+// warnTemporary warns if the new URLs are those of a sandbox that ended with the command.
+func warnTemporary(f *command.Factory, tested string) {
 	if d, err := f.Settings.Destination(); err == nil && d.Kind == config.Sandbox {
-		f.Out.Notef("These are addresses of the sandbox within the command: nobody answers there now.")
-		f.Out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing %s", rehearsed)
+		f.Out.Notef("The new URLs are those of the built-in sandbox, which has ended.")
+		f.Out.Notef("To test %s, start a sandbox that keeps running:\n  assetferry sandbox", tested)
 	}
 }
 
-// tellLeftOut tells what was left out, and who can tell about it.
-func tellLeftOut(f *command.Factory, t redirect.Tally) {
+// printOmitted prints the number of omitted URLs by reason, with hints.
+func printOmitted(f *command.Factory, t redirect.Tally) {
 	for _, l := range redirect.LeftOutReasons() {
 		if n := t.LeftOut[l.Reason]; n > 0 {
-			f.Out.Notef("Left out: %s %s.", ui.Count(n), l.Text)
+			f.Out.Notef("Omitted: %s %s.", ui.Counted(n, "URL"), l.Text)
 			if l.Hint != "" {
 				f.Out.Notef("Try: %s", l.Hint)
 			}
@@ -224,26 +224,26 @@ func tellLeftOut(f *command.Factory, t redirect.Tally) {
 	}
 }
 
-// tellTaken tells of addresses that two objects had, and which of them has it.
-func tellTaken(f *command.Factory, t redirect.Tally) {
+// printTaken lists URLs that two objects have, with the object that they lead to.
+func printTaken(f *command.Factory, t redirect.Tally) {
 	for _, l := range t.Taken {
-		f.Out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
+		f.Out.Notef("  %s leads to %s, not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
 	}
 	if more := t.LeftOut[redirect.LeftTaken] - int64(len(t.Taken)); len(t.Taken) > 0 && more > 0 {
 		f.Out.Notef("  and %s", ui.CountedAs(more, "more", "more"))
 	}
 }
 
-// tellUnlisted tells of rules whose addresses nobody can list.
-func tellUnlisted(f *command.Factory, rules []*oldurl.Template) {
+// printUnlisted lists the templates whose URLs cannot be listed.
+func printUnlisted(f *command.Factory, rules []*oldurl.Template) {
 	for _, r := range rules {
 		if !r.CanList() {
-			f.Out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))
+			f.Out.Notef("Not listed: %s has no widths; assetferry rewrite recognizes its URLs.", ui.Sanitize(r.String()))
 		}
 	}
 }
 
-// openRedirects opens the redirect map that the command is about, among pairs.
+// openRedirects opens the redirect map of the pair that the flags select.
 func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, store *state.Store, pairs []state.Pair) (*redirect.Map, error) {
 	pair, run, err := choosePair(ctx, f, cmd, store, pairs)
 	if err != nil {
@@ -253,13 +253,13 @@ func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	return redirect.Open(ctx, store, pair, run.Num)
 }
 
-// choosePair finds the source and destination that the command is about, of those given,
-// and the run if one was named.
+// choosePair returns the pair of source and destination that --run or --source selects, and
+// the run. Without flags it is the only pair with assets; the zero Pair if there is none.
 func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, store *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
 	if cmd.Flags().Changed("run") {
 		run, err := f.SelectRun(ctx, cmd, store)
 		if err == nil && !slices.ContainsFunc(pairs, func(p state.Pair) bool { return p.ID == run.Pair.ID }) {
-			err = exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
+			err = exit.With(exit.CodeNoSuch, fmt.Errorf("run %s has another destination: %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
 		}
 		return run.Pair, run, err
 	}
@@ -280,17 +280,17 @@ func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, sto
 	case len(found) > 1:
 		return state.Pair{}, state.Run{}, severalPairs(found)
 	case source != "":
-		return state.Pair{}, state.Run{}, exit.With(exit.CodeNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
-			"assetferry status shows the sources of the journal")
+		return state.Pair{}, state.Run{}, exit.With(exit.CodeNoSuch, fmt.Errorf("--source %s: the state database has no asset of that source", ui.Sanitize(source)),
+			"assetferry status shows the sources")
 	}
-	return state.Pair{}, state.Run{}, nil // nothing has arrived
+	return state.Pair{}, state.Run{}, nil // there is no asset
 }
 
-// severalPairs asks which of them is meant.
+// severalPairs returns an error that lists the sources to choose from.
 func severalPairs(pairs []state.Pair) error {
-	text := "the journal holds what arrived from several sources, and it is not said which is meant:"
+	text := "the state database has assets of several sources:"
 	for _, p := range pairs {
 		text += fmt.Sprintf("\n  %s -> %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination))
 	}
-	return exit.Usage(errors.New(text), "choose the source with --source, or one run with --run")
+	return exit.Usage(errors.New(text), "choose one with --source NAME or --run ID")
 }

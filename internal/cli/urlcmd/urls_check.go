@@ -28,7 +28,7 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err := m.Build(ctx, checkedRules(f)); err != nil {
 		return err
 	}
-	f.Out.Notef("Checking addresses of %s", ui.Sanitize(dest.String()))
+	f.Out.Notef("Checking URLs of %s", ui.Sanitize(dest.String()))
 	watch := f.Watch()
 	c := &redirect.Check{Map: m, Service: dest.Client, Current: dest.Current, Watch: watch}
 	t, err := c.Run(ctx, f.Settings.Concurrency, job.sample, job.all)
@@ -39,49 +39,48 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	f.Summary.Checks = &event.Checks{Checked: c.Public + c.Private, Differences: c.Different + c.Readable}
 	watch.ShowFound()
-	tellCheck(f, c, t, time.Since(began))
+	printCheck(f, c, t, time.Since(began))
 	if c.Different+c.Readable > 0 {
 		return exit.Said(exit.CodeDifference)
 	}
 	return nil
 }
 
-// tellCheck tells what came of a check.
-func tellCheck(f *command.Factory, c *redirect.Check, t redirect.Tally, took time.Duration) {
+// printCheck prints the result of a check.
+func printCheck(f *command.Factory, c *redirect.Check, t redirect.Tally, took time.Duration) {
 	switch {
 	case c.Public+c.Private == 0:
-		f.Out.Notef("There is no address to check: nothing has arrived whose privacy is known.")
+		f.Out.Notef("No URLs to check: the state database has no asset of known privacy.")
 	case c.Public > 0:
-		f.Out.Printf("Checked %s of %s: %s. It took %s.", ui.Count(c.Public), ui.CountedAs(t.Written, "address", "addresses"),
-			allLead(c.Different), ui.Duration(took))
+		f.Out.Printf("Checked %s of %s: %s (%s).", ui.Count(c.Public), ui.Counted(t.Written, "URL"), publicResult(c.Different), ui.Duration(took))
 	}
 	if c.Private > 0 {
-		f.Out.Printf("Checked %s of %s that must be private: %s.", ui.Count(c.Private),
-			ui.CountedAs(t.LeftOut[redirect.LeftPrivate], "address", "addresses"), noneReadable(c.Readable))
+		f.Out.Printf("Checked %s of %s of private assets: %s.", ui.Count(c.Private),
+			ui.Counted(t.LeftOut[redirect.LeftPrivate], "URL"), privateResult(c.Readable))
 	}
 	if c.Unsized > 0 {
-		f.Out.Notef("%s did not say how large the asset is, so that was not compared.", ui.CountedAs(c.Unsized, "address", "addresses"))
+		f.Out.Notef("Size not compared: %s without a content length.", ui.Counted(c.Unsized, "URL"))
 	}
 	t.LeftOut[redirect.LeftPrivate] = 0 // they were checked
-	tellLeftOut(f, t)
+	printOmitted(f, t)
 	if c.Different > 0 {
-		f.Out.Notef("Try: assetferry verify tells what is not at the destination any more")
+		f.Out.Notef("Try: assetferry verify lists assets that are missing at the destination")
 	}
 	if c.Readable > 0 {
-		f.Out.Notef("Try: see in the service whether these categories are private, and ask its operator why files are delivered to everybody")
+		f.Out.Notef("Try: check in the service that these categories are private, and ask its operator why it delivers their files to everyone")
 	}
 }
 
-func allLead(differ int64) string {
-	if differ == 0 {
+func publicResult(different int64) string {
+	if different == 0 {
 		return "all lead to their assets"
 	}
-	return ui.Count(differ) + " not as they should be"
+	return ui.CountedAs(different, "does not lead to its asset", "do not lead to their assets")
 }
 
-func noneReadable(readable int64) string {
+func privateResult(readable int64) string {
 	if readable == 0 {
-		return "nobody can read them without credentials"
+		return "none can be read without credentials"
 	}
-	return ui.Count(readable) + " can be read by EVERYBODY"
+	return ui.Count(readable) + " can be read by EVERYONE"
 }

@@ -5,8 +5,8 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// checkedRules are rules by which each new address stands for one old address: that of the
-// file, and those of images in the sizes that there are rules for.
+// checkedRules returns templates that build one old URL for each new URL: that of the file,
+// and those of the image sizes in the configuration.
 func checkedRules(f *command.Factory) []*oldurl.Template {
 	rules := []*oldurl.Template{oldurl.Prefix{}.Template()}
 	for _, r := range f.Settings.Addresses {

@@ -36,8 +36,8 @@ type line struct {
 	OldTags        []string `json:"old_tags,omitempty"`
 	NewTags        []string `json:"new_tags"`
 	Warnings       []string `json:"warnings,omitempty"`
-	Remark         string   `json:"remark,omitempty"`
-	Calls          int      `json:"calls"`
+	Remark         string   `json:"note,omitempty"`
+	Calls          int      `json:"requests"`
 	Credits        *float64 `json:"credits,omitempty"`
 	Model          string   `json:"model,omitempty"`
 	Asset          string   `json:"asset"`
@@ -69,7 +69,7 @@ func WriteJSON(w io.Writer, rows iter.Seq2[Row, error]) error {
 
 func columns() []string {
 	return []string{columnID, columnDecision, "name", "category", "folder", "kind", "language", "attribute", "state", "decorative", "old_description",
-		columnNewDescription, "old_tags", columnNewTags, "warnings", "remark", "calls", "credits", "model", "asset", "link"}
+		columnNewDescription, "old_tags", columnNewTags, "warnings", "note", "requests", "credits", "model", "asset", "link"}
 }
 
 func (l line) cells() []string {

@@ -1,4 +1,4 @@
-// Package oldurltest has keys of objects for tests of what writes or reads old URLs.
+// Package oldurltest has keys for tests of code that writes or reads old URLs.
 package oldurltest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile are names that mean something in one of the formats.
+// Hostile returns names with characters that are special in one of the formats.
 func Hostile() []string {
 	return []string{
 		"2024/spring/harbour.jpg", "Photo.jpg", "photo.jpg", "PHOTO.JPG", "a b.jpg", `say "cheese".jpg`, `back\slash\.jpg`, `trailing\`,
@@ -16,7 +16,7 @@ func Hostile() []string {
 	}
 }
 
-// IsKey reports whether an object with the key can have arrived.
+// IsKey reports whether an object with the key can have an asset.
 func IsKey(key string) bool {
 	if key == "" || !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
 		return false

@@ -1,5 +1,5 @@
-// Package hostiletest gives answers that are made to exhaust the memory of whoever reads them,
-// and measures how much of it that takes.
+// Package hostiletest has responses that try to exhaust the memory of a reader, and measures the
+// memory.
 package hostiletest
 
 import (
@@ -17,15 +17,14 @@ import (
 	"assetferry/internal/test/longtest"
 )
 
-// Most is how much memory over idle an answer may have in use, in bytes, with what the collector
-// has not got to where it is always at work, see Peak. 32 MB are promised, of which about half
-// are in use and half wait for a collector that comes as late as it usually does.
+// Most is the maximum memory of a response in bytes above idle, measured by Peak. The limit of the
+// program is 32 MB, of which the usual garbage is about half.
 const Most = 24 << 20
 
-// size is how much of an answer there is, if anybody reads all of it.
+// size is the total size of a response in bytes.
 var size = longtest.Fewer(512<<20, 64<<20)
 
-// Repeat is a handler that gives a beginning, and then one text again and again.
+// Repeat returns a handler that sends a beginning, and then repeats a text.
 func Repeat(begin, again string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -33,8 +32,8 @@ func Repeat(begin, again string) http.HandlerFunc {
 	}
 }
 
-// Fitting is Repeat with an end, and as long as a meter for such an answer lets through: as one
-// value of so many bytes, or as a list that is read item by item if whole is 0.
+// Fitting is Repeat with an end, and with the maximum length that a meter allows: one value of so
+// many bytes, or, if whole is 0, a list that is read item by item.
 func Fitting(weight outbound.Weight, whole int64, begin, again, end string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -85,9 +84,9 @@ func write(w io.Writer, begin, again string) {
 	}
 }
 
-// Peak runs f and gives how much more memory the heap had at the most than before, in bytes,
-// with the collector always at work: how late it comes otherwise hangs on how busy the machine
-// is. What the test itself does meanwhile counts, too.
+// Peak runs f and returns the maximum growth of the heap in bytes. The garbage collector runs all
+// the time, because its usual delay depends on the load of the machine. Memory of the test itself
+// counts, too.
 func Peak(t testing.TB, f func()) int64 {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
@@ -112,7 +111,7 @@ func Peak(t testing.TB, f func()) int64 {
 	return <-peak - idle
 }
 
-// heap is the memory of objects, be they in use or not collected yet.
+// heap returns the memory of all objects, including garbage.
 func heap() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

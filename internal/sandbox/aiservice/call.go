@@ -157,5 +157,5 @@ func strictly(data []byte, v any) error {
 }
 
 func (s *Server) unknownRoute(c *call) error {
-	return refuse(http.StatusNotFound, "not-found", "The sandbox has no route %s %s; /v1/docs lists those that it has.", c.R.Method, c.R.URL.Path)
+	return refuse(http.StatusNotFound, "not-found", "The sandbox has no route %s %s; for all routes see /v1/docs.", c.R.Method, c.R.URL.Path)
 }

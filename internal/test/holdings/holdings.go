@@ -25,18 +25,18 @@ func Kinds() []Kind {
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
 			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
-			surveyed category_name folder name`)},
+			audited category_name folder name`)},
 		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, user metadata of objects in S3", byTable(`
 			described metadata found; descriptions metadata tags; differences what; enrichment_changes before after;
-			enrichments description tags attribute value; former receipt asset; surveyed description tags attributes blur; enrichments blur`)},
+			enrichments description tags attribute value; former receipt asset; audited description tags attributes blur; enrichments blur`)},
 		{"texts that the AI content service proposed, and remarks on them", byTable(`
-			enrichments text proposed_tags note flagged; surveyed findings`)},
+			enrichments text proposed_tags note flagged; audited findings`)},
 		{"URLs of assets, hosts, and IDs of environments, workspaces and assets", byTable(`
 			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; conversations service id;
 			decorative destination asset; differences asset; enrichment_changes asset; enrichment_runs destination service;
 			enrichments destination asset; folders destination id; given_addresses address comparable; intents destination;
 			inventory asset url; items asset; namesakes asset; pairs destination address; receipts asset folder url images;
-			surveyed destination asset folder_id url image; surveys destination`)},
+			audited destination asset folder_id url image; audits destination`)},
 		{"the accounts that started runs, approvers, and on which host with which process ID the last run was", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and answers of a service", byTable(`
@@ -55,8 +55,8 @@ func Kinds() []Kind {
 			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id rehearsal objects bytes;
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
-			sidecars pair size time version_tag pending; surveyed survey category private extension size width height modified language;
-			surveys survey at whole; tallies run action reason state objects bytes; throughput run minute items bytes first last;
+			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;
+			audits audit at whole; tallies run action reason state objects bytes; throughput run minute items bytes first last;
 			verifications id pair at level receipts contents differences`)},
 	}
 }

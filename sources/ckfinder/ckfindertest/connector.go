@@ -1,7 +1,7 @@
-// Package ckfindertest is a CKFinder 3 connector for tests, in memory. It answers the
-// documented commands that only read, in the documented forms, and does what connectors,
-// and what is in front of them, do differently, each as a knob. It shares nothing with the
-// adapter, so that one mistake is not made twice. What no client may ask is noted.
+// Package ckfindertest is a CKFinder 3 connector in memory for tests. It implements the documented
+// commands that only read. Knobs simulate the behaviour of other connectors and of proxies. It
+// shares no code with the adapter, so that a mistake is not repeated. It records requests that no
+// client may send.
 package ckfindertest
 
 import (
@@ -17,34 +17,34 @@ import (
 	"time"
 )
 
-// The permissions of a folder that matter to who reads.
+// Permissions of a folder for reading.
 const (
 	ViewFolders = 1
 	ViewFiles   = 16
 	Everything  = 1023
 )
 
-// Knobs are what connectors do differently. The zero Knobs are the vendor's connector for
-// PHP with a folder that the web server serves.
+// Knobs are differences between connectors. The zero Knobs are the vendor's PHP connector with a
+// public folder.
 type Knobs struct {
-	NoRanges       bool   // Proxy gives all of a file, whatever was asked for
-	NoLengths      bool   // Proxy does not tell how long a file is
-	NoValidators   bool   // Proxy gives neither ETag nor Last-Modified
-	NoETags        bool   // Proxy gives Last-Modified only
-	NowModified    bool   // Proxy gives the time of the answer as Last-Modified, and no ETag
-	NoProxy        bool   // a connector from before Proxy: only DownloadFile delivers
+	NoRanges       bool   // Proxy ignores ranges
+	NoLengths      bool   // Proxy returns no content length
+	NoValidators   bool   // Proxy returns neither ETag nor Last-Modified
+	NoETags        bool   // Proxy returns Last-Modified only
+	NowModified    bool   // Proxy returns the time of the answer as Last-Modified, and no ETag
+	NoProxy        bool   // an old connector with DownloadFile only
 	StatusOK       bool   // errors come with status 200
-	NoAddresses    bool   // no folder has an address, as on private storage
-	RawAddresses   bool   // addresses of folders are not escaped
+	NoAddresses    bool   // no folder has a URL, as on private storage
+	RawAddresses   bool   // URLs of folders are not escaped
 	Tenths         bool   // sizes come in tenths of kilobytes, and as text
 	ByteOrderMark  bool   // in front of JSON
-	Session        string // of the cookie PHPSESSID, without which nobody sees anything
-	Renew          string // the session that Init begins; the old one is over then
-	LoginPage      bool   // who has no session gets a page, and not an error
-	LoginRedirect  bool   // or is sent to one
+	Session        string // of the cookie PHPSESSID, which is required
+	Renew          string // the session that Init starts; the old one ends
+	LoginPage      bool   // without a session, return a page and no error
+	LoginRedirect  bool   // without a session, redirect to a page
 	Token          string // of the header Authorization: Bearer
 	OwnParameter   string // the application finds its connector by route=this
-	EmptyForNobody bool   // who has no session sees an empty library
+	EmptyForNobody bool   // without a session, return an empty library
 }
 
 type file struct {
@@ -61,17 +61,17 @@ type Connector struct {
 	knobs  Knobs
 	kinds  []string
 	files  map[string]file // by resource type and path, such as Images/a/b.jpg
-	made   map[string]bool // folders without files, such as Images/a/
-	acl    map[string]int  // of folders, where it is not everything
+	made   map[string]bool // empty folders, such as Images/a/
+	acl    map[string]int  // of folders with restrictions
 	broken map[string]int  // error numbers by "COMMAND Images/a/" or "Proxy Images/a/b.jpg"
 	now    time.Time       // each file is a minute younger than the last
 	wrap   func(http.Handler) http.Handler
 	asked  []url.Values
-	wrong  []string // what no client may ask
+	wrong  []string // requests that no client may send
 }
 
-// New starts a connector for a test, with resource types and without any files. The test
-// fails if somebody asks it for what no client may ask.
+// New starts a connector for a test, with resource types and without files. The test fails after a
+// request that no client may send.
 func New(tb testing.TB, kinds ...string) *Connector {
 	tb.Helper()
 	c, stop := Start(kinds...)
@@ -110,8 +110,7 @@ func (c *Connector) Remove(key string) {
 	delete(c.files, key)
 }
 
-// RemoveAll removes everything whose key begins with a prefix, and the resource type of that
-// name.
+// RemoveAll removes all keys with a prefix, and the resource type of that name.
 func (c *Connector) RemoveAll(prefix string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,22 +141,22 @@ func (c *Connector) Allow(folder string, acl int) {
 	c.acl[folder] = acl
 }
 
-// Break has a command fail with an error number: "GetFiles Images/a/", or "Proxy
-// Images/a/b.jpg". 0 mends it.
+// Break makes a command fail with an error number: "GetFiles Images/a/", or "Proxy Images/a/b.jpg".
+// 0 ends the failure.
 func (c *Connector) Break(what string, number int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken[what] = number
 }
 
-// Wrap has something put around the connector from now on; nil takes it away.
+// Wrap wraps the connector in a handler; nil removes it.
 func (c *Connector) Wrap(wrap func(http.Handler) http.Handler) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrap = wrap
 }
 
-// Knobs gives what the connector does differently.
+// Knobs returns the current knobs.
 func (c *Connector) Knobs() Knobs {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +177,7 @@ func (c *Connector) Change(change func(*Knobs)) {
 	change(&c.knobs)
 }
 
-// Asked gives the parameters of the requests since the last time.
+// Asked returns the parameters of the requests since the last call.
 func (c *Connector) Asked() []url.Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +186,7 @@ func (c *Connector) Asked() []url.Values {
 	return asked
 }
 
-// Wrong gives what was asked that no client may ask.
+// Wrong returns the requests that no client may send.
 func (c *Connector) Wrong() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +205,7 @@ func (c *Connector) serve(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// connector is what Wrap is put around.
+// connector is the handler inside Wrap.
 func (c *Connector) connector(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	c.mu.Lock()
@@ -326,7 +325,7 @@ func (c *Connector) permissions(folder string) int {
 	return Everything
 }
 
-// about is what answers about a folder have in common.
+// about returns the common fields of responses for a folder.
 func (c *Connector) about(kind, path string) map[string]any {
 	current := map[string]any{"path": path, "acl": c.permissions(kind + path)}
 	if !c.knobs.NoAddresses {
@@ -354,7 +353,7 @@ func (c *Connector) folders(w http.ResponseWriter, kind, path string) {
 		}
 	}
 	list := []any{}
-	for name := range names { // in no order
+	for name := range names { // in random order
 		acl := c.permissions(folder + name + "/")
 		if acl&ViewFolders == 0 {
 			continue
@@ -372,7 +371,7 @@ func (c *Connector) list(w http.ResponseWriter, kind, path string) {
 		c.fail(w, 103)
 		return
 	}
-	for key, f := range c.files { // in no order
+	for key, f := range c.files { // in random order
 		name, ok := strings.CutPrefix(key, folder)
 		if !ok || strings.Contains(name, "/") {
 			continue
@@ -388,7 +387,7 @@ func (c *Connector) list(w http.ResponseWriter, kind, path string) {
 	c.reply(w, http.StatusOK, answer)
 }
 
-// kilobytes rounds as it is documented.
+// kilobytes rounds as documented.
 func kilobytes(size int) int {
 	if size > 0 && size < 1024 {
 		return 1
@@ -396,7 +395,7 @@ func kilobytes(size int) int {
 	return (size + 512) / 1024
 }
 
-// deliver answers with a file. It gives up the lock while it writes.
+// deliver returns a file. It unlocks while it writes.
 func (c *Connector) deliver(w http.ResponseWriter, r *http.Request, key string) {
 	f, ok := c.files[key]
 	if !ok {
@@ -434,7 +433,7 @@ func (c *Connector) deliver(w http.ResponseWriter, r *http.Request, key string) 
 	_, _ = w.Write(f.content)
 }
 
-// statuses are those that errors come with.
+// statuses are the HTTP statuses of errors.
 var statuses = map[int]int{10: 400, 12: 400, 103: 403, 104: 403, 109: 400, 116: 404, 117: 404, 500: 403}
 
 func (c *Connector) fail(w http.ResponseWriter, number int) {

@@ -16,30 +16,30 @@ import (
 	"assetferry/state/enrichment"
 )
 
-// surveyPage is how many assets are stored in a transaction.
-const surveyPage = 500
+// auditPage is how many assets are stored in a transaction.
+const auditPage = 500
 
 // imageWidth is the preferred width of an image for a model, in pixels. Most models use no
 // more.
 const imageWidth = 1024
 
-// Survey lists all assets of the destination into the state database and finds problems with
+// Audit lists all assets of the destination into the state database and finds problems with
 // their descriptions. Without a language, every language is accepted. It only reads from the
 // destination. The previous audit is kept until this one is complete.
-func (e *Engine) Survey(ctx context.Context, language string) error {
+func (e *Engine) Audit(ctx context.Context, language string) error {
 	if err := CheckLanguage(language); err != nil {
 		return err
 	}
-	number, err := e.Store.BeginSurvey(ctx, e.Destination)
+	number, err := e.Store.BeginAudit(ctx, e.Destination)
 	if err != nil {
 		return err
 	}
 	e.Observer.Phase("audit", -1)
-	s := surveyor{Engine: e, number: number, language: language}
+	s := auditor{Engine: e, number: number, language: language}
 	if err := s.categories(e.draining(ctx)); err != nil {
 		return err
 	}
-	return e.Store.EndSurvey(ctx, e.Destination, number)
+	return e.Store.EndAudit(ctx, e.Destination, number)
 }
 
 // CheckLanguage returns an error unless text is "" or a language code such as de or pt-BR.
@@ -54,15 +54,15 @@ func CheckLanguage(text string) error {
 	return nil
 }
 
-// A surveyor lists the assets of a destination.
-type surveyor struct {
+// An auditor lists the assets of a destination.
+type auditor struct {
 	*Engine
 	number   int64
 	language string
-	page     []enrichment.Surveyed
+	page     []enrichment.AuditedAsset
 }
 
-func (s *surveyor) categories(ctx context.Context) error {
+func (s *auditor) categories(ctx context.Context) error {
 	top, err := s.Library.Folders(ctx)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *surveyor) categories(ctx context.Context) error {
 }
 
 // folder lists a folder and its subfolders.
-func (s *surveyor) folder(ctx context.Context, c assets.Category, parent string, f assets.Folder) error {
+func (s *auditor) folder(ctx context.Context, c assets.Category, parent string, f assets.Folder) error {
 	path := strings.TrimPrefix(parent+"/"+f.Name, "/")
 	if err := s.list(ctx, c, path, assets.ListOptions{FolderID: f.ID}); err != nil {
 		return err
@@ -104,14 +104,14 @@ func (s *surveyor) folder(ctx context.Context, c assets.Category, parent string,
 	return nil
 }
 
-func (s *surveyor) list(ctx context.Context, c assets.Category, folder string, o assets.ListOptions) error {
-	o.SortBy, o.Order, o.PageSize = assets.ByUploadedAt, assets.Ascending, surveyPage
+func (s *auditor) list(ctx context.Context, c assets.Category, folder string, o assets.ListOptions) error {
+	o.SortBy, o.Order, o.PageSize = assets.ByUploadedAt, assets.Ascending, auditPage
 	for a, err := range s.Library.List(ctx, o) {
 		if err != nil {
 			return err
 		}
-		s.page = append(s.page, surveyed(a, c, folder, s.language))
-		if len(s.page) >= surveyPage {
+		s.page = append(s.page, audited(a, c, folder, s.language))
+		if len(s.page) >= auditPage {
 			if err := s.flush(ctx); err != nil {
 				return err
 			}
@@ -120,11 +120,11 @@ func (s *surveyor) list(ctx context.Context, c assets.Category, folder string, o
 	return nil
 }
 
-func (s *surveyor) flush(ctx context.Context) error {
+func (s *auditor) flush(ctx context.Context) error {
 	if len(s.page) == 0 {
 		return nil
 	}
-	if err := s.Store.SaveSurveyed(ctx, s.Destination, s.number, s.page); err != nil {
+	if err := s.Store.SaveAssets(ctx, s.Destination, s.number, s.page); err != nil {
 		return err
 	}
 	s.Observer.Progress(int64(len(s.page)))
@@ -132,10 +132,10 @@ func (s *surveyor) flush(ctx context.Context) error {
 	return nil
 }
 
-// surveyed converts an asset for the state database.
-func surveyed(a assets.Asset, c assets.Category, folder, wanted string) enrichment.Surveyed {
+// audited converts an asset for the state database.
+func audited(a assets.Asset, c assets.Category, folder, wanted string) enrichment.AuditedAsset {
 	m := a.Metadata
-	return enrichment.Surveyed{
+	return enrichment.AuditedAsset{
 		Asset: a.ID, Category: c.ID, CategoryName: c.Name, Private: c.Private, Folder: folder, FolderID: a.FolderID, Name: a.Name, Extension: a.Extension,
 		Size: a.Size, Width: m.Width, Height: m.Height, Blur: m.BlurHash, Description: m.Description, Tags: a.Tags, Attributes: m.CustomAttributes,
 		Modified: a.LastModifiedAt, URL: a.URL, Image: imageOf(a),
@@ -169,7 +169,7 @@ func joined(found []Finding) string {
 }
 
 // FindingsOf returns the findings of an asset.
-func FindingsOf(a enrichment.Surveyed) []Finding {
+func FindingsOf(a enrichment.AuditedAsset) []Finding {
 	if a.Decorative {
 		return []Finding{FindingDecorative}
 	}
@@ -186,7 +186,7 @@ func FindingsOf(a enrichment.Surveyed) []Finding {
 // Counts are the results of an audit.
 type Counts struct {
 	Assets   int64
-	Pictures int64
+	Images   int64
 	Findings map[Finding]int64 // of images
 
 	Languages map[string]int64 // of images by language of the description; "": unknown
@@ -196,10 +196,10 @@ type Counts struct {
 // ErrNoAudit.
 func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 	counts := Counts{Findings: map[Finding]int64{}, Languages: map[string]int64{}}
-	if err := e.needSurvey(ctx); err != nil {
+	if err := e.needAudit(ctx); err != nil {
 		return counts, err
 	}
-	for a, err := range e.Store.Surveyed(ctx, e.Destination) {
+	for a, err := range e.Store.Assets(ctx, e.Destination) {
 		if err != nil {
 			return counts, err
 		}
@@ -207,7 +207,7 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 		if !IsPicture(a) {
 			continue
 		}
-		counts.Pictures++
+		counts.Images++
 		if a.Description != "" {
 			counts.Languages[a.Language]++
 		}
@@ -218,22 +218,22 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 	return counts, nil
 }
 
-// needSurvey returns ErrNoSurvey unless there is a complete audit.
-func (e *Engine) needSurvey(ctx context.Context) error {
-	switch v, err := e.Store.LastSurvey(ctx, e.Destination); {
+// needAudit returns ErrNoAudit unless there is a complete audit.
+func (e *Engine) needAudit(ctx context.Context) error {
+	switch v, err := e.Store.LastAudit(ctx, e.Destination); {
 	case errors.Is(err, state.ErrNotFound):
-		return ErrNoSurvey
+		return ErrNoAudit
 	case err != nil:
 		return err
 	case !v.Whole:
-		return ErrNoSurvey
+		return ErrNoAudit
 	}
 	return nil
 }
 
 // IsPicture reports whether a model can process an asset as an image: the service has a
 // rendition of it, or its file type is supported.
-func IsPicture(a enrichment.Surveyed) bool {
+func IsPicture(a enrichment.AuditedAsset) bool {
 	switch strings.ToLower(a.Extension) {
 	case "jpg", "jpeg", "jpe", "png", "gif", "webp", "bmp", "tif", "tiff":
 		return true
