@@ -172,7 +172,7 @@ type Summary struct {
 	Finished string `json:"finished,omitempty"`
 	*Checks         // of verify and urls --check only
 
-	*Addresses // of urls only
+	*URLs // of urls only
 
 	*Rewritten // of rewrite only
 
@@ -226,8 +226,8 @@ type Checks struct {
 	ExtraAssets       int64 `json:"extra_assets,omitempty"` // of these, those of assets that have further ones beside them
 }
 
-// Addresses are what urls wrote.
-type Addresses struct {
+// URLs are the counts of a redirect map.
+type URLs struct {
 	Written  int64  `json:"urls"`
 	Verified int64  `json:"verified"` // of these
 	Omitted  Counts `json:"omitted"`  // by reason
@@ -308,8 +308,8 @@ type Asset struct {
 	URL         string         `json:"url"`
 }
 
-// An Address is an "address" event: an old address and what stands for it now.
-type Address struct {
+// A Redirect is a "redirect" event: an old and the new URL of an asset.
+type Redirect struct {
 	Old      string            `json:"old"`
 	New      string            `json:"new"`
 	Key      string            `json:"key"`
@@ -317,8 +317,8 @@ type Address struct {
 	Size     int64             `json:"size"`
 	Verified bool              `json:"verified"`
 	Images   map[string]string `json:"images,omitempty"` // by width, and "default"
-	Kind     string            `json:"kind"`             // how the old address came about
-	Width    int               `json:"width,omitempty"`  // that the old address is for
+	Kind     string            `json:"kind"`             // type of the old URL
+	Width    int               `json:"width,omitempty"`  // image width that the old URL is for
 }
 
 // A Change is a "change" event: what rewrite replaces in a file.
@@ -330,10 +330,10 @@ type Change struct {
 	URL  string `json:"url,omitempty"` // Old, decoded, if it is no length
 }
 
-// An Unmatched is an "unmatched" event: an old address in files that matches nothing.
-type Unmatched struct {
+// An UnmatchedURL is an "unmatched_url" event: an old URL in files without an asset.
+type UnmatchedURL struct {
 	URL   string `json:"url"`
-	File  string `json:"file"` // where it is first
+	File  string `json:"file"` // first location
 	Line  int64  `json:"line"`
 	Times int64  `json:"times"`
 }

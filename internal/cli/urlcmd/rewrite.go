@@ -360,7 +360,7 @@ func (w *rewriting) printUnmatched(say func(string, ...any)) {
 	}
 	say("Unmatched: %s%s without an asset, found %s.", ui.Counted(int64(len(all)), "old URL"), more, ui.Counted(w.session.Counts.Unmatched, "time"))
 	for n, u := range all {
-		w.Out.Event("unmatched_url", event.Unmatched{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
+		w.Out.Event("unmatched_url", event.UnmatchedURL{URL: u.URL, File: u.File, Line: u.Line, Times: u.Times})
 		if n < listedBriefly || w.Out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, ui.Counted(u.Times, "time"))
 		}

@@ -121,7 +121,7 @@ func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 
 // writeURLs writes the map.
 func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
-	f.Summary = &event.Summary{Command: "urls", Addresses: &event.Addresses{}}
+	f.Summary = &event.Summary{Command: "urls", URLs: &event.URLs{}}
 	rules, err := f.AddressRules(job.prefix)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	*f.Summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
+	*f.Summary.URLs = event.URLs{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
 	printMapResult(f, t, job)
 	printTaken(f, t)
 	printUnlisted(f, rules)
@@ -177,7 +177,7 @@ type events struct{ out *ui.Out }
 
 func (e events) Write(r redirect.Row) error {
 	r = r.Clean()
-	e.out.Event("redirect", event.Address{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
+	e.out.Event("redirect", event.Redirect{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
 		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
 	return e.out.Err()
 }
