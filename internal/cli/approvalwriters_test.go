@@ -220,7 +220,7 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 		})
 	})
 	code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--yes", "--approval", request)
-	if code == exit.CodeDone || !strings.Contains(stderr, "other proposals were accepted while this began; nothing was sent") {
+	if code == exit.CodeDone || !strings.Contains(stderr, "the accepted proposals changed during the start; nothing was sent") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

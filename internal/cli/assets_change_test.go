@@ -87,7 +87,7 @@ func TestFoldersUnderEveryReading(t *testing.T) {
 		}
 		return nil, false
 	}))
-	if got := s.ferry(t, exit.CodeSafetyCheck, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
+	if got := s.ferry(t, exit.CodeSafetyCheck, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "the folder outer was not deleted: it contains folders") {
 		t.Errorf("printed %s", got)
 	}
 	s.ferry(t, exit.CodeError, "assets", "folder", "rename", other, "outer")
@@ -193,7 +193,7 @@ func TestCopiesOfMany(t *testing.T) {
 			t.Errorf("%d are %s, want %d", n, state, want)
 		}
 	}
-	if !strings.Contains(got, "not sent, since copying ended early") || !strings.Contains(got, "whether 50 copies arrived in Documents/f is not known") {
+	if !strings.Contains(got, "not sent after an earlier error: copy 50 assets: EOF") || !strings.Contains(got, "50 copies in Documents/f could not be confirmed") {
 		t.Errorf("printed %s", got)
 	}
 }

@@ -113,7 +113,7 @@ type printed struct {
 	Type, Key, Action, State, Run, Class, Message, Old string
 	AssetID                                            string `json:"asset_id"`
 	Description                                        string
-	BilledRequests                                     int `json:"billed_calls"`
+	BilledRequests                                     int `json:"billed_requests"`
 	Actions, States                                    map[string]int64
 	Bytes                                              int64
 	Exit                                               int

@@ -142,7 +142,7 @@ func TestInterruptUndo(t *testing.T) {
 	}
 	blocked := assetferry(t, dir, s.variables(), "migrate", "src")
 	blocked.must(t, exit.CodeError)
-	if text := blocked.stderr.String(); !strings.Contains(text, "is not finished") || !strings.Contains(text, "Try: assetferry undo --run "+made.Run+" --apply goes on with it") {
+	if text := blocked.stderr.String(); !strings.Contains(text, "is not finished") || !strings.Contains(text, "Try: finish it:\n  assetferry undo --run "+made.Run+" --apply\n") {
 		t.Errorf("migrate is told: %s", text)
 	}
 	again := lastEvent(t, assetferry(t, dir, s.variables(), undo...).must(t, exit.CodeDone))

@@ -73,12 +73,12 @@ func Serve(ctx context.Context, s standIn, listen string) (url string, stop func
 func ReadProfile(flag, path string) (profile.Profile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return profile.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe writes one")
+		return profile.Profile{}, exit.Usage(fmt.Errorf("%s: %w", flag, err), "create a profile:\n  assetferry doctor --probe")
 	}
 	defer f.Close()
 	p, err := profile.Read(path, f)
 	if err != nil {
-		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists its fields")
+		return p, exit.Usage(fmt.Errorf("%s: %w", flag, err), "list the settings of a profile:\n  assetferry help profile")
 	}
 	return p, nil
 }

@@ -77,11 +77,11 @@ func readAIProfile(name string) (p aiservice.Profile, err error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "to create a profile: assetferry doctor --probe")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "create a profile:\n  assetferry doctor --probe")
 	}
 	defer f.Close()
 	if p, err = aiservice.ReadProfile(name, f); err != nil {
-		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "for the settings in a profile: assetferry help profile")
+		return p, exit.Usage(fmt.Errorf("--ai-profile: %w", err), "list the settings of a profile:\n  assetferry help profile")
 	}
 	return p, nil
 }
