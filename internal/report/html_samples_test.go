@@ -117,7 +117,7 @@ const (
 
 func failedSample() sample {
 	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
-	r := reportOf(production, Verdict{Incomplete, "Incomplete", "Of 5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes listed below, then run the same command again"},
+	r := reportOf(production, Verdict{Incomplete, "Incomplete", "Of 5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes in this report, then run the same command again"},
 		part(created, 4_700, 21e9), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6), part(skipped, 83, 1e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}

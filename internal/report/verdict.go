@@ -260,7 +260,7 @@ func judgeProblems(r Report) (Verdict, bool) {
 	if r.Unlistable > 0 {
 		texts = append(texts, fmt.Sprintf("%s of the source could not be read, so the objects in there are unknown.", folders(r.Unlistable)))
 	}
-	next := "fix the causes listed below, then run the same command again"
+	next := "fix the causes in this report, then run the same command again"
 	if len(problems) == 1 && problems[0].State == conflict && r.Unlistable == 0 {
 		next = "resolve the conflicts listed below, then run the same command again"
 	}
