@@ -21,7 +21,11 @@ const listsNothing = "the source is empty"
 type EmptySourceError struct{ Known int64 }
 
 func (e *EmptySourceError) Error() string {
-	return fmt.Sprintf("%s, but %s of its objects were uploaded before", listsNothing, Grouped(e.Known))
+	verb := "were"
+	if e.Known == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("%s, but %s of its objects %s uploaded before", listsNothing, Grouped(e.Known), verb)
 }
 
 // A stateError concerns no item: a run without its state database must stop.

@@ -35,6 +35,10 @@ const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"
 // RemarkNotKept begins the remark on a finished item whose source metadata was not stored.
 const RemarkNotKept = "its metadata from the source was not kept"
 
+// ErrorMetadataNotWritten begins the error of an item whose asset is uploaded, but whose metadata
+// could not be written.
+const ErrorMetadataNotWritten = "the asset is uploaded, but its metadata is not written"
+
 // JoinTexts joins the non-empty texts with semicolons.
 func JoinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")

@@ -91,7 +91,7 @@ func TestNobodyListens(t *testing.T) {
 	c.onWait = func(retry.Wait) { waits++ }
 	_, err := c.Send(t.Context(), "c", Message{})
 	e, ok := errors.AsType[*Error](err)
-	if !ok || errors.Is(err, ErrMayBeBilled) || waits != maxTransient-1 || !strings.Contains(e.Hint(), "nothing listens at http://127.0.0.1:1") {
+	if !ok || errors.Is(err, ErrMayBeBilled) || waits != maxTransient-1 || !strings.Contains(e.Hint(), "no process listens at http://127.0.0.1:1") {
 		t.Errorf("got %v after %d waits", err, waits)
 	}
 }
@@ -410,7 +410,7 @@ func TestEndlessAnswer(t *testing.T) {
 		}
 		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(zeros{})}, nil
 	})})
-	if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("got %v", err)
 	}
 	if err := c.PinConversation(t.Context(), "c", true); err == nil {

@@ -11,9 +11,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// A forecast counts the requests that carrying out the plan then takes: uploads,
-// adoptions, a category and folders to be made, in places that are new, known or
-// somebody else's.
+// TestForecastOfCalls compares the estimate of a plan with the requests of the migration: uploads,
+// adoptions, a new category and new folders, in new, known and existing places.
 func TestForecastOfCalls(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	dir := t.TempDir()
@@ -40,34 +39,34 @@ func TestForecastOfCalls(t *testing.T) {
 		for _, key := range keys {
 			write(key)
 		}
-		promised := callsIn(t, call("plan"))
+		estimated := estimatedRequests(t, call("plan"))
 		s.drain()
 		call("migrate")
-		// Whether one answer tells the folders of several categories depends on who asks first.
-		if made := int64(len(s.drain())); made > promised+1 || made < promised-1 {
-			t.Errorf("run %d: a forecast of %d requests, and it took %d", n, promised, made)
+		// One answer may list the folders of several categories, depending on the order of the requests.
+		if made := int64(len(s.drain())); made > estimated+1 || made < estimated-1 {
+			t.Errorf("run %d: an estimate of %d requests; the run took %d", n, estimated, made)
 		}
 	}
-	if text := call("plan"); strings.Contains(text, "forecast") {
-		t.Errorf("a forecast of nothing: %s", text)
+	if text := call("plan"); strings.Contains(text, `"estimate"`) {
+		t.Errorf("an estimate of no requests: %s", text)
 	}
 }
 
-// callsIn are the requests that the summary of a plan forecasts.
-func callsIn(t *testing.T, plan string) int64 {
+// estimatedRequests returns the number of requests in the estimate of a plan.
+func estimatedRequests(t *testing.T, plan string) int64 {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(plan), "\n")
 	var summary struct {
-		PlanEstimate struct {
-			Calls       int64
+		Estimate struct {
+			Requests    int64
 			SecondsHigh *float64 `json:"seconds_high"`
 		}
 	}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &summary); err != nil {
 		t.Fatal(err)
 	}
-	if summary.PlanEstimate.SecondsHigh != nil {
-		t.Errorf("too little is measured for %v seconds", *summary.PlanEstimate.SecondsHigh)
+	if summary.Estimate.SecondsHigh != nil {
+		t.Errorf("too little is measured for %v seconds", *summary.Estimate.SecondsHigh)
 	}
-	return summary.PlanEstimate.Calls
+	return summary.Estimate.Requests
 }

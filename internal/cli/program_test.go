@@ -100,7 +100,7 @@ func TestDemoCommands(t *testing.T) {
 	for _, tc := range longtest.Size(ways[n:n+1], ways) {
 		name := tc.name
 		printed := demo(tc.dir, name, tc.words...)
-		_, closing, found := strings.Cut(printed, "Everything is in ")
+		_, closing, found := strings.Cut(printed, "All files are in ")
 		if !found || !strings.Contains(closing, tc.want) {
 			t.Errorf("%s: the demo ends with\n%s", name, printed[max(0, len(printed)-1500):])
 			continue

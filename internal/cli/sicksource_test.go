@@ -79,13 +79,13 @@ func TestUnhealthySource(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, exit.CodeError, "does not exist"},
-		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeSafetyCheck, "the source is empty, but objects of it have arrived before (100)"},
-		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeSafetyCheck, "the source has no here.txt, and --sentinel says that it is always there"},
+		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exit.CodeSafetyCheck, "the source is empty, but 100 of its objects were uploaded before"},
+		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exit.CodeSafetyCheck, "the source has no here.txt, but --sentinel requires it; nothing was uploaded"},
 		"encrypted": {func(t *testing.T, a arrived) {
 			for n := range 15 {
 				tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("anything but a picture, %d", n)}.write(t, filepath.Join(a.dir, "src"))
 			}
-		}, nil, exit.CodeSafetyCheck, "of 15 changed objects that were looked into, 15 are not what their names say"},
+		}, nil, exit.CodeSafetyCheck, "15 of 15 changed objects that were read have another type than their names say"},
 		"changed all over": {func(t *testing.T, a arrived) {
 			for n := range 21 {
 				a.write(t, n, "changed")

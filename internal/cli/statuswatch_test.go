@@ -43,7 +43,7 @@ func TestStatusWatch(t *testing.T) {
 		t.Errorf("the end is not told:\n%s", watch.stdout.String())
 	}
 	assetferry(t, dir, s.variables(), "migrate", "photos", "--confirm-timeout", "1ms").must(t, exit.CodeDone)
-	if out := assetferry(t, dir, s.variables(), "status", "--watch").must(t, exit.CodeDone); !strings.Contains(out, "is finished: 20 done") {
+	if out := assetferry(t, dir, s.variables(), "status", "--watch").must(t, exit.CodeDone); !strings.Contains(out, "is finished: 20 uploaded") {
 		t.Errorf("got %s", out)
 	}
 }
@@ -68,7 +68,7 @@ func TestInterruptWatch(t *testing.T) {
 	if code, err := exitCode(watch.Wait()); err != nil || code != exit.CodeInterrupted {
 		t.Errorf("exit code %d (%v)", code, err)
 	}
-	if text := watch.stderr.String(); !strings.Contains(text, "the run is left alone") || strings.Contains(text, "Try:") {
+	if text := watch.stderr.String(); !strings.Contains(text, "Stopped watching; the run continues.") || strings.Contains(text, "Try:") {
 		t.Errorf("told %q", text)
 	}
 	close(g.open)

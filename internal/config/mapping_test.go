@@ -61,7 +61,7 @@ func TestMappingMistakes(t *testing.T) {
 		"mapping:\n  rules:\n    - folder: ${ captoin }\n":                              `assetferry.yaml:3:18: unknown name "captoin"; did you mean "caption"?`,
 		"jobs:\n  j:\n    source: x\n    mapping:\n      rules:\n        - fodler: x\n": `assetferry.yaml:6:11: unknown key "fodler"; did you mean "folder"?`,
 		"gps: maybe\n":              `gps: "maybe" is not one of keep, drop`,
-		"precedence: [exif, xpm]\n": `precedence: "xpm" is not one of table`,
+		"precedence: [exif, xpm]\n": `precedence: unknown metadata source "xpm": use table`,
 	} {
 		_, err := load(t, text, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

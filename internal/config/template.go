@@ -56,7 +56,7 @@ attributes. "assetferry help mapping" explains them. "assetferry plan SOURCE
 
 const templateAddresses = `Old URLs of objects, for "assetferry urls" and "assetferry rewrite": templates that
 build a URL from the key, with image widths if there were several. "assetferry help
-addresses" lists the placeholders.`
+redirects" lists the placeholders.`
 
 const templateJobs = `Jobs by name. Each has a source, and settings that differ from those above. A relative
 path starts at the folder of this file. Without a source and --job NAME, "assetferry

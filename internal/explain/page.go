@@ -95,7 +95,7 @@ func (p *Page) addDeleted(h History) {
 	}
 	p.line("Deleted", fmt.Sprintf("at the source since %s, missing in %s", h.orphan.Since.Local().Format(time.DateTime), ui.Counted(int64(h.orphan.Runs), "run")))
 	if h.graceEnds.IsZero() {
-		p.line("", "the asset is kept; sync --delete trash trashes it")
+		p.line("", "the asset is kept (--delete)")
 	} else {
 		p.line("", fmt.Sprintf("grace period until %s; then a sync may trash the asset", h.graceEnds.Local().Format(time.DateTime)))
 	}

@@ -80,7 +80,7 @@ func refuseLog(path string, err error) error {
 		if to, err := filepath.EvalSymlinks(path); err == nil {
 			try = "use its target: " + logFlag + " " + to
 		}
-		return &Error{path, "is a symbolic link", try}
+		return &Error{path, "is a symbolic link, which is not followed", try}
 	case !info.Mode().IsRegular():
 		return notALog(path)
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	LeftPrivate     = "private"
 	LeftUnknown     = "privacy_unknown"
-	LeftUnaddressed = "no_address"
+	LeftUnaddressed = "no_url"
 	LeftTooLong     = "too_long"
 	LeftQuery       = "query"
 	LeftTaken       = "taken"

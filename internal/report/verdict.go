@@ -120,7 +120,7 @@ func judgeUndo(r Report) (Verdict, bool) {
 	case r.Run.GivenUp:
 		return Verdict{Unfinished, "Undo superseded", text(0), again}, true
 	case left > 0:
-		return Verdict{Incomplete, undoneTitle(left), text(left), "read the reasons below; move assets to the trash by hand if other users changed them"}, true
+		return Verdict{Incomplete, undoneTitle(left), text(left), "read the reasons in this report; move assets to the trash by hand if other users changed them"}, true
 	}
 	next := "upload the objects again: assetferry migrate"
 	if restored > 0 {
@@ -262,7 +262,7 @@ func judgeProblems(r Report) (Verdict, bool) {
 	}
 	next := "fix the causes in this report, then run the same command again"
 	if len(problems) == 1 && problems[0].State == conflict && r.Unlistable == 0 {
-		next = "resolve the conflicts listed below, then run the same command again"
+		next = "resolve the conflicts in this report, then run the same command again"
 	}
 	if r.Run.PrunedAt != nil {
 		next = "see the later runs: assetferry runs"

@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 	for _, want := range []string{
 		"Run          20260501-1020-abcde: migrate /photos",
 		"Run          20260501-1020-abcde: migrate /photos",
-		"send: 90 of 100 objects, 900 B of 1.0 kB, 13/s", // 50 in the 4 seconds since it was first seen at 40
+		"upload: 90 of 100 objects, 900 B of 1.0 kB, 13/s", // 50 in the 4 seconds since it was first seen at 40
 	} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, stderr.String())

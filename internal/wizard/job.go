@@ -34,8 +34,8 @@ func jobSettings() []JobSetting {
 	return []JobSetting{
 		{Key: "on_existing", prompt: "Existing name", Value: "conflict",
 			why: "If the destination already has another file with the same name: conflict uploads\n" +
-				"nothing and reports it, adopt matches the file if its size is equal, duplicate\n" +
-				"uploads beside it. Identical files are always matched."},
+				"nothing and reports it, adopt matches the file if its size is equal, create uploads\n" +
+				"next to it. Identical files are always matched."},
 		{Key: "on_collision", prompt: "Names that differ only in case", Value: "rename",
 			why: "If two files of the source have names that differ only in case, such as A.jpg and\n" +
 				"a.jpg: rename adds a suffix to the second, keep uploads both as they are,\n" +

@@ -95,8 +95,8 @@ func (w *Wizard) Ask(ctx context.Context) (err error) {
 	}
 	n := &w.Template.Destination
 	fmt.Fprint(w.screen, "Enter takes the value in brackets. Nothing is written before the last answer.\n")
-	put("The destination: sandbox is a stand-in of the service on this machine, for a\n"+
-		"rehearsal. The service is https://api.ckbox.io; an on-premises one has its own URL.",
+	put("The destination: sandbox is a stand-in of the service on this machine, for tests.\n"+
+		"The service is https://api.ckbox.io; an on-premises one has its own URL.",
 		"Destination", cmp.Or(n.URL, w.Template.To, w.variable("ASSETFERRY_URL"), Sandbox), w.SetDestination)
 	if w.Template.To != Sandbox {
 		put("The ID of the environment. The service shows it where access keys are made.",

@@ -58,7 +58,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		}
 		return done
 	}
-	r := judge(ctx, i, fmt.Errorf("the asset is uploaded, but its metadata is not written: %w", err))
+	r := judge(ctx, i, fmt.Errorf("%s: %w", migrate.ErrorMetadataNotWritten, err))
 	r.outcome.Receipt = receipt
 	if r.release { // it stays as it is and is described another time
 		r.release, r.outcome.State = false, state.ItemSent

@@ -160,9 +160,9 @@ type ReceiptError struct {
 }
 
 func (e *ReceiptError) Error() string {
-	what, fate := "another asset", "was moved to the trash"
+	what, fate := "created another asset", "was moved to the trash"
 	if e.Replaced {
-		what = "other content"
+		what = "stored other content"
 	}
 	switch {
 	case e.Replaced && e.Err != nil:
@@ -172,7 +172,7 @@ func (e *ReceiptError) Error() string {
 	case e.Err != nil:
 		fate = "could not be trashed; delete it by hand: " + e.Err.Error()
 	}
-	return fmt.Sprintf("the service created %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
+	return fmt.Sprintf("the service %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
 // Class is permanent, whatever error kept the asset from being trashed: something was uploaded.

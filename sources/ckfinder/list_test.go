@@ -95,7 +95,7 @@ func TestObstacles(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}))
 		}, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
-		"an empty name": {func(c *ckfindertest.Connector) { c.Put("Images/a/", nil) }, append(slices.Clone(all), "Images/a/: stands for a folder")},
+		"an empty name": {func(c *ckfindertest.Connector) { c.Put("Images/a/", nil) }, append(slices.Clone(all), "Images/a/: folder marker")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := library(t)

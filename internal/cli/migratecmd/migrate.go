@@ -473,8 +473,9 @@ func printUnconfirmed(f *command.Factory, s *endpoints, tallies []state.Tally, a
 	if until.After(now) {
 		when = "at " + ui.TimeAndWait(until, now)
 	}
-	f.Out.Notef("%s in progress when the last process stopped. Checking whether they arrived; missing ones are sent again %s.",
-		ui.CountedAs(open, "upload was", "uploads were"), when)
+	f.Out.Notef("%s %s.", ui.CountedAs(open,
+		"upload was in progress when the last process stopped. Checking whether it arrived; if not, it is sent again",
+		"uploads were in progress when the last process stopped. Checking whether they arrived; missing ones are sent again"), when)
 }
 
 // decideAnew drops the plan of a run and keeps its listing: the run stopped before its first

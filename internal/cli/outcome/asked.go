@@ -158,7 +158,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 		return switches
 	}
 	say("delete", r.Sync.Delete, c.Delete)
-	say("grace_period", r.Sync.GracePeriod.String(), c.GracePeriod.String())
+	say("grace-period", r.Sync.GracePeriod.String(), c.GracePeriod.String())
 	say("on-replace-refused", r.Sync.OnReplaceRefused, c.OnReplaceRefused)
 	say("on-destination-change", r.Sync.OnDestinationChange, c.OnDestinationChange)
 	if r.Sync.Failed != nil {

@@ -71,15 +71,23 @@ func NextAfter(f *command.Factory, run state.Run, tallies []state.Tally) NextSte
 	absent := tallied(tallies, migrate.ReasonNotAtDestination)
 	switch {
 	case rest > 0:
-		return NextStep{"Upload the other " + ui.Counted(rest, "object") + ":", CommandOf(f, run, func(_ *string, r *migrate.Rules) { r.Limit = 0 })}
+		return NextStep{uploadOthers(rest), CommandOf(f, run, func(_ *string, r *migrate.Rules) { r.Limit = 0 })}
 	case absent > 0:
-		return NextStep{"Upload the other " + ui.Counted(absent, "object") + ":", CommandOf(f, run, func(*string, *migrate.Rules) {})}
+		return NextStep{uploadOthers(absent), CommandOf(f, run, func(*string, *migrate.Rules) {})}
 	case tallied(tallies, migrate.ReasonNeedsSync) > 0:
 		return NextStep{"Replace the objects that changed at the source:", CommandOf(f, run, UseSync)}
 	case IsQuiet(run, tallies):
 		return NextStep{}
 	}
 	return NextStep{"Compare the destination with the state database:", f.Again("verify", nil)}
+}
+
+// uploadOthers returns the sentence above a command that uploads n more objects.
+func uploadOthers(n int64) string {
+	if n == 1 {
+		return "Upload the other object:"
+	}
+	return "Upload the other " + ui.Counted(n, "object") + ":"
 }
 
 // AfterRun returns the command that helps with the problems of the newest run of a source. It is

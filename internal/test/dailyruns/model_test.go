@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -40,7 +39,7 @@ type model struct {
 	seen    string // the last object whose asset was compared with what was left of it
 }
 
-// A fate is what becomes of an object, as reports say it, and why, or a part of that.
+// A fate is what becomes of an object, and the code of the reason, as reports list them.
 type fate struct{ action, state, why string }
 
 // A policy is what the tool was told for a night.
@@ -58,11 +57,6 @@ const (
 	share       = 30
 	percent     = 1
 )
-
-// is reports whether a fate is the one that a report tells.
-func (f fate) is(reported fate) bool {
-	return f.action == reported.action && f.state == reported.state && strings.Contains(reported.why, f.why)
-}
 
 // placeOf is where an object belongs.
 func placeOf(key string) string {
@@ -116,12 +110,12 @@ func (m *model) sync(p policy) *day {
 	for _, key := range m.library.keys() {
 		switch o, known := m.library.objects[key], m.known[key]; {
 		case o.hidden && known != nil:
-			n.fates[key] = fate{"skip", "skipped", "not looked at"}
+			n.fates[key] = fate{"skip", "skipped", "folder_not_read"}
 		case o.hidden:
 		case o.closed && known == nil:
-			n.fates[key] = fate{"create", "failed", "not at the destination yet"}
+			n.fates[key] = fate{"create", "failed", "new"}
 		case o.closed && !o.time.Equal(known.time): // else nobody opens it
-			n.fates[key] = fate{"replace", "failed", "its content changed"}
+			n.fates[key] = fate{"replace", "failed", "content_changed"}
 		case known != nil:
 			n.follow(key, o, known, looked[key])
 		case moved[key] != "":
@@ -129,12 +123,12 @@ func (m *model) sync(p policy) *day {
 		default:
 			n.create(key, o)
 			if torn[key] {
-				n.fates[key] = fate{"create", "created", "that of several objects that are gone"}
+				n.fates[key] = fate{"create", "created", "several_move_candidates"}
 			}
 		}
 	}
 	if m.library.hidden != "" {
-		n.fates[m.library.hidden] = fate{"skip", "failed", "cannot be read"}
+		n.fates[m.library.hidden] = fate{"skip", "failed", "unreadable"}
 	}
 	n.orphans()
 	return n
@@ -214,7 +208,7 @@ func (n *day) create(key string, o *object) {
 	a := &asset{place: placeOf(key), content: o.content, metadata: o.said, revisions: 1}
 	n.assets = append(n.assets, a)
 	n.known[key] = &memory{asset: a, content: o.content, time: o.time, place: a.place, said: o.said}
-	n.fates[key] = fate{"create", "created", "not at the destination yet"}
+	n.fates[key] = fate{"create", "created", "new"}
 }
 
 func (n *day) move(key, from string) {
@@ -226,7 +220,7 @@ func (n *day) move(key, from string) {
 	delete(n.known, from)
 	n.known[key] = known
 	known.asset.place, known.place, known.time, known.deleted = placeOf(key), placeOf(key), n.library.objects[key].time, time.Time{}
-	n.fates[key] = fate{"move", "moved", "its content was under another key before"}
+	n.fates[key] = fate{"move", "moved", "moved"}
 }
 
 func (m *model) isDeleted(a *asset) bool { return a.trashed || !slices.Contains(m.assets, a) }
@@ -244,11 +238,11 @@ func (m *model) isTheirs(known *memory) bool {
 func (n *day) stop(key string, known *memory) {
 	switch {
 	case n.isDeleted(known.asset):
-		n.fates[key] = fate{"skip", "skipped", "it stays deleted"}
+		n.fates[key] = fate{"skip", "skipped", "asset_deleted"}
 	case known.isMoved():
-		n.fates[key] = fate{"conflict", "conflict", "moved or renamed its asset"}
+		n.fates[key] = fate{"conflict", "conflict", "asset_moved"}
 	default:
-		n.fates[key] = fate{"conflict", "conflict", "changed the content of its asset"}
+		n.fates[key] = fate{"conflict", "conflict", "asset_edited"}
 	}
 }
 
@@ -260,22 +254,22 @@ func (n *day) follow(key string, o *object, known *memory, looked bool) {
 	switch asked := changed || redescribed || looked; {
 	case asked && n.isDeleted(known.asset) && n.repair:
 		n.create(key, o)
-		n.fates[key] = fate{"create", "created", "created again"}
+		n.fates[key] = fate{"create", "created", "asset_deleted_created"}
 		return
 	case asked && n.isDeleted(known.asset), (changed || looked) && n.isTheirs(known) && !n.overwrite:
 		n.stop(key, known)
 		return
 	case changed:
 		n.refill(o, known)
-		n.fates[key] = fate{"replace", "replaced", "its content changed"}
+		n.fates[key] = fate{"replace", "replaced", "content_changed"}
 	case redescribed:
-		n.fates[key] = fate{"describe", "metadata_updated", "its metadata changed"}
+		n.fates[key] = fate{"update_metadata", "metadata_updated", "metadata_changed"}
 	case looked && known.isMoved():
 		known.asset.place, known.asset.edited = known.place, false
-		n.fates[key] = fate{"move", "moved", "back it goes"}
+		n.fates[key] = fate{"move", "moved", "asset_moved_reverted"}
 	case looked && known.isRetouched():
 		n.refill(o, known)
-		n.fates[key] = fate{"replace", "replaced", "the source wins"}
+		n.fates[key] = fate{"replace", "replaced", "asset_edited_reverted"}
 	default:
 		n.unchanged++
 	}
@@ -321,9 +315,9 @@ func (n *day) merge(before, said, is metadata) metadata {
 // orphans deals with what is gone: it stays, or is trashed once it was missed in a night
 // before and for the whole quarantine. What people changed meanwhile is theirs.
 func (n *day) orphans() {
-	stays := "its asset stays, see --delete"
+	stays := "deleted_at_source"
 	if n.trash {
-		stays = "its asset stays for now"
+		stays = "grace_period"
 	}
 	known, deleted := len(n.known), n.deleted()
 	var due []string
@@ -337,7 +331,7 @@ func (n *day) orphans() {
 	}
 	if n.guarded = len(due)*100 > n.percent*known; n.guarded {
 		for _, key := range due {
-			n.fates[key] = fate{"skip", "skipped", "more assets than one run may trash"}
+			n.fates[key] = fate{"skip", "skipped", "too_many_deletes"}
 		}
 		return
 	}
@@ -353,9 +347,9 @@ func (n *day) discard(key string, known *memory) {
 		n.stop(key, known)
 		return
 	case deleted:
-		n.fates[key] = fate{"trash", "trashed", "from the destination as well"}
+		n.fates[key] = fate{"trash", "trashed", "deleted_at_both"}
 	default:
-		n.fates[key] = fate{"trash", "trashed", "gone from the source long enough"}
+		n.fates[key] = fate{"trash", "trashed", "grace_period_over"}
 	}
 	known.asset.trashed = true
 	delete(n.known, key)
@@ -365,7 +359,7 @@ func (n *day) discard(key string, known *memory) {
 // doing, if it was to be done.
 func (n *day) goOn(left *day, said map[string]fate) {
 	for key, was := range left.fates {
-		if !was.is(said[key]) {
+		if was != said[key] {
 			continue
 		}
 		if _, also := n.fates[key]; !also {

@@ -105,7 +105,7 @@ func TestDescribingFails(t *testing.T) {
 	if n := w.requests()["POST /assets"]; n != 1 {
 		t.Errorf("sent %d times", n)
 	}
-	if i := w.item(planned, "a.jpg"); !strings.Contains(i.Error, "not described") || i.Asset == "" {
+	if i := w.item(planned, "a.jpg"); !strings.Contains(i.Error, "its metadata is not written") || i.Asset == "" {
 		t.Errorf("got error %q, asset %q", i.Error, i.Asset)
 	}
 	w.wantStates(w.syncWith(w.silent(), migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1})
@@ -173,7 +173,7 @@ func TestFolderThatIsNeverMade(t *testing.T) {
 	plan, err := w.try(t.Context(), migrate.DefaultRules())
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create failed": 1})
-	if i := w.item(plan, "dir/a.jpg"); !strings.Contains(i.Error, "it is not there") || errors.Is(err, migrate.ErrStopped) {
+	if i := w.item(plan, "dir/a.jpg"); !strings.Contains(i.Error, "requested 3 times, but not found") || errors.Is(err, migrate.ErrStopped) {
 		t.Errorf("got %q", i.Error)
 	}
 }

@@ -95,7 +95,7 @@ func TestAliasMetadataIsReported(t *testing.T) {
 	w.put("c.jpg.json", saying("of c"))
 	plan := w.syncWith(w.describing(says("dir/e.jpg", "of e")), joining())
 	for key, reported := range map[string]bool{"a.jpg": false, "c.jpg": true, "dir/e.jpg": true} {
-		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "described as a.jpg is") != reported {
+		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "its asset has the metadata of a.jpg") != reported {
 			t.Errorf("the item is %+v", i)
 		}
 	}
@@ -200,7 +200,7 @@ func TestAliasOfWhatDidNotArrive(t *testing.T) {
 	plan := w.syncs(joining())
 	w.wantStates(plan, map[string]int64{"create failed": 1, "adopt failed": 1})
 	w.wantLeadTo(map[string]string{})
-	want := "its content is that of a.jpg, which has not arrived as it was planned; the next run looks again"
+	want := "its content is identical to a.jpg, which was not uploaded as planned; the next run tries again"
 	if got := w.item(plan, "b.jpg").Error; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}

@@ -247,7 +247,7 @@ func TestStrangersAreNotTakenForWhatIsUnconfirmed(t *testing.T) {
 			before := w.assetsAt()
 			w.source.Delete("a.jpg")
 			first := w.migrate(trashing())
-			if i := w.item(first, "a.jpg"); i.State != state.ItemChanged || !strings.Contains(i.Error, "cannot be told whether asset") {
+			if i := w.item(first, "a.jpg"); i.State != state.ItemChanged || !strings.Contains(i.Error, "it is unknown whether asset") {
 				t.Errorf("got %+v", i)
 			}
 			for range 3 {

@@ -369,7 +369,7 @@ func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
 	w.put("a.jpg", "a")
 	plan, err := w.tryWith(t.Context(), w.describing(says("a.jpg", "before")), migrate.DefaultRules())
 	must(t, err)
-	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "not described") {
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "its metadata is not written") {
 		t.Fatalf("the item is %+v", i)
 	}
 	plan = w.sync(says("a.jpg", "after"), migrate.DefaultRules())
@@ -441,8 +441,8 @@ func TestMetadataConflictNeedsADecision(t *testing.T) {
 	s.of["b.jpg"] = metadata.Metadata{Description: "after"}
 	for range 2 {
 		plan := w.sync(s, syncRules("report"))
-		want := string(migrate.ReasonAssetMetadataEdited)
-		if i := w.item(plan, "a.jpg"); i.State != state.ItemConflict || i.Reason != want || i.Error != want+": description" {
+		want := migrate.ReasonAssetMetadataEdited
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemConflict || i.Reason != string(want) || i.Error != want.Text()+": description" {
 			t.Errorf("the item is %+v", i)
 		}
 	}

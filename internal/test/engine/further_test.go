@@ -97,7 +97,7 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 		ids = []string{two.ID, one.ID}
 	}
 	want := []string{
-		"a.jpg has 2 further assets of its name and size in the same place: " + strings.Join(ids, ", "),
+		"a.jpg has 2 extra assets with its name and size in the same place: " + strings.Join(ids, ", "),
 		"u\u0308.jpg has 1 extra asset with its name and size in the same place: " + three.ID,
 	}
 	if diff := gocmp.Diff(want, found); diff != "" {

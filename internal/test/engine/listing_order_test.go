@@ -130,8 +130,8 @@ func (w *world) wantDisorder(s sources.Source) {
 	w.Helper()
 	d := w.deps()
 	d.Source = s
-	if _, err := w.tryPlan(d); err == nil || !strings.Contains(err.Error(), "its listing is not in order") {
-		w.Errorf("got %v, want that the listing is not in order", err)
+	if _, err := w.tryPlan(d); err == nil || !strings.Contains(err.Error(), "its listing is not sorted") {
+		w.Errorf("got %v, want that the listing is not sorted", err)
 	}
 }
 

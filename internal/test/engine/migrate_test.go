@@ -588,7 +588,7 @@ func TestSourceOutOfOrderIsRefused(t *testing.T) {
 	d := w.deps()
 	d.Source = disorderly{w.source}
 	w.put("a.jpg", "a", "b.jpg", "b")
-	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); err == nil || !strings.Contains(err.Error(), "not in order") {
+	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); err == nil || !strings.Contains(err.Error(), "not sorted") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -659,7 +659,7 @@ func TestWrongReceiptThatCannotBeUndone(t *testing.T) {
 	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok")
 	plan := w.migrate(migrate.DefaultRules())
 	w.wantStates(plan, map[string]int64{"create done": 1, "create failed": 1})
-	if i := w.item(plan, `C:\a.jpg`); !strings.Contains(i.Error, "deleted by hand") {
+	if i := w.item(plan, `C:\a.jpg`); !strings.Contains(i.Error, "delete it by hand") {
 		t.Errorf("got %s", i.Error)
 	}
 }

@@ -54,14 +54,14 @@ func TestListingsThatMisbehave(t *testing.T) {
 	}{
 		"repeats a key": {func(at int, all []sources.Object) ([]sources.Object, error) {
 			return append(all[:at+1:at+1], all[at:]...), nil
-		}, "not in order"},
+		}, "not sorted"},
 		"goes back to the beginning": {func(at int, all []sources.Object) ([]sources.Object, error) {
 			return append(all[:at+1:at+1], all...), nil
-		}, "not in order"},
+		}, "not sorted"},
 		"swaps two keys": {func(at int, all []sources.Object) ([]sources.Object, error) {
 			all[at], all[(at+1)%len(all)] = all[(at+1)%len(all)], all[at]
 			return all, nil
-		}, "not in order"},
+		}, "not sorted"},
 		"ends early": {func(at int, all []sources.Object) ([]sources.Object, error) {
 			return all[:at+1], nil
 		}, ""},

@@ -220,7 +220,7 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 		{"Images", "new", "d.jpg", checksum("and that")}, {"Images", "new", "new d.jpg", checksum("theirs as well")}, {"Images", "new", "other.jpg", checksum("b")},
 		{"Images", "old", "a.jpg", checksum("a")}, {"Images", "old", "d.jpg", checksum("d")},
 	})
-	if i := w.item(plan, "new/a.jpg"); !strings.Contains(i.Error, "something there may have its name") || !strings.Contains(i.Error, "409") {
+	if i := w.item(plan, "new/a.jpg"); !strings.Contains(i.Error, "another asset there may have its name") || !strings.Contains(i.Error, "409") {
 		t.Errorf("it failed with %q", i.Error)
 	}
 	if r := w.receipt("old/a.jpg"); r.Name != "a" {
@@ -553,7 +553,7 @@ func TestLostMoveDoesNotHideTheStateDatabase(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"))
 	restore := w.answers("/assets/move", func(http.RoundTripper, *http.Request, string) (*http.Response, error) {
-		w.before(failing(errNoDisk), "find receipt")
+		w.before(failing(errNoDisk), "find upload record")
 		return nil, errors.New("connection lost")
 	})
 	err := w.applySync(t.Context(), w.deps(), plan, func(a *apply.Applier) { a.RetryPauses = nil })

@@ -295,7 +295,7 @@ func TestRulesDoNotGuess(t *testing.T) {
 	must(t, err)
 	plan, err := plan.New(d, r).Plan(t.Context(), run)
 	must(t, err)
-	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "what a.jpg.json says was not taken") {
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "sidecar a.jpg.json was not read") {
 		t.Errorf("got %+v", i)
 	}
 	if i := w.item(plan, "b.jpg"); i.Action != state.Create {

@@ -72,7 +72,7 @@ func TestNothingIsSentForEver(t *testing.T) {
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Concurrency = 2 })
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create failed": 6})
-	if i := w.item(plan, "0.jpg"); !strings.Contains(i.Error, "sent 3 times") || !strings.Contains(i.Error, "500") {
+	if i := w.item(plan, "0.jpg"); !strings.Contains(i.Error, "uploaded 3 times") || !strings.Contains(i.Error, "500") {
 		t.Errorf("got error %q", i.Error)
 	}
 	if n := w.requests()["POST /assets"]; n != 6*3 {
@@ -256,7 +256,7 @@ func TestConfirmingPicksTheRightAsset(t *testing.T) {
 	if err != nil || w.content(a) != "right" || r.Adopted {
 		t.Errorf("took %+v (%v)", a, err)
 	}
-	if i := w.item(run, "b.jpg"); !strings.Contains(i.Error, "more than once") {
+	if i := w.item(run, "b.jpg"); !strings.Contains(i.Error, "found several times") {
 		t.Errorf("a second copy was not told: %q", i.Error)
 	}
 }
@@ -310,7 +310,7 @@ func TestUnclearUnconfirmedStaysOpen(t *testing.T) {
 	if run, err := w.store.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Applying {
 		t.Errorf("the run is %s (%v), want it open", run.State, err)
 	}
-	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "cannot find out") {
+	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "cannot check whether it arrived") {
 		t.Errorf("got %q", i.Error)
 	}
 	if n := w.requests()["POST /assets"]; n != 0 {
@@ -365,7 +365,7 @@ func TestUnconfirmedWhoseObjectIsDeleted(t *testing.T) {
 	// a.jpg is there by all that can be known, though its content cannot prove it; b.jpg is
 	// not. Neither keeps the run from its end.
 	w.wantStates(plan, map[string]int64{"create changed": 2})
-	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "is taken for it by name, size and time") {
+	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "matches it by name, size and time") {
 		t.Errorf("got error %q", i.Error)
 	}
 	if r := w.receipt("a.jpg"); !r.Adopted {

@@ -104,7 +104,7 @@ func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 		}, "previous folder does not exist any more"},
 		"extension that is not allowed": {func(w *instead) {
 			w.validates(`{"assets":{"` + w.former + `":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":false}}}`)
-		}, "extension is not allowed there any more"},
+		}, "does not allow its extension any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newInstead(t)
@@ -114,7 +114,7 @@ func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 			if n := asked["POST /assets/trash"]; n > 0 {
 				t.Errorf("%d requests to trash something", n)
 			}
-			w.wantFailure(undo, tc.says, "asset "+w.later+" stays")
+			w.wantFailure(undo, tc.says, "the object keeps asset "+w.later)
 			w.wantLater()
 		})
 	}
@@ -142,7 +142,7 @@ func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newInstead(t)
 			prepare(w)
-			w.wantFailure(w.undo(w.day), "asset "+w.later+" stays")
+			w.wantFailure(w.undo(w.day), "the object keeps asset "+w.later)
 			w.wantLater()
 		})
 	}
@@ -156,7 +156,7 @@ func TestUndoOfNewAssetWhenNeitherIsRestored(t *testing.T) {
 	for _, status := range []int{http.StatusMultiStatus, http.StatusBadRequest, http.StatusForbidden} {
 		w := newInstead(t)
 		w.refuses(status, w.former, w.later)
-		w.wantFailure(w.undo(w.day), "asset "+w.later+", which was sent instead, is in the trash, too", "restore it there")
+		w.wantFailure(w.undo(w.day), "asset "+w.later+", its replacement, is in the trash, too", "restore it by hand")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 		t.Fatalf("the asset of the night is not in the trash: %v", err)
 	}
 	must(t, w.other.Delete(t.Context(), w.former))
-	w.wantFailure(w.undo(w.day), "not in the trash of the service any more", "asset "+w.later+" stays")
+	w.wantFailure(w.undo(w.day), "not in the trash of the service any more", "the object keeps asset "+w.later)
 	w.wantLater()
 }
 
@@ -216,7 +216,7 @@ func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	w := newInstead(t)
 	w.refuses(http.StatusForbidden, w.former)
 	_, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false)
-	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+" stays") {
+	if err == nil || !strings.Contains(err.Error(), "the object keeps asset "+w.later) {
 		t.Errorf("the undo ended with %v", err)
 	}
 	if _, err := w.other.Asset(t.Context(), w.later); err != nil {
@@ -231,7 +231,7 @@ func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	next := w.gate.next
 	w.gate.next = forbiddingAfter{next, "/assets/trash", new(atomic.Bool)}
 	_, err := w.undoRun(t.Context(), w.deps(), w.day.Run.ID, false)
-	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+", which was sent instead, may be in the trash") {
+	if err == nil || !strings.Contains(err.Error(), "asset "+w.later+", its replacement, may be in the trash") {
 		t.Errorf("the undo ended with %v", err)
 	}
 	w.gate.next = next

@@ -76,8 +76,8 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		"dir/moved.jpg was moved",
 		"dir/stays.jpg was moved",
 		"gone.jpg is missing",
-		`renamed.jpg is called "other.jpg" instead of "renamed.jpg"`,
-		"replaced.jpg its content differs from what was sent (1 bytes)",
+		`renamed.jpg is named "other.jpg" instead of "renamed.jpg"`,
+		"replaced.jpg its content differs from the upload (1 bytes)",
 	}
 	if diff := gocmp.Diff(want, found); diff != "" {
 		t.Errorf("found (-want +got):\n%s", diff)

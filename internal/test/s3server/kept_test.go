@@ -27,18 +27,18 @@ func TestKept(t *testing.T) {
 	reported := 0
 	for line := range bytes.Lines(out) {
 		var item struct {
-			Type      string
-			Described struct {
+			Type   string
+			Source struct {
 				ContentType    string `json:"content_type"`
 				Metadata, Tags map[string]string
-			}
+			} `json:"source_metadata"`
 		}
 		must(t, json.Unmarshal(line, &item))
 		if item.Type != "item" {
 			continue
 		}
 		reported++
-		d := item.Described
+		d := item.Source
 		if d.ContentType != "text/x-poem" || !maps.Equal(d.Metadata, map[string]string{"author": "Ann", "title": "Æbo"}) ||
 			!maps.Equal(d.Tags, map[string]string{"place": "Oslo", "year": "2026"}) {
 			t.Errorf("told %s", line)
