@@ -256,9 +256,14 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 	s.wantWrites(t, "plan", nothing())
 	p := assetferry(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
 	all := p.must(t, exit.CodeItems) // rules ask for what describes it where an object goes, and of one that cannot be read
-	for _, told := range []string{"agency/bad.jpg.json says was not taken: line 3, column 12: ", "long/long.txt: description: cut to 1020 of 1499 characters"} {
-		if !strings.Contains(all+p.stderr.String(), told) {
-			t.Errorf("it is not told %q:\n%s%s", told, all, &p.stderr)
+	all += p.stderr.String() + assetferry(t, dir, s.variables(), "report").must(t, exit.CodeDone)
+	for _, told := range []string{
+		"failed    agency/bad.jpg: sidecar agency/bad.jpg.json was not read: line 3, column 12: ",
+		"1 object with shortened or omitted text;",
+		"long/long.txt\n        description: cut to 1020 of 1499 characters: the service takes 1024\n",
+	} {
+		if !strings.Contains(all, told) {
+			t.Errorf("neither the run nor its report shows %q:\n%s", told, all)
 		}
 	}
 	edit(t, filepath.Join(dir, "lib/agency/bad.jpg.json"), brokenSidecar, "{}")

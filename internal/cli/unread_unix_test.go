@@ -11,7 +11,8 @@ import (
 	"assetferry/internal/test/usertest"
 )
 
-// A sidecar that may not be read is told every night, until it may.
+// TestSidecarThatMayNotBeRead: every run reports a sidecar without read permission, until it has
+// that.
 func TestSidecarThatMayNotBeRead(t *testing.T) {
 	usertest.Run(t, func(t *testing.T, dir string) {
 		src := filepath.Join(dir, "src")
@@ -34,14 +35,18 @@ func TestSidecarThatMayNotBeRead(t *testing.T) {
 				t.Errorf("a sync says nothing of %q:\n%s", says, out)
 			}
 		}
-		sync(0, "a.jpg: what a.jpg.json says was not taken: ")
+		sync(0, "Warnings: 1 object with an unreadable sidecar. See assetferry report --to sandbox.")
+		report := assetferry(t, dir, nil, "report", "--to", "sandbox").must(t, 0)
+		if says := "      a.jpg\n        sidecar a.jpg.json was not read: "; !strings.Contains(report, says) {
+			t.Errorf("the report says nothing of %q:\n%s", says, report)
+		}
 		for range 2 {
 			sync(3, "failed    a.jpg.json: ")
 		}
 		if err := os.Chmod(sidecar, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sync(0, "1 described; 0 B sent.")
-		sync(0, "2 unchanged; 0 B sent.")
+		sync(0, "All 2 objects are accounted for: 1 with updated metadata, 1 skipped (")
+		sync(0, "All 2 objects are accounted for: 2 unchanged (")
 	})
 }

@@ -42,7 +42,7 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		case err != nil:
 			return d.broken(err)
 		case o.Obstacle.IsFailure():
-			return failed("give the user of this process read access", "%s: %s: %s", identity, o.Key, o.Obstacle)
+			return failed(obstacleHint(o.Obstacle), "%s: %s: %s", identity, o.Key, o.Obstacle)
 		case o.Obstacle != "":
 			passed++
 			continue
@@ -53,6 +53,17 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		return warning("assetferry plan shows the reason for each", "%s lists no object that can be uploaded, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
 	}
 	return warning(sources.EmptyHint, "%s lists nothing", identity)
+}
+
+// obstacleHint returns what to do about an entry that cannot be copied.
+func obstacleHint(o sources.Obstacle) string {
+	switch {
+	case o == sources.BrokenSymlink:
+		return "remove the link, or change it to a file of the source"
+	case o.IsMiswritten():
+		return "fix the table"
+	}
+	return "give the user of this process read access"
 }
 
 // readable reads the beginning of an object.

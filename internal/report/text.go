@@ -380,7 +380,11 @@ func (t *text) urls(r Report) {
 		return
 	}
 	t.heading("URLs")
-	t.say(2, "%s of this run have a URL, %s of them public. To list old and new URLs:", assets(r.URLs.Mapped), ui.Count(r.URLs.Public))
+	verb := "have"
+	if r.URLs.Mapped == 1 {
+		verb = "has"
+	}
+	t.say(2, "%s of this run %s a URL, %s of them public. To list old and new URLs:", assets(r.URLs.Mapped), verb, ui.Count(r.URLs.Public))
 	t.quote(4, r.URLs.Command)
 }
 

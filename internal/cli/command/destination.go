@@ -166,19 +166,19 @@ func (d *Destination) Ping(ctx context.Context) error {
 	case ok && e.Status >= 500:
 		return exit.With(exit.CodeError, err, "the service is not ready: run the same command again later")
 	case ok && e.Foreign && e.Status/100 != 3: // a redirect has a hint of its own
-		return exit.With(exit.CodeError, err, d.askWhether(e.Hint()))
+		return exit.With(exit.CodeError, err, d.checkURL(e.Hint()))
 	}
 	return err
 }
 
-// askWhether returns the hint for an answer that is not from the service. The usual hint for its
+// checkURL returns the hint for an answer that is not from the service. The usual hint for its
 // status helps only if it is the service after all.
-func (d *Destination) askWhether(hint string) string {
-	ask := "is " + d.URL + " the address of the service? What answers there does not speak like it"
+func (d *Destination) checkURL(hint string) string {
+	check := "check the base URL: the response from " + d.URL + " is not one of the service"
 	if hint != "" {
-		ask += "; if it is, " + hint
+		check += ". If the URL is right, " + hint
 	}
-	return ask
+	return check
 }
 
 // reach prepares the access to a service at a URL.
