@@ -236,9 +236,33 @@ func TestWords(t *testing.T) {
 			t.Errorf("the exception for %q in %s is not needed", e.words, e.file)
 		}
 	}
+	if *onlyIn == "" && *onlyScope == "" && *onlyWord == "" && !*showAll {
+		left = withoutBacklog(t, left)
+	}
 	report(t, slices.DeleteFunc(left, func(f finding) bool {
 		return !strings.HasPrefix(f.file, *onlyIn) || *onlyScope != "" && scopeNames[f.scope] != *onlyScope || !strings.Contains(f.rule.not, *onlyWord)
 	}))
+}
+
+// backlog is the number of findings by scope that are still to be reworded. It only gets smaller: a
+// scope that is not in it has none.
+var backlog = map[string]int{
+	"strings": 160, "help": 22, "templates": 24, "names": 24, "identifiers": 512, "sql": 14, "comments": 1730,
+}
+
+// withoutBacklog drops the findings of scopes that have no more of them than their backlog.
+func withoutBacklog(t *testing.T, found []finding) []finding {
+	t.Helper()
+	count := map[string]int{}
+	for _, f := range found {
+		count[scopeNames[f.scope]]++
+	}
+	for scope, n := range backlog {
+		if count[scope] < n {
+			t.Logf("%s: %d findings are left; lower the backlog from %d", scope, count[scope], n)
+		}
+	}
+	return slices.DeleteFunc(found, func(f finding) bool { return count[scopeNames[f.scope]] <= backlog[scopeNames[f.scope]] })
 }
 
 // report fails for each finding, and prints counts if they are asked for.
