@@ -11,6 +11,10 @@ import (
 // JSON and CSV hold the code; people read [Reason.Text].
 type Reason string
 
+// NothingToDo begins the remedies of reasons for which nothing has to be done; the explanation
+// follows.
+const NothingToDo = "nothing to do: "
+
 // A definition describes a reason. Its texts name settings in braces, by their keys in the
 // configuration file; flagname.InText turns these into flags.
 type definition struct {

@@ -169,12 +169,9 @@ func (r Report) shownSkips() []Skipped {
 	return all
 }
 
-// nothingToDo begins the remedies of reasons that need none.
-const nothingToDo = "nothing to do: "
-
 // Label introduces the advice about skipped objects; empty if nothing has to be done.
 func (s Skipped) Label() string {
-	if strings.HasPrefix(s.Decides, nothingToDo) {
+	if strings.HasPrefix(s.Decides, migrate.NothingToDo) {
 		return ""
 	}
 	return "To change this: "
@@ -182,7 +179,7 @@ func (s Skipped) Label() string {
 
 // Advice says what decides about skipped objects, or why nothing has to be done.
 func (s Skipped) Advice() string {
-	if rest, ok := strings.CutPrefix(s.Decides, nothingToDo); ok {
+	if rest, ok := strings.CutPrefix(s.Decides, migrate.NothingToDo); ok {
 		return capital(rest)
 	}
 	return s.Decides

@@ -166,7 +166,7 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 		if change := otherRules(reason, string(i.Key)); change != nil {
 			return NextStep{"", CommandOf(f, run, change, acceptFor(reason, tallies)...)}
 		}
-		if remedy := reason.Remedy(); !strings.HasPrefix(remedy, "nothing to decide") {
+		if remedy := reason.Remedy(); !strings.HasPrefix(remedy, migrate.NothingToDo) {
 			return NextStep{flagname.InText(remedy), ""}
 		}
 		return NextStep{}

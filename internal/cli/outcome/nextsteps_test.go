@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"testing"
+	"time"
 
 	"assetferry/internal/flagname"
 	"assetferry/migrate"
@@ -46,6 +47,18 @@ func TestNextSteps(t *testing.T) {
 		}
 		if d := cmp.Diff(tc.want, got); d != "" {
 			t.Errorf("%s: want -, got +:\n%s", tc.name, d)
+		}
+	}
+}
+
+// TestNothingToDo gives no step where the remedy says that there is nothing to do.
+func TestNothingToDo(t *testing.T) {
+	for reason, some := range map[migrate.Reason]bool{
+		migrate.ReasonSidecar: false, migrate.ReasonFolderMarker: false, migrate.ReasonAssetMissing: false, migrate.ReasonGracePeriod: true,
+	} {
+		item := state.Item{State: state.ItemSkipped, Reason: string(reason)}
+		if step := ForItem(nil, state.Run{}, nil, item, time.Time{}); (step != NextStep{}) != some {
+			t.Errorf("%s: %+v", reason, step)
 		}
 	}
 }

@@ -98,14 +98,14 @@ func TestReportOfSync(t *testing.T) {
 		}
 	}
 	p.eval(`document.querySelector("#warnings").innerText`, &said)
-	for _, want := range []string{"Sidecars could not be read", "new/<b>ميناء</b>.jpg.json says was not taken", " of 1499 characters: the service takes 1024"} {
+	for _, want := range []string{"Sidecars could not be read", "sidecar new/<b>ميناء</b>.jpg.json was not read: ", " of 1499 characters: the service takes 1024"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}
 	}
 	const stoppedBySafetyCheck = 6
 	w.run(stoppedBySafetyCheck, "sync", w.library, "--delete", "trash", "--grace-period", "0s")
-	w.checkReport(t, "Stopped by a safety check", "rehearsal")
+	w.checkReport(t, "Partly stopped by a safety check", "sandbox")
 }
 
 // A world has the program, a library and a sandbox that the program knows.

@@ -313,7 +313,7 @@ func (n *day) merge(before, said, is metadata) metadata {
 }
 
 // orphans deals with what is gone: it stays, or is trashed once it was missed in a night
-// before and for the whole quarantine. What people changed meanwhile is theirs.
+// before and for the whole grace period. What people changed meanwhile is theirs.
 func (n *day) orphans() {
 	stays := "deleted_at_source"
 	if n.trash {
