@@ -172,7 +172,6 @@ var exceptions = []exception{
 	{"internal/outbound/*", "guard", "the dial guard keeps requests out of private networks; it is no safety check of a run"},
 	{"sources/remote/client.go", "guard", "like the dial guard, it keeps headers and plain HTTP from other hosts"},
 	{"internal/outbound/guard.go", "address", "the parameter of a dialer's control is a host and a port, no URL"},
-	{"internal/outbound/networks.go", "address", "it is about IP addresses only"},
 	{"internal/outbound/networks_test.go", "addresses", "it is about IP addresses only"},
 	{"sources/s3/client.go", "guard", "like the dial guard, it keeps plain HTTP from other hosts"},
 }
