@@ -202,7 +202,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			commands := beforeExamples(c.Example)
 			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") { // which needs one of its own
-				commands = append(commands, `eval "$(assetferry sandbox --data rehearsal &)"`)
+				commands = append(commands, `eval "$(assetferry sandbox --data trial &)"`)
 			}
 			for line := range strings.Lines(c.Example) {
 				commands = append(commands, exampleIDs.Replace(runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`)))

@@ -95,7 +95,7 @@ sends a request with the access key; it does not kill a process. If no sandbox
 is running, stop does nothing and succeeds.
 `,
 		Example: `  assetferry sandbox stop
-  assetferry sandbox stop --data DIR`,
+  assetferry sandbox stop --data trial`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -129,7 +129,7 @@ It prints a new URL of the library page, which works once, in one browser. If no
 sandbox is running, the exit code is 10.
 `,
 		Example: `  assetferry sandbox status
-  assetferry sandbox status --data DIR`,
+  assetferry sandbox status --data trial`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			var is sandbox.Status
