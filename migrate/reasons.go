@@ -32,6 +32,7 @@ var definitions = map[Reason]definition{}
 
 // define adds a reason to the table.
 func define(d definition) Reason {
+	d.text = flagname.InText(d.text) // once: lists print it for each object
 	definitions[Reason(d.code)] = d
 	return Reason(d.code)
 }
@@ -193,7 +194,7 @@ func (r Reason) Text() string {
 	if !known {
 		return string(r)
 	}
-	return flagname.InText(d.text)
+	return d.text
 }
 
 // IsFailure reports whether a skip for this reason is a failure: the object was meant to be

@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/config"
+	"assetferry/internal/ui"
 )
 
 // helpColumns is the width that every help page keeps to.
@@ -203,18 +204,6 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 var together = regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
 
 // wrapHelp breaks a text into lines of at most so many columns.
-func wrapHelp(text string, columns int) (lines []string) {
-	line := ""
-	for _, word := range together.FindAllString(text, -1) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
+func wrapHelp(text string, columns int) []string {
+	return ui.Fill(together.FindAllString(text, -1), columns)
 }

@@ -43,7 +43,7 @@ func Findings(all []event.Check, verbose bool) string {
 func finding(l event.Check, verbose bool) string {
 	var b strings.Builder
 	hang := func(first string, words []string) {
-		for _, line := range fill(words, screenWidth-len(first)) {
+		for _, line := range Fill(words, screenWidth-len(first)) {
 			b.WriteString(first + line + "\n")
 			first = strings.Repeat(" ", len(first))
 		}
@@ -56,7 +56,7 @@ func finding(l event.Check, verbose bool) string {
 		if i == fewExamples && !verbose {
 			break
 		}
-		for _, line := range fill(strings.Split(Sanitize(example), " "), screenWidth-6) {
+		for _, line := range Fill(strings.Split(Sanitize(example), " "), screenWidth-6) {
 			b.WriteString("      " + Truncate(line, screenWidth-6) + "\n")
 		}
 	}

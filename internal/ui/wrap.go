@@ -7,10 +7,10 @@ import (
 
 // Wrap breaks text between words into lines of so many columns. A longer word has a
 // line of its own.
-func Wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
+func Wrap(text string, columns int) []string { return Fill(strings.Fields(text), columns) }
 
-// fill puts words into lines of so many columns.
-func fill(words []string, columns int) []string {
+// Fill puts words into lines of so many columns.
+func Fill(words []string, columns int) []string {
 	lines := []string{""}
 	for _, word := range words {
 		last := &lines[len(lines)-1]
@@ -55,7 +55,7 @@ func wrapLine(line string, columns int, program string) string {
 		label, text = indent+text[:gaps[0][1]], text[gaps[0][1]:]
 		indent = strings.Repeat(" ", textWidth(label))
 	}
-	return label + strings.Join(fill(unbroken(text, program), columns-len(indent)), "\n"+indent)
+	return label + strings.Join(Fill(unbroken(text, program), columns-len(indent)), "\n"+indent)
 }
 
 // gap matches the space between columns.
