@@ -33,20 +33,18 @@ func initCommand(f *command.Factory) *cobra.Command {
 	o := initOptions{access: map[string]*string{}}
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Create a configuration file with a job, after a few questions",
-		Long: `Init writes a configuration file with every setting, its meaning and its
-default, and with a job: a source, and what happens to its files. The commands
+		Short: "Create a configuration file with a job",
+		Long: `Init writes a configuration file with a job and with every setting, its meaning
+and its default. A job has a source and rules for its files. The commands
 migrate, sync, plan, doctor, verify, report and schedule then need no arguments.
 
-On a terminal it asks for the destination, for where the access key is found,
-for the source, for privacy, conflicts and deletions, and for file types that no
-category accepts. Each question has a safe default. Flags answer beforehand. It
-never asks for the key itself, sends no request, and ignores any existing
-configuration.
+On a terminal, init asks for the destination, the location of the access key,
+the source, privacy, conflicts, deletions, and unsupported file types. Each
+question has a safe default. A flag replaces a question. Init never asks for the
+key itself, sends no request, and ignores any existing configuration.
 
-In a script, or with --yes, it asks nothing and takes flags and defaults. It
-writes a job only with --source. An existing file is kept, unless --force is
-given.
+In a script, or with --yes, init asks nothing and uses flags and defaults. It
+writes a job only with --source. It replaces an existing file only with --force.
 `,
 		Example: `  assetferry init
   assetferry init --yes --to sandbox --source ./photos --output test.yaml
@@ -59,7 +57,7 @@ given.
 	flags := c.Flags()
 	flags.StringVar(&o.output, "output", config.DefaultFile, "write to this `file`")
 	flags.BoolVar(&o.force, "force", false, "replace the file if it exists")
-	flags.BoolVar(&o.yes, "yes", false, "ask nothing")
+	flags.BoolVar(&o.yes, "yes", false, "ask no questions")
 	for _, s := range []struct{ key, help string }{
 		{"environment", "`ID` of the environment of the service"},
 		{"access_key_env", "`name` of the environment variable with the access key"},
@@ -73,7 +71,7 @@ given.
 	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and other content")
 	cmdline.Setting(flags, "on-collision", "handling of names that differ only in case or Unicode form")
 	cmdline.Setting(flags, "delete", "handling of assets whose objects were deleted at the source")
-	cmdline.Setting(flags, "grace-period", "`duration` after a deletion at the source before the asset is trashed")
+	cmdline.Setting(flags, "grace-period", "`duration` between the deletion of an object and the trashing of its asset")
 	cmdline.Setting(flags, "unsupported", "handling of file types that no category accepts")
 	return c
 }

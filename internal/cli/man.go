@@ -23,9 +23,9 @@ func manCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write manual pages to a folder",
-		Long: `Man writes a manual page for each command, and one in section 7 for each help
-topic. It creates the folder if necessary and replaces existing pages. The date
-of the pages is SOURCE_DATE_EPOCH, or the date of the build.
+		Long: `Man writes a manual page for each command and each help topic. Pages of topics
+are in section 7. Man creates the folder if necessary and replaces existing
+pages. The date of the pages is SOURCE_DATE_EPOCH, or the date of the build.
 `,
 		Example:           "  assetferry man share/man",
 		Args:              cmdline.One("DIR"),

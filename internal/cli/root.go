@@ -157,7 +157,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	flags.String("config", "", "configuration `file` (default ./assetferry.yaml, if it exists)")
 	flags.String("job", "", "use source and settings of the job with this `name` in the configuration")
-	cmdline.Setting(flags, "state", "state database `file`, on a local disk; holds file names, metadata and account names (default: one per destination under $XDG_STATE_HOME)")
+	cmdline.Setting(flags, "state", "state database `file` on a local disk; contains file names, metadata and account names (default: one per destination under $XDG_STATE_HOME)")
 	cmdline.Setting(flags, "to", "`destination`: a name in the configuration, a URL, or sandbox")
 	cmdline.Setting(flags, "workspace", "`ID` of the workspace (default: that of the environment)")
 	cmdline.Setting(flags, "ai-url", "`URL` of the AI content service")
@@ -165,7 +165,7 @@ func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	cmdline.Setting(flags, "user", "user `ID` in the token")
 	cmdline.Setting(flags, "service-profile", "`file` with delays and list order of the service, from doctor --probe")
 	cmdline.Setting(flags, "ca-file", "`file` with certificates of private authorities")
-	cmdline.Setting(flags, "log-file", "append log records as JSON to this `file`; holds file names, hosts and error messages")
+	cmdline.Setting(flags, "log-file", "append log records as JSON to this `file`; contains file names, hosts and error messages")
 	cmdline.Setting(flags, "progress", "kind of progress display")
 	flags.Bool("compensate-clock", false, "date tokens by the clock of the server")
 	flags.Bool("least-privilege", false, "use admin tokens only for paths below /admin/")

@@ -42,8 +42,8 @@ func newModelsCommand(f *command.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
 		Short: "List the models and their limits",
-		Long: `Models lists the models of the service with their limits, whether the token
-permits them, and the date of their removal.
+		Long: `Models lists the models of the service with their limits. It also shows whether
+the token permits a model, and the date of its removal.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -105,13 +105,14 @@ func newUsageCommand(f *command.Factory) *cobra.Command {
 	var users []string
 	c := &cobra.Command{
 		Use:   "usage",
-		Short: "Show the credits used, in total and by user",
+		Short: "Show the used credits, in total and by user",
 		Long: `Usage shows the credits used in a period, by default since the first day of this
-month: the total of the environment, and the credits of each active user or of
-the users in --of. If the service does not list a user, the command fails.
+month. It shows the total of the environment, and the credits of each active
+user or of the users in --of. If the service does not list a user in --of, the
+command fails.
 
-The token needs the scope ai:admin. On-premises installations do not bill, so
-they have no usage.
+The token needs the permission ai:admin. On-premises installations do not bill,
+so they have no usage.
 `,
 		Example: `  assetferry ai usage --since 2026-01-01
   assetferry ai usage --of anna --of ben`,
@@ -186,10 +187,10 @@ func newConversationsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "conversations",
 		Short: "List conversations",
-		Long: `Conversations lists the conversations of the user of the token (--user), latest
-change first. Conversations of enrich are in the group "assetferry". Enrich
-deletes them after the answer, or in its next run. --all lists the conversations
-of all users and needs the scope ai:admin.
+		Long: `Conversations lists the conversations of the user of the token (--user), with
+the latest change first. Conversations of enrich are in the group "assetferry".
+Enrich deletes them after the answer, or in its next run. --all lists the
+conversations of all users and needs the permission ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {

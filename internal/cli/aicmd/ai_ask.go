@@ -36,10 +36,10 @@ func newAskCommand(f *command.Factory) *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",
-		Short: "Send a prompt, with files, and show the answer",
+		Short: "Send a prompt with files, and show the answer",
 		Long: `Ask creates a conversation, sends a prompt with files and pages, shows the
 answer, and deletes the conversation. Each request costs credits. If PROMPT is
--, it is read from stdin.
+-, ask reads stdin.
 `,
 		Example: `  assetferry ai ask --file photo.jpg 'Describe this image.'`,
 		Args:    cmdline.One("PROMPT"),

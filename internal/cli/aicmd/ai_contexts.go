@@ -27,10 +27,10 @@ func newContextsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contexts",
 		Short: "Show and change contexts, such as a house style",
-		Long: `A context of the AI content service contains prompts and files, for example the
-style of alternative texts. To use it, set --ai-context of enrich, ai ask, ai
-action or ai review. Listing and showing contexts needs the scope
-ai:contexts:read (its name is a guess). All other commands need ai:admin.
+		Long: `A context of the AI content service contains prompts and files, such as a style
+for alt texts. To use a context, set --ai-context of enrich, ai ask, ai action
+or ai review. Listing and showing contexts needs the permission ai:contexts:read
+(its name is a guess). All other commands need ai:admin.
 `,
 	}
 	c.AddCommand(newContextsListCommand(f), newContextsShowCommand(f), newContextsCreateCommand(f), newContextsAddCommand(f), newContextsChangeCommand(f), newContextsDeleteCommand(f))
@@ -349,8 +349,9 @@ func newContextsCreateCommand(f *command.Factory) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create a context with prompts and files",
 		Long: `Create creates a context with prompts and files, and shows its ID. Contexts can
-have the same name, but not the same ID. With --apply-to, the context is used in
-all such requests of all users. The command needs the scope ai:admin.
+have the same name, but not the same ID. With --apply-to, the service uses the
+context in all such requests of all users. The command needs the permission
+ai:admin.
 `,
 		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
 		Args:    cmdline.One("NAME"),
@@ -454,10 +455,10 @@ func newContextsChangeCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change ID|ID/prompt/PROMPTID",
 		Short: "Change a context, or a prompt in it",
-		Long: `Change sets the properties given as flags and does not change others. It takes
-effect with the next request, for all users of the context. --apply-to none
-turns automatic use off. --text is for prompts. The command needs the scope
-ai:admin.
+		Long: `Change sets the properties that you give as flags. Other properties stay. The
+change takes effect with the next request, for all users of the context.
+--apply-to none turns off automatic use. --text is for prompts. The command
+needs the permission ai:admin.
 `,
 		Example: `  assetferry ai contexts change house-style --name 'Style of alt texts'
   assetferry ai contexts change house-style/prompt/alt --text @alt.txt`,
@@ -576,7 +577,7 @@ func newContextsDeleteCommand(f *command.Factory) *cobra.Command {
 		Short: "Delete a context, or a prompt or file in it",
 		Long: `Delete permanently deletes a context with its content, or a single prompt or
 file. Requests that refer to it then fail. The command asks for confirmation and
-needs the scope ai:admin.
+needs the permission ai:admin.
 `,
 		Example: `  assetferry ai contexts delete house-style/file/glossary --yes`,
 		Args:    cmdline.One("ID"),

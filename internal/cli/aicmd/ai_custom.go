@@ -36,7 +36,7 @@ func newActionCommand(f *command.Factory) *cobra.Command {
 		Short: "Rewrite a text with an instruction",
 		Long: `Action sends text or HTML with your instruction (a custom action of the service)
 and shows the result. A context with a prompt can replace the instruction. Each
-request costs credits. FILE is not changed; if it is -, stdin is read.
+request costs credits. FILE does not change. If FILE is -, action reads stdin.
 `,
 		Example: `  assetferry ai action site/index.html --prompt 'Use plain words.' --format html
   assetferry ai action - --ai-context house-style <alt.txt`,
@@ -69,8 +69,9 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 		Long: `Review sends text or HTML with your instruction (a custom review of the service)
 and shows the suggested changes. A context with a prompt can replace the
 instruction. Existing data-id attributes identify the elements of HTML. Without
-them, top-level elements get numbers, as do the paragraphs of plain text. Each
-request costs credits. FILE is not changed; if it is -, stdin is read.
+them, top-level elements get numbers. The paragraphs of plain text also get
+numbers. Each request costs credits. FILE does not change. If FILE is -, review
+reads stdin.
 `,
 		Example: `  assetferry ai review alt.txt --prompt 'Use the official product names.'`,
 		Args:    cmdline.One("FILE"),

@@ -27,14 +27,16 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
 		Short: "Show and change assets at the destination",
-		Long: `These commands show all assets at the destination. Only copy, folder, category
-and quality --set change the destination; to preview the change, use --dry-run.
-On a terminal, the output is a table. Otherwise, or with --json, it is JSON
-Lines: an object for each asset, category or folder. For tables everywhere, use
---table.
+		Long: `These commands show assets at the destination. Only copy, folder, category and
+quality --set change the destination. To preview a change, use --dry-run.
 
-A PLACE is the path or ID of a category or folder: Images, Images/2024/spring.
-If several have the same name, the error lists their IDs.
+On a terminal, the output is a table. Otherwise, or with --json, it is JSON
+Lines, with one object for each asset, category or folder. --table shows tables
+everywhere.
+
+A PLACE is the path or ID of a category or folder, such as Images or
+Images/2024/spring. If several places have the same name, the error lists their
+IDs.
 `,
 	}
 	c.PersistentFlags().Bool("table", false, "show tables even if stdout is not a terminal")
@@ -78,7 +80,7 @@ func (l *listing) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&l.limit, "limit", 0, "show at most this `number` of assets")
 	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: the order of the service)")
-	f.BoolVar(&l.descending, "desc", false, "largest or newest first")
+	f.BoolVar(&l.descending, "desc", false, "sort in descending order")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions([]string{"name", "size", "uploaded", "modified"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -258,8 +260,8 @@ func newSearchCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search PHRASE",
 		Short: "Search names, tags, descriptions and custom attributes",
-		Long: `Search finds assets in the workspace by the rules of the service. --since
-also filters the results here, because a service may ignore the date.
+		Long: `Search finds assets in the workspace by the rules of the service. --since also
+filters the results on this machine, because a service may ignore the date.
 `,
 		Args: cmdline.One("PHRASE"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -319,7 +321,7 @@ func newRecentCommand(f *command.Factory) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "recent",
-		Short: "List the assets that the user used recently (--user)",
+		Short: "List the recently used assets of a user (--user)",
 		Args:  cobra.NoArgs,
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 0 {

@@ -21,9 +21,9 @@ func newCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "Change a category",
-		Long: `The only change is to allow more extensions in a category. No command removes
-extensions or deletes categories, because the service would permanently delete
-the files in them.
+		Long: `This command allows more extensions in a category. No command removes extensions
+or deletes categories, because the service would permanently delete the files in
+them.
 `,
 	}
 	c.AddCommand(newAddExtensionCommand(f))
@@ -36,13 +36,13 @@ func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 		Use:   "add-extension CATEGORY EXTENSION...",
 		Short: "Allow more extensions in a category",
 		Long: `Add-extension adds allowed extensions to a category and never removes one.
-CATEGORY is a name or an ID. Case is ignored in extensions. The command needs an
-admin token.
+CATEGORY is a name or an ID. Extensions ignore case. The command needs an admin
+token.
 
 The service replaces all extensions at once, and permanently deletes the files
-of a missing one. So the command reads the extensions immediately before the
-change. If another user changed the category, nothing is sent. The request is
-sent only once. Do not change the category in other ways at the same time: a
+of a missing one. The command therefore reads the extensions immediately before
+the change. If another user changed the category, nothing is sent. The request
+is sent only once. Do not change the category in other ways at the same time: a
 change within that fraction of a second is overwritten.
 `,
 		Example: `  assetferry assets category add-extension Images jxl --dry-run

@@ -26,18 +26,19 @@ func newCopyCommand(f *command.Factory) *cobra.Command {
 		Use:   "copy ID...",
 		Short: "Copy assets to a category or a folder",
 		Long: `Copy makes the service copy assets to a category or a folder, with their names,
-descriptions and tags. Put IDs that begin with a dash after --. The copies have
-new IDs and URLs, which the service does not return; to see them, use assetferry
-assets ls. Copies are not in the state database, so undo does not affect them.
+descriptions and tags. Put IDs that begin with a hyphen after --. The copies
+have new IDs and URLs, which the service does not return. To see them, use
+assetferry assets ls. Copies are not in the state database, so undo does not
+affect them.
 
 The command reports the result for each asset. The service refuses an asset if
 the category does not allow its extension or the name is in use. With --rename,
-a copy gets another name instead. After a lost answer a copy may exist
-(unconfirmed): check before you repeat the command, which would create another
-copy.
+a copy gets another name instead. After a lost answer, a copy may exist
+(unconfirmed). Check this before you repeat the command, because it would create
+another copy.
 
 Before private content becomes public, the command asks for confirmation, unless
---yes is given.
+you give --yes.
 `,
 		Example: `  assetferry assets search harbour --extension jpg --limit 1 > found.jsonl
   ID=$(sed -E 's/.*"id":"([^"]+)".*/\1/' found.jsonl)

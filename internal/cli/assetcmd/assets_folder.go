@@ -41,7 +41,7 @@ a path such as Images/2024/spring, or an ID. A name in use in the same place is
 refused.
 
 Later runs find the folder by its ID in the state database. Without a state
-database, a run finds folders by name, so it would create a folder with the old
+database, a run finds folders by name. It would create a folder with the old
 name and upload its files again.
 `,
 		Example: `  assetferry assets folder rename Images/2024 2024-archive --dry-run
@@ -131,13 +131,13 @@ func newFolderDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete FOLDER",
 		Short: "Delete an empty folder",
-		Long: `Delete deletes a folder without assets and subfolders. Other folders are not
-deleted (exit code 6). FOLDER is a path such as Images/2024/spring, or an ID.
-The command asks for confirmation, unless --yes is given.
+		Long: `Delete deletes a folder without assets and subfolders. It refuses other folders
+(exit code 6). FOLDER is a path such as Images/2024/spring, or an ID. The
+command asks for confirmation, unless you give --yes.
 
 The service cannot lock a folder. If a user adds content between the check and
-the deletion, the content moves one level up. Assets in the trash are ignored;
-when restored, they go where the service puts them.
+the deletion, the content moves one level up. Delete ignores assets in the
+trash. The service decides where it restores them.
 `,
 		Example: `  assetferry assets folder delete Images/2024/spring -n || [ $? -eq 6 ]
   assetferry assets folder delete Images/2024/spring --yes || [ $? -eq 6 ]`,

@@ -28,11 +28,12 @@ func newGetCommand(f *command.Factory) *cobra.Command {
 		Use:   "get ID",
 		Short: "Show an asset, or download it with -o",
 		Long: `Get shows the metadata of an asset. With -o, it downloads the content to a file,
-or to a folder under the name of the asset; - is stdout. In that name, %XX
-replaces characters that file systems do not accept, and a dot or dash at the
-start. The file is written completely or not at all. Existing files are only
-overwritten with --force. Put an ID that begins with a dash after --, as in
-assetferry assets get -- -NxTs6sfrd3a
+or to a folder under the name of the asset. -o - writes to stdout. In that name,
+%XX replaces characters that file systems do not accept, and a dot or hyphen at
+the start. The file is written completely or not at all. Only --force overwrites
+an existing file. Put an ID that begins with a hyphen after --:
+
+    assetferry assets get -- -NxTs6sfrd3a
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, cmd *cobra.Command, args []string) error {

@@ -27,9 +27,9 @@ func newQualityCommand(f *command.Factory) *cobra.Command {
 		Long: `Quality shows the quality of renditions, from 1 to 100, for each format or for
 one. --set changes it for the whole workspace. The command needs an admin token.
 
-The request for a change is not documented. So the command reads the quality
-again, and fails if it did not change. The service decides what happens to
-existing renditions.
+The request for a change is not documented. The command therefore reads the
+quality again, and fails if it did not change. The service decides what happens
+to existing renditions.
 `,
 		Example: `  assetferry assets quality
   assetferry assets quality webp --set 85 --dry-run

@@ -26,7 +26,7 @@ func AddLimitFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "max-requests", "maximum `number` of requests per hour or day, such as 5000/h or 20000/d")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
-	cmdline.Setting(f, "bwlimit", "maximum upload `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(f, "bwlimit", "maximum upload `rate` in bytes per second, such as 2M, or a timetable such as 08:00,512K 19:00,off")
 }
 
 // StartWindow drains the command at the end of its time window, until the returned function is

@@ -142,7 +142,7 @@ func (f *Factory) OwnFiles(d *Destination, journal string) []string {
 
 // AddKeepRuns adds the flag for the age at which runs are pruned.
 func AddKeepRuns(f *pflag.FlagSet) {
-	cmdline.Setting(f, "keep-runs", "`duration` to keep the items of finished runs; totals stay; 0s keeps all")
+	cmdline.Setting(f, "keep-runs", "`duration` to keep the items of finished runs (0s keeps all); totals stay")
 }
 
 // Prune deletes the items of old runs after a run. A failure is shown, but does not fail the run.

@@ -30,7 +30,7 @@ import (
 func NewCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
-		Short: "Request descriptions, tags and alternative texts, and apply them",
+		Short: "Request descriptions, tags and alt texts, and apply them",
 		Long: `Enrich finds assets with missing or poor descriptions and requests better ones
 from the AI content service at --ai-url. A proposal changes nothing until a
 person accepts it. Apply writes accepted proposals, and never overwrites later
@@ -43,11 +43,12 @@ changes of other users. The steps:
     assetferry enrich apply               write accepted proposals
     assetferry undo --run ID              undo a run of apply
 
-Before they send anything, describe, review, translate and documents show the
-selection, the host, the number of billable requests and the expected cost, and
-ask for confirmation. Assets in private categories are never sent, nor assets
-excluded by never_category, never_tag or enrich_exclude. To continue after an
-interruption, repeat the command. For details: assetferry help enrich
+Before describe, review, translate and documents send anything, they show the
+selection, the host, the number of billable requests and the expected cost. Then
+they ask for confirmation. They never send assets in private categories, or
+assets excluded by never_category, never_tag or enrich_exclude. To continue
+after an interruption, repeat the command. For details, see
+assetferry help enrich.
 `,
 	}
 	c.AddCommand(
@@ -71,7 +72,7 @@ func addRuleFlags(f *pflag.FlagSet) {
 	f.StringArray("enrich-exclude", nil, "exclude assets that match this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
 	f.StringArray("never-category", nil, "exclude the category with this `name` (repeatable)")
 	f.StringArray("never-tag", nil, "exclude assets with this `tag` (repeatable)")
-	cmdline.Setting(f, "enrich-private", "whether to send assets of private categories")
+	cmdline.Setting(f, "enrich-private", "handling of assets in private categories")
 }
 
 // An enrichSession holds the connections of an enrich command.
@@ -189,10 +190,10 @@ func newAuditCommand(f *command.Factory) *cobra.Command {
 		Use:   "audit",
 		Short: "Find images with a missing or poor description",
 		Long: `Audit lists the assets of the destination with GET requests only. It counts
-images whose description is missing, says nothing (such as a file name), is
-longer than the 125 characters recommended for screen readers, or is in the
-wrong language. --list names the images. Nothing is sent to the AI content
-service.
+images whose description is missing, contains no information (such as a file
+name), or is in the wrong language. It also counts descriptions longer than the
+125 characters recommended for screen readers. --list names the images. Audit
+sends nothing to the AI content service.
 
 Decorative images need no description. To mark them, use enrich decorative.
 `,

@@ -29,12 +29,12 @@ func newApplyCommand(f *command.Factory) *cobra.Command {
 		Short: "Write accepted proposals into assets",
 		Long: `Apply writes accepted proposals: descriptions, additional tags or custom
 attributes. It reads each asset immediately before it writes. If a text changed
-after the proposal was made, the asset is not changed and counts as a conflict.
-The service cannot lock an asset. A change that a user saves in the fraction of
-a second between reading and writing is overwritten.
+after the proposal, the asset is a conflict and does not change. The service
+cannot lock an asset. A change that a user saves in the fraction of a second
+between reading and writing is overwritten.
 
-Nothing is sent to the AI content service. assetferry undo --run ID restores the
-previous texts, except where users changed them afterwards.
+Apply sends nothing to the AI content service. assetferry undo --run ID restores
+the previous texts, except where users changed them afterwards.
 `,
 		Example: `  assetferry enrich apply --dry-run
   assetferry enrich apply --yes`,

@@ -36,10 +36,10 @@ type askingOptions struct {
 func (o *askingOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the selection and the estimate, and send nothing")
 	f.BoolVar(&o.yes, "yes", false, "send without confirmation")
-	f.BoolVar(&o.again, "again", false, "also assets with a proposal or a permanent failure; new proposals replace old ones and their decisions")
+	f.BoolVar(&o.again, "again", false, "also send assets with a proposal or a permanent failure; new proposals replace old proposals and their decisions")
 	f.IntVar(&o.limit, "limit", 0, "send at most this `number` of assets")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("process at most this `number` of assets at a time (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(f, "max-credits", "stop before the run uses more than this `number` of credits; needs a token with the scope ai:admin")
+	cmdline.Setting(f, "max-credits", "stop before the run uses more than this `number` of credits; needs the permission ai:admin")
 	cmdline.Setting(f, "max-duration", "stop after this `duration`")
 	cmdline.Setting(f, "until", "stop at this `time` of day, such as 06:00")
 	addRuleFlags(f)
@@ -51,16 +51,16 @@ func newDescribeCommand(f *command.Factory) *cobra.Command {
 	var o askingOptions
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
-		Short: "Request alternative texts and tags for images",
-		Long: `Describe sends images to the AI content service and stores the alternative texts
-and tags in its replies as proposals. Each image has its own conversation, which
-is deleted afterwards. Images are scaled down first, and their metadata is
-removed. Without ASSETs, describe runs an audit and selects the images whose
-description is missing or says nothing.
+		Short: "Request descriptions and tags for images",
+		Long: `Describe sends images to the AI content service. It stores the descriptions and
+tags in the replies as proposals. Each image has its own conversation, which is
+deleted afterwards. Images are reduced first, and their metadata is removed.
+Without ASSETs, describe runs an audit. It selects the images whose description
+is missing or contains no information.
 
-Each image is sent once: after an interruption, describe looks for the reply
-instead of sending the image again. The file name is sent with the image;
-descriptions, tags and folders are not.
+Each image is sent once. After an interruption, describe looks for the reply
+instead of sending the image again. The file name is sent with the image.
+Descriptions, tags and folders are not sent.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
@@ -90,8 +90,8 @@ func newReviewCommand(f *command.Factory) *cobra.Command {
 		Use:   "review [ASSET...]",
 		Short: "Request corrections of existing descriptions",
 		Long: `Review sends existing descriptions to the AI content service, several per
-request, and stores the suggested changes as proposals. Images are not sent.
-Without ASSETs it selects all assets with a description.
+request. It stores the suggested changes as proposals. Images are not sent.
+Without ASSETs, review selects all assets with a description.
 `,
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
@@ -112,9 +112,9 @@ func newTranslateCommand(f *command.Factory) *cobra.Command {
 		Use:   "translate --to LANGUAGE [ASSET...]",
 		Short: "Request translations of existing descriptions",
 		Long: `Translate sends existing descriptions to the AI content service, several per
-request, and stores the translations as proposals. Images are not sent. Accepted
+request. It stores the translations as proposals. Images are not sent. Accepted
 translations are written to a custom attribute, such as description_de for
-German. --into names another attribute; --into description replaces the
+German. --into names another attribute. --into description replaces the
 description.
 
 In this command, --to names a language or a destination, and can be given twice.

@@ -33,21 +33,21 @@ func newDocumentsCommand(f *command.Factory) *cobra.Command {
 		Use:   "documents PATH...",
 		Short: "Write missing alt texts in HTML pages",
 		Long: `Documents sends complete HTML pages to the AI content service. It writes
-PAGE.enriched.html beside each page: the same bytes plus the missing alternative
-texts. Images with an alt attribute keep it, even if it is empty. An answer with
-any other change is refused, and the page is listed. PATH is a page, or a folder
-of pages; symbolic links are not followed.
+PAGE.enriched.html beside each page, with the missing alt texts and no other
+change. Images with an alt attribute keep it, even if it is empty. An answer
+with any other change is refused, and the page is listed. PATH is a page or a
+folder of pages. Symbolic links are not followed.
 
 The service loads images from their URLs, if it can reach them. --embed-images
-sends images below the folder of the page, scaled down.
+also sends reduced copies of images below the folder of the page.
 
 --option passes other options of Document Processing to the service, such as
-capabilities or HTTP headers for loading images. The names are not checked; see
+capabilities or HTTP headers for loading images. The names are not checked: see
 the documentation of the service. Headers and other credentials must be in a
-file (NAME=@FILE) or a variable (NAME=env:VARIABLE), and are never printed.
+file (NAME=@FILE) or a variable (NAME=env:VARIABLE). They are never printed.
 
-A page with a result is not sent again until it changes. A manifest beside each
-result lists the changes; --summaries writes all of them to one file.
+A page with a result is sent again only after it changes. A JSON file beside
+each result lists the changes. --summaries writes all changes to one file.
 `,
 		Example: `  assetferry enrich documents site --dry-run
   assetferry enrich documents site --embed-images --language de --yes

@@ -26,10 +26,12 @@ func newImportCommand(f *command.Factory) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Read decisions from a page or a table",
 		Long: `Import reads the file of decisions from the page of proposals, or an edited
-table. The column decision contains accept, reject or decorative; empty means
-undecided. Edited texts are used with accept. If the file has mistakes, import
-lists each with its line and changes nothing. Import only changes the state
-database; enrich apply writes accepted proposals into the assets.
+table. The column decision contains accept, reject or decorative. Empty means
+undecided. If the decision is accept, edited texts are used. If the file has
+mistakes, import lists each with its line and changes nothing.
+
+Import changes only the state database. To write accepted proposals into the
+assets, use enrich apply.
 `,
 		Example: `  assetferry enrich import decisions.csv`,
 		Args:    cmdline.One("FILE"),
@@ -177,7 +179,7 @@ To see the IDs, use enrich proposals. --all selects all undecided proposals.
 			return judgeByHand(ctx, f, args, accepted)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all undecided proposals")
+	c.Flags().BoolVar(&all, "all", false, "select all undecided proposals")
 	return c
 }
 
@@ -229,8 +231,8 @@ func newDecorativeCommand(f *command.Factory) *cobra.Command {
 		Use:   "decorative ASSET...",
 		Short: "Mark images as decorative",
 		Long: `Decorative marks images that need no description. They are not sent to the AI
-content service. ASSET is the ID of an asset; to see it, use enrich audit
---list all. The command only changes the state database.
+content service. ASSET is the ID of an asset. To see the IDs, use enrich audit
+--list all. The command changes only the state database.
 `,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {

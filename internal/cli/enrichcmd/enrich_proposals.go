@@ -42,11 +42,11 @@ func newProposalsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "proposals",
 		Short: "Show proposals to accept, edit or reject",
-		Long: `Proposals shows undecided proposals; --only selects others. The HTML page shows
+		Long: `Proposals shows undecided proposals. --only selects others. The HTML page shows
 each image, the current text, the proposed text and the cost. Accept, edit or
-reject proposals there, and save the decisions as a file. In the CSV table,
-write accept, reject or decorative into the column decision, and edit the texts.
-To import a file of decisions:
+reject proposals on the page, and save the decisions as a file. In the CSV
+table, write accept, reject or decorative into the column decision, and edit the
+texts. To import a file of decisions:
 
     assetferry enrich import FILE
 

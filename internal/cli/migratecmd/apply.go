@@ -34,12 +34,12 @@ func NewApplyCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Carry out an approved plan",
-		Long: `Apply carries out the plan in FILE, which "assetferry plan --output" wrote, and
-nothing else. It checks source and destination again. It skips objects that
-changed since the plan and lists the reasons.
+		Long: `Apply carries out only the plan in FILE, which "assetferry plan --output" wrote.
+It checks the source and the destination again. It skips objects that changed
+after the plan and lists the reasons.
 
 --hash binds apply to the approved plan. Without it, apply asks for the hash on
-a terminal, and refuses in a script. A dry run needs no hash.
+a terminal, and fails in a script. A dry run needs no hash.
 
 The metadata rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit)
 and the table of --metadata must be those of the plan. The hash does not cover
@@ -49,7 +49,8 @@ If the destination requires approvals, use --approval instead of --hash: the
 signed request contains the hash (assetferry help security). --approved-by only
 records a name, as stated by the account that runs the command.
 
-Run the same command again after an interrupt, or to retry failed objects.
+To continue after an interruption or to retry failed objects, run the same
+command again.
 `,
 		Args: cmdline.One("FILE"),
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {

@@ -31,7 +31,7 @@ func NewExportCommand(f *command.Factory) *cobra.Command {
 		Use:   "export DIR|s3://...",
 		Short: "Download all assets as files",
 		Long: `Export writes every asset of the destination to a directory or a bucket, as
-CATEGORY/FOLDER/NAME.EXT. NAME.EXT.json beside it holds the metadata:
+CATEGORY/FOLDER/NAME.EXT. NAME.EXT.json beside it contains the metadata:
 description, tags, custom attributes, place, privacy, URL, times and checksum.
 The file assetferry-export.json at the top lists the categories and the empty
 folders.
@@ -39,13 +39,13 @@ folders.
 Export writes current revisions and changes nothing at the destination. It skips
 the trash. It includes private categories, so keep the export in a safe place.
 
-Run export again to resume or to update. It downloads only new and changed
-assets. It never deletes: files of deleted, moved or renamed assets stay. A file
-is written completely or not at all. A category that was private once stays
-private in the export.
+To resume or to update an export, run the command again. It downloads only new
+and changed assets. It never deletes files of deleted, moved or renamed assets.
+A file is written completely or not at all. A category that was private once
+stays private in the export.
 
-assetferry migrate takes an export as a source: see assetferry help sources. For
-incomplete uploads in a bucket, see assetferry help s3.
+assetferry migrate accepts an export as a source: see assetferry help sources.
+For incomplete uploads in a bucket, see assetferry help s3.
 `,
 		Example: `  assetferry export ./backup
   assetferry export s3://photos/backup --dry-run`,
@@ -58,7 +58,7 @@ incomplete uploads in a bucket, see assetferry help s3.
 	flags := c.Flags()
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show the files to write and stop")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "bwlimit", "maximum `rate` in bytes per second, such as 2M, or a timetable: 08:00,512K 19:00,off")
+	cmdline.Setting(flags, "bwlimit", "maximum `rate` in bytes per second, such as 2M, or a timetable such as 08:00,512K 19:00,off")
 	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
 	cmdline.Setting(flags, "until", "stop at this `time` of day, such as 06:00")
 	cmdline.Setting(flags, "endpoint", "`URL` of an S3 service other than AWS")

@@ -30,10 +30,10 @@ const metadataHelp = "`file` with metadata, as CSV or JSON Lines (assetferry hel
 // addDescribingFlags adds the flags for the metadata of assets.
 func addDescribingFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "metadata", metadataHelp)
-	cmdline.Setting(f, "precedence", "`order` of the metadata sources; the first one that has a field wins")
-	cmdline.Setting(f, "ignore-metadata", "metadata `sources` to ignore, or all; an ignored sidecar is an object itself")
+	cmdline.Setting(f, "precedence", "`order` of the metadata sources; for each field, the first source that has it wins")
+	cmdline.Setting(f, "ignore-metadata", "metadata `sources` to ignore, or all; ignored sidecars are objects")
 	cmdline.Setting(f, "gps", "keep or drop GPS coordinates in metadata")
-	cmdline.Setting(f, "on-limit", "handling of texts that are too long for the service: cut after a word, skip the field, or fail")
+	cmdline.Setting(f, "on-limit", "handling of texts that are too long for the service: cut at the end of a word, skip the field, or fail the item")
 }
 
 // metadataChecksum returns the checksum of the metadata table; "" if there is none.

@@ -41,13 +41,13 @@ func NewMigrateCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "migrate"}
 	c := &cobra.Command{
 		Use:   "migrate SOURCE",
-		Short: "Copy a source to the destination; run again to resume",
-		Long: `Migrate plans a run and carries it out: it uploads every object of the source
-that the destination does not have yet, with its metadata.
+		Short: "Copy a source to the destination",
+		Long: `Migrate plans a run and carries it out. It uploads every object of the source
+that is not at the destination yet, with its metadata.
 
-Run the same command again after an interrupt, a crash or an error. It resumes
-where it stopped and uploads nothing twice. It skips and counts objects that
-changed after their upload; sync uploads those as well.
+After an interruption, a crash or an error, run the same command again. It
+resumes where it stopped and uploads nothing twice. Objects that changed after
+their upload are skipped and counted. Sync uploads those as well.
 
 The first Ctrl-C finishes the uploads in progress. The second one aborts them.
 `,
@@ -75,17 +75,17 @@ func NewAdoptCommand(f *command.Factory) *cobra.Command {
 	o := MigrateOptions{command: "adopt"}
 	c := &cobra.Command{
 		Use:   "adopt SOURCE",
-		Short: "Match objects to assets that exist already",
+		Short: "Match objects to existing assets",
 		Long: `Adopt matches the objects of the source to assets that exist at the destination,
-and records them in the state database. It sends nothing and changes nothing at
-the destination.
+and records them in the state database. It uploads nothing and changes nothing
+at the destination.
 
-An asset matches if it is where migrate would put the object, has its name, and
-has identical content or names this source as its own. Adopt counts the objects
-without a match. A later migrate uploads them.
+An asset matches if it is in the place and has the name that migrate would give
+it. It must also have identical content or name this source as its own. Adopt
+counts the objects without a match. A later migrate uploads them.
 
-Use adopt after files were uploaded by other means. A lost state database does
-not need it: migrate matches existing assets before it uploads anything.
+Use adopt if other programs uploaded the files. A lost state database does not
+need adopt, because migrate matches existing assets before it uploads anything.
 `,
 		Example: `  assetferry adopt ./photos --dry-run
   assetferry adopt ./photos`,
@@ -104,13 +104,13 @@ not need it: migrate matches existing assets before it uploads anything.
 
 // addPresetFlag adds the named sets of settings.
 func addPresetFlag(f *pflag.FlagSet) {
-	cmdline.Setting(f, "preset", "use this set of settings; every setting given elsewhere beats it")
+	cmdline.Setting(f, "preset", "use this set of settings; any other setting overrides it")
 }
 
 // addApplyFlags adds the flags that migrate, adopt, sync and apply share.
 func addApplyFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
-	f.BoolVar(&o.restart, "restart", false, "abandon an unfinished run and make a new plan; uploaded assets stay")
+	f.BoolVar(&o.restart, "restart", false, "abandon the unfinished run and make a new plan; uploaded assets stay")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	command.AddLimitFlags(f)
 	command.AddKeepRuns(f)
@@ -129,9 +129,9 @@ func addCreateFlags(f *pflag.FlagSet, retryExhausted *bool) {
 
 // addSendingFlags adds the flags for uploads.
 func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
-	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto: if it gets other metadata")
+	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto adds it only to assets with other metadata")
 	addDescribingFlags(f)
-	cmdline.Setting(f, "wait", "keep trying for this `duration` while nothing works, and for due retries")
+	cmdline.Setting(f, "wait", "keep trying for this `duration` while all requests fail, and wait for due retries")
 	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
@@ -542,8 +542,8 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "category-by", "choose the category by file extension or by top-level folder")
 	cmdline.Setting(f, "category", "put all assets into the category with this `name`")
 	cmdline.Setting(f, "on-collision", "handling of names that differ only in case or Unicode form")
-	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and other content; adopt: match one of the same size")
-	cmdline.Setting(f, "duplicates", "handling of identical content; one-asset: one asset per category and extension")
+	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and other content; adopt matches an asset of the same size")
+	cmdline.Setting(f, "duplicates", "handling of identical content; one-asset creates one asset per category and extension")
 	cmdline.Setting(f, "source-name", "`name` of the source in the state database (default: its path or URL)")
 	command.AddS3Flags(f)
 	command.AddTableFlags(f)

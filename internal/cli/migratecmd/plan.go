@@ -30,19 +30,20 @@ func NewPlanCommand(f *command.Factory) *cobra.Command {
 		Use:   "plan SOURCE",
 		Short: "Show what migrate or sync would do",
 		Long: `Plan lists the source, reads the destination, and shows what migrate would do,
-or what sync would do with --sync. It writes only to its state database, and
+or what sync would do with --sync. It writes only to its state database. It
 sends no request that changes anything at the destination.
 
 Below the totals, plan lists problems: objects that would not be uploaded, files
-that would be public, files that could run scripts in a browser. Each line names
-the flag or the person that decides it. --probe also reads the first bytes of
-each file, and finds damaged images, wrong extensions and identical content.
---verbose and --json list every object.
+that would be public, and files that could run scripts in a browser. Each line
+names the flag or the person that decides about it. --probe also reads the first
+bytes of each file. It finds damaged images, wrong extensions and identical
+content. --verbose and --json list every object.
 
 --output writes the plan to a file for approval by its hash. Then "assetferry
-apply FILE --hash HEX" carries out that plan and nothing else.
+apply FILE --hash HEX" carries out only that plan.
 
-A plan with conflicts or unreadable objects exits with 3, as its run would.
+A plan with conflicts or unreadable objects ends with exit code 3, as its run
+would.
 `,
 		Example: `  assetferry plan ./photos --unsupported skip
   assetferry plan ./photos --unsupported skip --probe --verbose
@@ -60,7 +61,7 @@ A plan with conflicts or unreadable objects exits with 3, as its run would.
 	addOutputFlag(flags, &o.output)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if the plan has changes and no conflicts")
 	flags.StringVar(&o.explain, "explain-mapping", "", "show only how the mapping rules treat the object with this `key`")
-	flags.BoolVar(&o.probe, "probe", false, "also read the beginning of each file to upload, and list its problems")
+	flags.BoolVar(&o.probe, "probe", false, "also read the first bytes of each file to upload, and list its problems")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests and reads at the same time (default %d)", migrate.DefaultConcurrency))
 	addPresetFlag(flags)
 	addSelectionFlags(flags)

@@ -22,7 +22,7 @@ import (
 
 // addOutputFlag adds the flag for the file of a plan.
 func addOutputFlag(f *pflag.FlagSet, name *string) {
-	f.StringVar(name, "output", "", "write the plan into this `file`, to be approved and carried out by apply")
+	f.StringVar(name, "output", "", "write the plan to this `file`, for approval and apply")
 }
 
 // prepareOutput checks that the file can be written before the plan is made. The file is never a

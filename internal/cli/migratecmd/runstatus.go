@@ -21,7 +21,7 @@ import (
 func addRunStatusFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "metrics", "write the result of the run to this `file`, for the textfile collector of the Prometheus node exporter")
 	f.StringArray("notify", nil, `POST a JSON object to this `+"`URL`"+` when a run starts and ends; failure=URL: only after a failure (repeatable) [$ASSETFERRY_NOTIFY]`)
-	cmdline.Setting(f, "notify-file", "`file` with URLs for --notify, one per line; keeps secret URLs off the command line")
+	cmdline.Setting(f, "notify-file", "`file` with URLs for --notify, one per line, to keep secret URLs off the command line")
 }
 
 // openPublisher sets up metrics and notifications, if the settings ask for them.

@@ -41,16 +41,15 @@ func NewSyncCommand(f *command.Factory) *cobra.Command {
 and updates changed metadata. Assets keep their URLs, and the service keeps old
 content as revisions. "assetferry undo" undoes a run.
 
-Changes that people made at the destination stay: an asset that they moved or
-edited is a conflict, and an asset that they deleted stays deleted. Objects that
-were deleted at the source are reported. Only --delete trash moves their assets
-to the trash.
+Changes by people at the destination stay. An asset that they moved or edited is
+a conflict. An asset that they deleted stays deleted. Sync reports objects that
+were deleted at the source. Only --delete trash moves their assets to the trash.
 
 Safety checks stop a run before it changes anything (exit code 6), for example
-if a source suddenly lists nothing. If a check can be overridden once, the
-message names the flag.
+if a source lists no objects. If a check can be overridden once, the message
+names the flag.
 
-A timer can run sync: see assetferry schedule. For destinations that require
+To run sync on a timer, see assetferry schedule. For destinations that require
 approvals, see assetferry help security.
 `,
 		Example: `  assetferry sync ./photos --unsupported skip --dry-run
@@ -79,24 +78,24 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	addSendingFlags(f, o)
 	addSyncFlags(f, &o.sync)
 	command.AddApprovalFlags(f)
-	f.StringVar(&o.sync.only, "only", "", "`failed`: sync only objects that did not arrive before")
-	f.BoolVar(&o.sync.yes, "yes", false, "skip the question of --repair; overrides no safety check")
+	f.StringVar(&o.sync.only, "only", "", "`failed`: sync only objects that failed before")
+	f.BoolVar(&o.sync.yes, "yes", false, "skip the confirmation of --repair; overrides no safety check")
 }
 
 // addSyncFlags adds the flags for existing assets.
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
 	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
-	cmdline.Setting(f, "grace-period", "`duration` after a deletion at the source before the asset is trashed; two runs must miss the object")
+	cmdline.Setting(f, "grace-period", "`duration` between the deletion of an object and the trashing of its asset; two runs must miss the object")
 	cmdline.Setting(f, "max-delete", "stop if a run would trash more than this `number` of assets")
 	cmdline.Setting(f, "max-delete-percent", "stop if a run would trash more than this `percent` of the known objects")
 	cmdline.Setting(f, "max-changes", "stop if a run would replace, update or move more than this `number` of assets")
 	cmdline.Setting(f, "max-changes-percent", "stop if a run would replace, update or move more than this `percent` of the known objects")
-	cmdline.Setting(f, "sentinel", "`key` of an object that must exist at the source; without it the run stops")
+	cmdline.Setting(f, "sentinel", "`key` of an object that must exist at the source; without the object, the run stops")
 	cmdline.Setting(f, "drift-share", "`share` of the assets that each run checks for changes at the destination; 0 checks none")
 	cmdline.Setting(f, "on-destination-change", "handling of assets that people changed at the destination")
 	cmdline.Setting(f, "on-replace-refused", "handling of assets whose content the service does not replace")
-	f.BoolVar(&o.repair, "repair", false, "check every asset, and create again those deleted at the destination, after a question")
+	f.BoolVar(&o.repair, "repair", false, "check every asset, and after confirmation create again assets that were deleted at the destination")
 	f.BoolVar(&o.again, "refresh-metadata", false, "read the metadata of all objects again, and update their assets")
 	f.BoolVar(&o.acceptRules, "accept-rules", false, "override: the rules differ from those of the last sync")
 	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "override: trash up to this `number` of assets")

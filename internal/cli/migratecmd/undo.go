@@ -34,20 +34,21 @@ func NewUndoCommand(f *command.Factory) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
 		Use:   "undo --run ID",
-		Short: "Undo a run; shows the plan unless --apply is given",
+		Short: "Undo a run",
 		Long: `Undo reverts a run of migrate, sync, apply or enrich apply. It trashes the
-assets that the run created, restores the old content, place and metadata of
-changed assets, and restores the assets that the run trashed. Adopted assets,
-categories and folders stay.
+assets that the run created. It restores the old content, place and metadata of
+changed assets, and the assets that the run trashed. Adopted assets, categories
+and folders stay.
 
 Without --apply, undo only shows its plan and changes nothing.
 
-An asset that somebody changed after the run is a conflict and stays as it is.
-So does an asset that a later run changed: undo the later run first. The service
-may still process a new image for ten minutes, and hide an edit: --content finds
-it. Metadata that people added to an asset that existed before the run stays.
+An asset that another user changed after the run is a conflict and stays
+unchanged. The same applies to an asset that a later run changed. Undo the later
+run first. The service may process a new image for ten minutes and hide an edit
+during that time. --content finds such an edit. Metadata that people added to an
+asset that existed before the run stays.
 
-Run the same command again after an interrupt. Until the undo is finished,
+After an interruption, run the same command again. Until the undo is finished,
 migrate and sync wait for it. The service decides how long its trash keeps
 assets. If the destination requires approvals, see assetferry help security.
 `,
@@ -66,9 +67,9 @@ assets. If the destination requires approvals, see assetferry help security.
 	flags.BoolVar(&o.apply, "apply", false, "carry out the undo instead of showing its plan")
 	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "only show the plan, as without --apply")
 	flags.BoolVar(&o.content, "content", false, "download each asset to trash or replace, and skip those with changed content")
-	flags.BoolVar(&o.yes, "yes", false, "skip the question of --apply")
+	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation of --apply")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
-	cmdline.Setting(flags, "wait", "keep trying for this `duration` while nothing works")
+	cmdline.Setting(flags, "wait", "keep trying for this `duration` while all requests fail")
 	command.AddLimitFlags(flags)
 	command.AddApprovalFlags(flags)
 	return c

@@ -29,11 +29,11 @@ func NewVerifyCommand(f *command.Factory) *cobra.Command {
 		Short: "Compare the destination with the state database",
 		Long: `Verify checks that every uploaded asset is at the destination, with its name and
 size. --content also downloads each asset and compares its checksum. --sample N
-does that for N random assets.
+does the same for N random assets.
 
 A second asset with the name and size of an uploaded one, in the same folder, is
-a difference too: another state database was used for this destination. Assets
-that were there before the upload do not count.
+also a difference. It means that another state database was used for this
+destination. Assets that existed before the upload do not count.
 
 An asset stays verified until its content changes. A move or new metadata does
 not change that. status and report show how many assets are not verified.

@@ -42,18 +42,18 @@ type sandboxOptions struct {
 // sandboxLong is the help of sandbox.
 const sandboxLong = `Sandbox runs a test version of the asset management service and, on another
 port, of the AI content service. When both are ready, it prints the settings for
-a shell and closes stdout, so that one line sets up everything:
+a shell and closes stdout. This line sets up everything:
 
     eval "$(assetferry sandbox --data DIR &)"
 
-It runs until assetferry sandbox stop, an interrupt or a termination signal;
-none of these is an error. In the background it leaves the terminal, so that
+It runs until assetferry sandbox stop, an interrupt or a termination signal.
+None of these is an error. In the background, it leaves the terminal, so that
 Ctrl-C at the prompt does not end it. stderr shows the process ID.
 
-With --data, a folder stores all data, and a restart uses the same port, so that
-the settings of the shell stay valid. Without it, the data is in memory. The
-first start creates credentials in DIR/credentials.env. If another program uses
-the port, the start fails; to choose another port, use --listen.
+With --data, a folder stores all data, and a restart uses the same port. The
+settings of the shell therefore stay valid. Without --data, the data is in
+memory. The first start creates credentials in DIR/credentials.env. If another
+program uses the port, the start fails. To choose another port, use --listen.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
@@ -88,27 +88,28 @@ responses, use stream=KIND instead of a status:
     stream=empty           the response is empty
 
 The AI content service generates its responses from the request, such as the
-size and colours of an image, and marks them as made up. --ai-rates and
+size and colours of an image. It marks them as simulated. --ai-rates and
 --ai-credits set limits. --ai-on-premises selects the behaviour of an
 on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
 Decoded images use up to 192 MB of memory in total. Images that need more have
 no renditions or smaller ones.
 
-Limits of a plan refuse uploads beyond them. On the plan ckbox.personal, files
-are not available beyond them either. Bandwidth is counted from the start of the
-sandbox.
+The sandbox refuses uploads beyond the limits of a plan. On the plan
+ckbox.personal, it also refuses to deliver files beyond the limits. Bandwidth is
+counted from the start of the sandbox.
 
-A profile sets the behaviour that doctor --probe found at a real service: use
---profile, and --ai-profile for the AI content service. See assetferry help
-profile.
+A profile sets the behaviour that doctor --probe measured at a real service. Use
+--profile, or --ai-profile for the AI content service. See
+assetferry help profile.
 
-A browser on this machine can show the library page: categories, folders, assets
-with images and metadata, and the trash, including private files. The printed
-URL contains a key that works once, in one browser. With --data, that browser
-has access for 30 days, otherwise until the sandbox stops. To get a new URL, use
-assetferry sandbox status. To turn the page off, use --no-library. The page is
-not available to other machines, and ignores faults and latency.
+A browser on this machine can show the library page. The page has categories,
+folders, assets with images and metadata, and the trash, including private
+files. The printed URL contains a key that works once, in one browser. That
+browser has access for 30 days with --data, or else until the sandbox stops. To
+get a new URL, use assetferry sandbox status. To turn off the page, use
+--no-library. Other machines cannot open the page. It ignores faults and
+latency.
 
 GET /_sandbox/stats counts the requests and needs no token. The API
 documentation is at /docs, and as JSON at /docs.json.
@@ -119,7 +120,7 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run test versions of both services",
+		Short: "Run test versions of the asset service and the AI service",
 		Long:  sandboxLong,
 		Args:  cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {

@@ -90,9 +90,9 @@ func newStopCommand(f *command.Factory) *cobra.Command {
 		Use:   "stop",
 		Short: "Stop the sandbox of this shell or of a folder",
 		Long: `Stop ends the sandbox whose URL and key are set in this shell, or with --data
-the sandbox of that folder, and waits for its end. Stored data is kept. Stop
-sends a request with the access key; it does not kill a process. If no sandbox
-is running, stop does nothing and succeeds.
+the sandbox of that folder. It waits until the sandbox has ended. Stored data is
+kept. Stop sends a signed request and does not kill a process. If no sandbox is
+running, stop does nothing and succeeds.
 `,
 		Example: `  assetferry sandbox stop
   assetferry sandbox stop --data trial`,
@@ -123,10 +123,10 @@ func newStatusCommand(f *command.Factory) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the URLs of the sandbox, and a new URL of its library page",
-		Long: `Status shows the URLs of the sandbox of this shell, or with --data of a folder.
-It prints a new URL of the library page, which works once, in one browser. If no
-sandbox is running, the exit code is 10.
+		Short: "Show the URLs of the sandbox",
+		Long: `Status shows the URLs of the sandbox of this shell, or with --data the URLs of
+the sandbox of a folder. It prints a new URL of the library page. This URL works
+once, in one browser. If no sandbox is running, the exit code is 10.
 `,
 		Example: `  assetferry sandbox status
   assetferry sandbox status --data trial`,

@@ -21,9 +21,9 @@ func NewDemoCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a whole migration with sample files and a sandbox",
-		Long: `Demo creates a small library and a sandbox in a new folder. Then it runs plan,
-migrate, a crash in the middle, a resume, verify and report. It ignores all
-configuration and changes nothing outside that folder.
+		Long: `Demo creates a small library and a sandbox in a new folder. It runs plan and
+migrate, crashes migrate on purpose, and resumes it. Then it runs verify and
+report. It ignores all configuration and changes nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -24,21 +24,23 @@ import (
 	"assetferry/sources"
 )
 
-const doctorHelp = `Doctor checks the configuration, credentials, network, clock, permissions,
-workspace, limits and categories, and the state database. It also checks the
-source if you name one, and the AI content service if one is configured. Each
-result is ok, warning, failed or not checked. Every problem comes with a fix.
+const doctorHelp = `Doctor checks everything that a run needs: configuration, credentials, network,
+clock, permissions, workspace, limits, categories and the state database. It
+also checks the source if you name one, and the AI content service if one is
+configured. Each result is ok, warning, failed or not checked. Every problem
+comes with a fix.
 
-Doctor sends only GET and HEAD requests. It never shows a key or a token.
-Warnings alone exit with 0.
+Doctor sends only GET and HEAD requests. It never shows a key or a token. If
+there are only warnings, the exit code is 0.
 
---probe also measures how the service behaves where its documentation says
-nothing, such as name lengths and list delays. That needs an administrator. The
-probe creates a category "assetferry probe..." and deletes it for good at the
-end, even after an error; it lists everything that it could not delete. With an
-AI content service, it also creates and deletes conversations and a small image.
-It asks no model, so nothing is billed. It writes a profile for
---service-profile and for the sandbox: assetferry help profile.
+--probe also measures behaviour of the service that is not documented, such as
+name lengths and list delays. This needs an administrator. The probe creates a
+category "assetferry probe..." and permanently deletes it at the end, even after
+an error. It lists everything that it could not delete.
+
+With an AI content service, the probe also creates and deletes conversations and
+a small image. It uses no model, so nothing is billed. The probe writes a
+profile for --service-profile and for the sandbox: see assetferry help profile.
 `
 
 // NewDoctorCommand makes assetferry doctor.
@@ -46,7 +48,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	var o probeOptions
 	c := &cobra.Command{
 		Use:               "doctor [SOURCE]",
-		Short:             "Check everything that a run needs, with a fix for each problem",
+		Short:             "Check everything that a run needs",
 		Long:              doctorHelp,
 		Args:              cmdline.AtMostOne("SOURCE"),
 		ValidArgsFunction: cmdline.Directories,
@@ -77,7 +79,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
 	flags.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")
 	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what --probe would do and stop")
-	flags.BoolVar(&o.yes, "yes", false, "skip the question of --probe")
+	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation of --probe")
 	return c
 }
 

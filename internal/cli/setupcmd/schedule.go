@@ -37,14 +37,14 @@ func NewScheduleCommand(f *command.Factory) *cobra.Command {
 		Long: `Schedule prints a systemd service and timer, or a cron line, that run sync once
 a day. It changes nothing. --output writes the two unit files.
 
-Schedule takes the flags of sync and writes them into the command, with absolute
-paths. It refuses flags for a single run, such as --limit or --accept-rules. If
-the last run of this source used other rules, schedule prints the missing flags
-and stops, because the sync would stop too.
+Schedule accepts the flags of sync and writes them into the command, with
+absolute paths. It refuses flags for a single run, such as --limit or
+--accept-rules. If the last run of this source used other rules, schedule prints
+the missing flags and stops, because the sync would stop, too.
 
 The service runs as your account. It can write only to the folders of the state
-database and of the log. Without root, use --user-unit, which systemd confines
-less.
+database and of the log. If you are not root, use --user-unit. systemd restricts
+such units less.
 
 Units and crontabs never contain secrets. Schedule prints the command that
 writes secrets from environment variables to a file. With --load-credential,
@@ -66,7 +66,7 @@ database. Schedule never replaces a unit of another configuration.
 	flags := c.Flags()
 	migratecmd.AddSyncRunFlags(flags, &o.sync)
 	flags.StringVar(&o.format, "format", "systemd", "`systemd|cron`: output format")
-	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; avoid 01:00 to 04:00, where daylight saving time skips or repeats times")
+	flags.StringVar(&o.at, "at", "04:30", "start at this `time` of day; avoid 01:00 to 04:00, because daylight saving time skips or repeats these times")
 	flags.StringVar(&o.output, "output", "", "write the two unit files to this `folder`")
 	flags.BoolVar(&o.ownManager, "user-unit", false, "write units for systemctl --user")
 	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // refused, with the reason

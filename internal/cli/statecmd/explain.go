@@ -22,18 +22,18 @@ func NewExplainCommand(f *command.Factory) *cobra.Command {
 	conflicts := false
 	c := &cobra.Command{
 		Use:   "explain [KEY]",
-		Short: "Show everything that is known about one object",
-		Long: `Explain shows everything that the state database knows about an object: its
-asset, its metadata and where it came from, its old URLs, the action and the
-reason of each run, failed attempts, the last verification, and previous
-versions and keys. The line "Next" has the command that helps.
+		Short: "Show all records of one object",
+		Long: `Explain shows everything that the state database contains about an object: its
+asset, metadata, old URLs, previous versions and previous keys. It also shows
+the action and the reason of each run, failed attempts and the last
+verification. The line "Next" has the command to run next.
 
-KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. A
-path into the source, the ID of an asset, a previous key, and an old URL work
-too. For a sidecar, explain shows the objects that it belongs to and its values.
+KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. It
+can also be a path into the source, the ID of an asset, a previous key or an old
+URL. For a sidecar, explain shows its objects and its values.
 
-With --conflicts, explain lists all objects whose metadata sources disagree,
-such as a table and embedded metadata.
+With --conflicts, explain lists all objects whose metadata sources have
+different values, such as a table and embedded metadata.
 
 Explain reads only the state database.
 `,
@@ -60,7 +60,7 @@ Explain reads only the state database.
 			return showHistories(ctx, f, e, args[0])
 		}),
 	}
-	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects whose metadata sources disagree")
+	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects whose metadata sources have different values")
 	return c
 }
 

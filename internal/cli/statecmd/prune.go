@@ -22,15 +22,16 @@ func newPruneCommand(f *command.Factory) *cobra.Command {
 	c := stateSub(f, "prune", "Delete the items of old runs",
 		`Prune deletes the details of runs that ended longer ago than keep_runs or
 --older-than: items, failed attempts, and all data for their undo. It also
-deletes abandoned plans, and all verifications but the last one. Totals of runs
-stay in report and runs.
+deletes abandoned plans, and all verifications except the last one. Totals of
+runs stay in report and runs.
 
-Prune never deletes receipts, URLs, current failures, deletions at the source,
-the last finished run of each source and command, unfinished runs, or runs that
-an undo needs. Results of plan, urls and verify stay the same.
+Prune keeps the records of assets, URLs, current failures, deletions at the
+source, and unfinished runs. It also keeps the last finished run of each source
+and command, and runs that an undo needs. Results of plan, urls and verify stay
+the same.
 
-Every run also prunes when it finishes. The database reuses the free space;
-"assetferry state compact" returns it to the disk.
+Every run also prunes when it finishes. The database reuses the free space. To
+return the space to the disk, use "assetferry state compact".
 `, func(ctx context.Context, path string) error { return statePrune(ctx, f, path, olderThan, dryRun) })
 	flags := c.Flags()
 	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: keep_runs)")

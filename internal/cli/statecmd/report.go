@@ -25,10 +25,11 @@ func reportFormats() []string { return []string{"text", "json", "csv", "html", "
 type reportOptions struct{ format, only, splitBy, output string }
 
 // reportLong is the long help of report.
-const reportLong = `Report shows the result of a run: the objects by state, what failed and how to
-fix it, conflicts, warnings, skipped objects and the settings that decide about
-them, the verification, privacy, metadata, and how to undo the run. The report
-of a sync compares it with the previous sync and lists its changes.
+const reportLong = `Report shows the result of a run: the objects by state, failed objects with
+fixes, conflicts, warnings, and skipped objects with the settings that decide
+about them. It also shows the verification, privacy, metadata, and the undo
+command. The report of a sync compares it with the previous sync and lists its
+changes.
 
 Report reads only the state database. It sends no request, and it works while
 another process is running.

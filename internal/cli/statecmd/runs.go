@@ -25,14 +25,15 @@ func NewRunsCommand(f *command.Factory) *cobra.Command {
 		Use:   "runs",
 		Short: "List the runs",
 		Long: `Runs lists the runs of each source and destination, the newest last, with the
-number of their objects: All, Done, and Left (failed, in conflict, changed,
-unconfirmed, scheduled for retry, or pending). Skipped and unchanged objects
-count only in All.
+number of their objects: All, Done, and Left. Left counts objects that failed,
+are in conflict, changed, are unconfirmed, are scheduled for retry, or are
+pending. Skipped and unchanged objects count only in All.
 
-State is that of the run, or
-  undone        an undo reverted it, at least in part
-  safety check  a safety check stopped it
-  stopped       it is not finished, and no process is working on it
+State is the state of the run, or one of these:
+
+  undone        an undo reverted the run, at least in part
+  safety check  a safety check stopped the run
+  stopped       the run is not finished, and no process is working on it
 
 For syncs, runs also shows the trend: duration, created, replaced, moved,
 trashed and failed objects, and objects with updated metadata. With --json, the

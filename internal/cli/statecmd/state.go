@@ -20,36 +20,37 @@ func NewStateCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
 		Short: "Check, back up, compact or take over the state database",
-		Long: `The state database records all listed, planned and uploaded objects. Normally it
-needs no care. These commands help after a disk or machine failure: see
-assetferry help state.
+		Long: `The state database records all listed, planned and uploaded objects. Normally,
+it needs no maintenance. These commands help after a disk or machine failure:
+see assetferry help state.
 `,
 	}
 	c.AddCommand(
 		stateSub(f, "check", "Check the state database for damage",
 			`Check reads every page of the state database, and compares it with its checksum
-and with other parts. It changes nothing, and works while a run is in progress.
-It lists damage line by line and then exits with 4.
+and with other pages. It changes nothing, and works while a run is in progress.
+It lists each damaged part on a line and ends with exit code 4.
 `, func(ctx context.Context, path string) error { return stateCheck(ctx, f, path) }),
 		stateSub(f, "backup", "Back up the state database to a file beside it",
-			`Backup copies the state database to a file with the same name and .backup at the
-end. The new copy replaces the last one completely or not at all. Every run also
-does this when it finishes.
+			`Backup copies the state database to a file with the same name and the ending
+.backup. The new copy replaces the last one completely or not at all. Every run
+also does this when it finishes.
 `, func(ctx context.Context, path string) error { return stateBackup(ctx, f, path) }),
 		stateSub(f, "compact", "Return unused space of the state database to the disk",
-			`Compact rewrites the state database as small as possible. Meanwhile it needs the
-same space again.
+			`Compact rewrites the state database to its smallest size. While it runs, it
+needs the same disk space again.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
 		newPruneCommand(f),
 		stateSub(f, "takeover", "Take over a state database from another machine or a backup",
-			`Takeover makes this machine the owner of a state database that another machine
-did not close, or that is not as this machine left it: a copy, a restored
-backup, or a file that lost its last writes. First make sure that no other
-process uses it on any machine: two would upload everything twice.
+			`Takeover makes this machine the owner of a state database. Use it if another
+machine did not close the database. Also use it if the file is a copy or a
+restored backup, or lost its last writes. First make sure that no other process
+uses the database on any machine, because two processes would upload everything
+twice.
 
-Nothing is lost or sent. The next run checks the destination before it uploads
-anything, and adopts existing assets. Takeover refuses a database that is in use
-on this machine.
+Takeover loses and sends nothing. The next run checks the destination before it
+uploads anything, and adopts existing assets. Takeover refuses a database that
+is in use on this machine.
 `, func(ctx context.Context, path string) error { return stateTakeover(ctx, f, path) }),
 	)
 	return c

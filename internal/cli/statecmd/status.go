@@ -31,15 +31,15 @@ func NewStatusCommand(f *command.Factory) *cobra.Command {
 		Short: "Show the last runs and the next command",
 		Long: `Status shows the last runs of each source and destination. Below the newest run
 is the command that resumes it, retries failed objects, or overrides the safety
-check that stopped it. See assetferry runs for all runs, and assetferry report
-for the details of one.
+check that stopped it. For all runs, see assetferry runs. For the details of a
+run, see assetferry report.
 
 Status reads only the state database. It sends no request, and it works while
 another process is running.
 
-With --watch, status follows the newest run until it ends, and reports when
-nothing has finished for five minutes. The exit code is 3 if objects are left,
-or if the process of the run has ended early. Interrupting status does not
+With --watch, status follows the newest run until it ends. It reports if nothing
+has finished for five minutes. The exit code is 3 if some objects are not
+finished, or if the process of the run ended early. Interrupting status does not
 affect the run.
 `,
 		Args: cobra.NoArgs,

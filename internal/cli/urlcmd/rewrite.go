@@ -37,22 +37,24 @@ func NewRewriteCommand(f *command.Factory) *cobra.Command {
 	var job rewriteJob
 	c := &cobra.Command{
 		Use:   "rewrite PATH...",
-		Short: "Replace old URLs with new ones in files",
+		Short: "Replace old URLs with new URLs in files",
 		Long: `Rewrite finds old URLs in files and folders, and shows each replacement. --write
-replaces the URLs. A file is replaced completely or not at all. The originals go
-to a backup directory in the state folder or in --backup-dir, never beside the
-files, where a web server would deliver them. --restore puts them back.
+replaces the URLs. A file is replaced completely or not at all. The originals
+are kept in a backup directory, never beside the files, where a web server would
+deliver them. --backup-dir names another directory. --restore restores the
+originals.
 
-New URLs come from the state database: --old-prefix and the configuration
-describe the old ones. Or they come from a file of assetferry urls, with --map.
+New URLs come from the state database. --old-prefix and the configuration
+describe the old URLs. Alternatively, --map reads both from a file of assetferry
+urls.
 
 PATH - rewrites stdin to stdout:
 
   mysqldump old | assetferry rewrite --old-prefix http://a.org/f/ - | mysql new
 
-At the end, rewrite lists old URLs without a match, and counts assets that no
-file refers to; --unused lists those. For file types, queries and fragments, see
-assetferry help rewrite.
+At the end, rewrite lists old URLs without a match. It also counts assets that
+no file refers to, and --unused lists these assets. For file types, queries and
+fragments, see assetferry help rewrite.
 `,
 		Example: `  assetferry rewrite --old-prefix https://old.example.com/files/ content
   assetferry rewrite --old-prefix https://old.example.com/files/ content --write
@@ -84,7 +86,7 @@ assetferry help rewrite.
 	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `directory`")
 	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
 	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
-	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text file types")
+	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text files")
 	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
 	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
 	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")

@@ -41,10 +41,10 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "urls",
 		Short: "Write the redirect map from old to new URLs",
-		Long: `Urls writes the old and the new URL of every object that arrived from a source.
-The old URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
+		Long: `Urls writes the old and the new URL of every uploaded object of a source. The
+old URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
 harbour%201.jpg. Templates in the configuration add URLs for image sizes and for
-former keys: see assetferry help redirects.
+former keys. See assetferry help redirects.
 
   tsv     old URL, tab, new URL, without a header
   csv     also key, asset, size, image widths, verification, kind of old URL.
@@ -56,15 +56,17 @@ former keys: see assetferry help redirects.
   apache  a text map for RewriteMap, with the lines that redirect
   sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
 
-Maps redirect with 301 (permanent) for assets verified since their upload, else
-with 302. Run assetferry verify, then write the map again. Maps compare decoded
-paths and ignore the host of the old prefix.
+Maps redirect with 301 (permanent) for assets that were verified after their
+upload, and with 302 for others. To get more 301 redirects, run assetferry
+verify and write the map again. Maps compare decoded paths and ignore the host
+of the old prefix.
 
-Assets in private categories are omitted, and so are assets whose privacy is
-unknown until assetferry verify. Urls reads only the state database.
+Assets in private categories are omitted. Assets with unknown privacy are also
+omitted until you run assetferry verify. Urls reads only the state database.
 
---check writes no map. It requests 200 random new URLs without credentials, as
-readers do. A wrong size, or a private asset that is public, is a difference.
+--check writes no map. It requests 200 random new URLs without credentials, like
+visitors of a site. A wrong size, or a private asset that is public, is a
+difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
