@@ -131,7 +131,7 @@ so they have no usage.
 	}
 	c.Flags().StringVar(&since, "since", "", "start of the period, a `date` such as 2026-01-31")
 	c.Flags().StringVar(&before, "before", "", "end of the period, a `date` that is not included")
-	c.Flags().StringArrayVar(&users, "of", nil, "show only this `user`, the ID in sub of its tokens (repeatable; default all active users)")
+	c.Flags().StringArrayVar(&users, "of", nil, "show only this `user`, by the ID in the sub claim of the tokens (repeatable; default all active users)")
 	return c
 }
 

@@ -47,7 +47,7 @@ func newContextsListCommand(f *command.Factory) *cobra.Command {
 		Use:   "ls",
 		Short: "List contexts",
 		Long: `Ls lists the contexts that the token permits. --all lists all contexts of the
-environment and needs the scope ai:admin.
+environment and needs the permission ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -103,7 +103,7 @@ func newContextsShowCommand(f *command.Factory) *cobra.Command {
 		Short: "Show the content of a context",
 		Long: `Show shows the prompts and files of a context with their IDs. --all also shows
 the text of the prompts, and contexts that the token does not permit. It needs
-the scope ai:admin.
+the permission ai:admin.
 `,
 		Example: `  assetferry ai contexts show house-style --all`,
 		Args:    cmdline.One("ID"),

@@ -203,7 +203,7 @@ Decorative images need no description. To mark them, use enrich decorative.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return enrichAudit(ctx, f, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.language, "language", "", "the expected `language` of descriptions, such as en or de (default any)")
+	flags.StringVar(&o.language, "language", "", "expected `language` of descriptions, such as en or de (default any)")
 	flags.StringVar(&o.list, "list", "", "name the images with this `finding`: none, junk, long, language, decorative, or all")
 	return c
 }

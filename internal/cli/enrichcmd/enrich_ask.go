@@ -77,7 +77,7 @@ Descriptions, tags and folders are not sent.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
+	flags.StringVar(&o.language, "language", "en", "`language` of the texts, such as en, de or pt-BR")
 	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default none and junk)")
 	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for a reply whose connection was lost")
 	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
@@ -131,8 +131,8 @@ In this command, --to names a language or a destination, and can be given twice.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.Var(&to, "to", "the target `language`, or a destination")
-	flags.StringVar(&o.language, "language", "", "the target `language`")
+	flags.Var(&to, "to", "target `language`, or a destination")
+	flags.StringVar(&o.language, "language", "", "target `language`")
 	flags.StringVar(&o.into, "into", "", "write translations to this `target`: description or a custom attribute (default description_LANGUAGE)")
 	return c
 }

@@ -56,7 +56,7 @@ each result lists the changes. --summaries writes all changes to one file.
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return documents(ctx, f, args, o) }),
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.Language, "language", "", "the `language` of the texts (default: the language of each page)")
+	flags.StringVar(&o.Language, "language", "", "`language` of the texts (default: the language of each page)")
 	flags.StringVar(&o.Suffix, "suffix", ".enriched", "insert this `suffix` before the extension of a result")
 	flags.BoolVar(&o.Embed, "embed-images", false, "also send images below the folder of the page")
 	flags.BoolVar(&o.Again, "again", false, "also send pages that have a result")

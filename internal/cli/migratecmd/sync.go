@@ -41,7 +41,7 @@ func NewSyncCommand(f *command.Factory) *cobra.Command {
 and updates changed metadata. Assets keep their URLs, and the service keeps old
 content as revisions. "assetferry undo" undoes a run.
 
-Changes by people at the destination stay. An asset that they moved or edited is
+Changes by users at the destination stay. An asset that they moved or edited is
 a conflict. An asset that they deleted stays deleted. Sync reports objects that
 were deleted at the source. Only --delete trash moves their assets to the trash.
 

@@ -42,7 +42,7 @@ type sandboxOptions struct {
 // sandboxLong is the help of sandbox.
 const sandboxLong = `Sandbox runs a test version of the asset management service and, on another
 port, of the AI content service. When both are ready, it prints the settings for
-a shell and closes stdout. This line sets up everything:
+a shell and closes stdout. This line applies the settings:
 
     eval "$(assetferry sandbox --data DIR &)"
 
@@ -92,8 +92,8 @@ size and colours of an image. It marks them as simulated. --ai-rates and
 --ai-credits set limits. --ai-on-premises selects the behaviour of an
 on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
-Decoded images use up to 192 MB of memory in total. Images that need more have
-no renditions or smaller ones.
+Decoded images use up to 192 MB of memory in total. Images that need more
+memory have smaller renditions, or none.
 
 The sandbox refuses uploads beyond the limits of a plan. On the plan
 ckbox.personal, it also refuses to deliver files beyond the limits. Bandwidth is
@@ -108,8 +108,8 @@ folders, assets with images and metadata, and the trash, including private
 files. The printed URL contains a key that works once, in one browser. That
 browser has access for 30 days with --data, or else until the sandbox stops. To
 get a new URL, use assetferry sandbox status. To turn off the page, use
---no-library. Other machines cannot open the page. It ignores faults and
-latency.
+--no-library. Other machines cannot open the page. The page ignores
+faults and latency.
 
 GET /_sandbox/stats counts the requests and needs no token. The API
 documentation is at /docs, and as JSON at /docs.json.

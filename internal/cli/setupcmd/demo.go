@@ -48,7 +48,7 @@ report. It ignores all configuration and changes nothing outside that folder.
 			return err
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "use this new `folder` (default: a temporary one, which is kept)")
+	c.Flags().StringVar(&dir, "dir", "", "create the library in this new `folder` (default: a temporary folder, which is kept)")
 	return c
 }
 

@@ -36,13 +36,13 @@ another process is running.
 
 Formats:
   text   the default
-  json   one document; see below for its fields
+  json   one document, with the fields below
   csv    a row for each object: key, action, state, reason, message, size,
          category, folder, name, asset_id, url, error, attempts, previous_key
          (the key before it was moved, or replaced under another key) and
-         asset_name (if it differs from the name of the object). A cell that
-         begins with = + - @, a tab or a line break is preceded by an
-         apostrophe, so that spreadsheets do not evaluate it as a formula
+         asset_name (if it differs from the name of the object). An
+         apostrophe precedes a cell that begins with = + - @, a tab or a line
+         break, so that spreadsheets do not evaluate it as a formula
   html   one self-contained page with charts
   keys   the key of each object on a line of its own, for --files-from:
          assetferry report --only failed --format keys |
@@ -51,21 +51,24 @@ Formats:
 --only lists the objects in a state, in any format except html:
   created, adopted, replaced, metadata_updated, moved, trashed, unchanged,
   failed, retries_exhausted, changed, conflict, unconfirmed, retry_scheduled,
-  skipped, planned, sending, sent, undecided. done lists every finished action,
-  warning those of them with a warning, and undone what an undo trashed.
+  skipped, planned, sending, sent, undecided. These states are also available:
+  done     every finished action
+  warning  finished actions with a warning
+  undone   objects whose assets an undo trashed
 
---split-by folder counts the objects of each top-level folder. With --output it
-writes a new folder with a list for each of them, and an index of the counts.
+--split-by folder counts the objects of each top-level folder. With --output, it
+writes a new folder with a list for each top-level folder and an index of the
+counts.
 
 Fields of the json document. Amounts have objects and bytes:
   verdict                   kind (verified, complete, selection, partial,
                             incomplete, different, unfinished, stopped, undone,
                             plan), title, message, next
-  run                       its ID, command, source, destination and times, the
-                            account that started it, and its approver
+  run                       ID, command, source, destination, times, approver,
+                            and the account that started the run
   at_destination            all assets from this source, by all runs
-  results                   listed, states, total, and accounted_for: whether
-                            both are equal
+  results                   listed, states, total, and accounted_for: true if
+                            listed equals total
   sync                      only for a sync: previous, trend, changes,
                             deleted_at_source, changed_at_destination, failing,
                             recovered, stopped (by a safety check),
@@ -74,7 +77,8 @@ Fields of the json document. Amounts have objects and bytes:
   unreadable_folders        folders of the source that could not be read
   missing_from_earlier_runs objects that earlier runs failed to process, if this
                             run processed only a part of the source
-  verification              the last one; complete: nothing was uploaded since
+  verification              last verification; complete: nothing was uploaded
+                            since
   changed_assets, undo      assets that existed before, and how to undo the run
   renamed                   assets with another name than their objects, by all
                             runs: count, and first with key, asset_name,

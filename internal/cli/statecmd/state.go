@@ -45,12 +45,11 @@ needs the same disk space again.
 			`Takeover makes this machine the owner of a state database. Use it if another
 machine did not close the database. Also use it if the file is a copy or a
 restored backup, or lost its last writes. First make sure that no other process
-uses the database on any machine, because two processes would upload everything
-twice.
+uses the database on any machine. Two processes would upload everything twice.
 
-Takeover loses and sends nothing. The next run checks the destination before it
-uploads anything, and adopts existing assets. Takeover refuses a database that
-is in use on this machine.
+Takeover deletes nothing and sends nothing. The next run checks the destination
+before it uploads anything, and adopts existing assets. Takeover refuses a
+database that is in use on this machine.
 `, func(ctx context.Context, path string) error { return stateTakeover(ctx, f, path) }),
 	)
 	return c

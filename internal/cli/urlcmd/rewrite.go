@@ -89,8 +89,8 @@ fragments, see assetferry help rewrite.
 	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text files")
 	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
 	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
-	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
-	flags.String("source", "", "only objects from the source with this `name`")
+	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "use only objects from the source with this `name`")
 	return c
 }
 

@@ -41,17 +41,18 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "urls",
 		Short: "Write the redirect map from old to new URLs",
-		Long: `Urls writes the old and the new URL of every uploaded object of a source. The
-old URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
+		Long: `Urls writes the old and the new URL of every object that has an asset. The old
+URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
 harbour%201.jpg. Templates in the configuration add URLs for image sizes and for
 former keys. See assetferry help redirects.
 
   tsv     old URL, tab, new URL, without a header
   csv     also key, asset, size, image widths, verification, kind of old URL.
-          A cell that begins with = + - @, a tab or a line break gets an
-          apostrophe in front, so that no spreadsheet runs it as a formula;
-          rewrite --map removes it
-  json    the same, an object per line, with the URL of each image size
+          An apostrophe precedes a cell that begins with = + - @, a tab or a
+          line break, so that spreadsheets do not evaluate it as a formula.
+          rewrite --map removes the apostrophe
+  json    the same as csv, with one object per line and the URL of each image
+          size
   nginx   a map to include; its first comment shows the lines that redirect
   apache  a text map for RewriteMap, with the lines that redirect
   sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
@@ -86,8 +87,8 @@ difference.
 	flags.StringVar(&job.format, "format", "tsv", "`"+strings.Join(redirect.Formats(), "|")+"`: format of the map")
 	flags.StringVar(&job.prefix, "old-prefix", "", "`URL` or path that old URLs begin with (default: the configured templates, or /)")
 	flags.StringVar(&job.output, "output", "", "write the map to this `file`; - is stdout")
-	flags.String("run", "", "only objects that the run with this `ID` uploaded or adopted")
-	flags.String("source", "", "only objects from the source with this `name`")
+	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
+	flags.String("source", "", "use only objects from the source with this `name`")
 	flags.BoolVar(&job.check, "check", false, "check that new URLs lead to their assets")
 	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: `number` of URLs to check")
 	flags.BoolVar(&job.all, "all", false, "with --check: check every URL")
