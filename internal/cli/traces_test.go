@@ -45,7 +45,7 @@ type trace struct {
 // hosts are those that help security lists, each under the name that the proxy knows it by.
 func hosts() map[string]trace {
 	return map[string]trace{
-		"service":   {"the service, at the URL in --to, ASSETFERRY_URL or assetferry.yaml;", "assets.test"},
+		"service":   {"the service, at the URL in --to, ASSETFERRY_URL or assetferry.yaml.", "assets.test"},
 		"delivery":  {"the host that delivers the files of the service, if it is another one", "files.test"},
 		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the URL in assetferry.yaml, and the host that delivers its files", "from.test"},
 		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
@@ -65,7 +65,7 @@ func notTraced() []string {
 
 // readsBeside is what is read that nobody named; see systemFiles.
 func readsBeside() string {
-	return "assetferry.yaml in the working directory, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
+	return "- assetferry.yaml in the working directory - ~/.aws for S3 - the unit that schedule would replace - files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
 }
 
 // written are the kinds of files that help security lists. What strace alone sees is in
@@ -435,7 +435,7 @@ func TestHelpNamesHostsAndFiles(t *testing.T) {
 			t.Errorf("help security does not say %q", words)
 		}
 	}
-	_, list, _ := strings.Cut(text, "This program contacts exactly these, and no other:")
+	_, list, _ := strings.Cut(text, "This program contacts only these hosts:")
 	list, _, found := strings.Cut(list, "Commands that you configure")
 	if !found {
 		t.Fatal("the list of hosts was not found")

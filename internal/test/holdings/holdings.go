@@ -20,7 +20,7 @@ func (k Kind) Has(table, column string) bool { return slices.Contains(k.Columns[
 // in none or in two.
 func Kinds() []Kind {
 	return []Kind{
-		{"names of files, folders and categories, the path of the source, and the flags that runs were begun with", byTable(`
+		{"names of files, folders and categories, the path of the source, and the flags of each run", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
@@ -37,7 +37,7 @@ func Kinds() []Kind {
 			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
 			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images;
 			audited destination asset folder_id url image; audits destination`)},
-		{"the accounts that started runs, approvers, and on which host with which process ID the last run was", byTable(`
+		{"the accounts that started runs, approvers, and the host and process ID of the last run", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and answers of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
