@@ -32,7 +32,7 @@ func TooLongRemedy() string { return (&mapping.LimitError{}).Remedy() }
 // although a table or a sidecar has metadata of the duplicate.
 const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"
 
-// RemarkNotKept begins the remark on a finished item whose source metadata was not stored.
+// RemarkNotKept begins the remark on a finished item whose storage metadata was not stored.
 const RemarkNotKept = "its metadata from the source was not kept"
 
 // ErrorMetadataNotWritten begins the error of an item whose asset is uploaded, but whose metadata

@@ -12,7 +12,7 @@ import (
 
 // A base holds the values that many assets of a destination share: category, URL parts and content
 // type. An item or a receipt names a base if the base and its key determine its category, name, URL
-// and source metadata. This saves half of the space of a usual object. All other rows hold these
+// and storage metadata. This saves half of the space of a usual object. All other rows hold these
 // values in full.
 type base struct{ category, before, after, contentType string }
 

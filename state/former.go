@@ -19,7 +19,7 @@ type Former struct {
 	Asset json.RawMessage // a JSON object: the parts that users can change
 }
 
-// formerReceipt writes a receipt, and its source metadata, as one JSON object. It names its base,
+// formerReceipt writes a receipt, and its storage metadata, as one JSON object. It names its base,
 // if it has one, as the row does.
 const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'checksum', hex(r.checksum),
 	'asset', r.asset, 'name', r.name, 'extension', r.extension, 'category', r.category, 'folder', r.folder, 'url', r.url, 'slot', r.slot,
@@ -122,7 +122,7 @@ const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items
 const restoredContentAt = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
 	THEN ?4 ELSE receipt ->> '$.content_at' END`
 
-// restoreFormer restores the stored receipts of some items, with their source metadata, and sums
+// restoreFormer restores the stored receipts of some items, with their storage metadata, and sums
 // them up. A query with one parameter, ?2, gives the keys of the items.
 func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
@@ -150,7 +150,7 @@ func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.T
 			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillDeleted,
 	} {
 		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
-			return back, fmt.Errorf("restore source metadata: %w", err)
+			return back, fmt.Errorf("restore storage metadata: %w", err)
 		}
 	}
 	return back, nil

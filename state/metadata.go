@@ -33,7 +33,7 @@ const descriptionQuery = `SELECT content_type, metadata, tags FROM descriptions 
 	UNION ALL SELECT b.content_type, '{}', '{}' FROM receipts r CROSS JOIN bases b ON b.id = r.base
 	WHERE r.pair = ?1 AND r.key = ?2 AND b.content_type <> ''`
 
-// Description returns the source metadata of an object with a receipt; ErrNotFound if there is
+// Description returns the storage metadata of an object with a receipt; ErrNotFound if there is
 // none.
 func (s *Store) Description(ctx context.Context, pair int64, key sources.Key) (Description, error) {
 	all, err := query(ctx, s.r, "find description", scanDescription, descriptionQuery, pair, key)
@@ -67,7 +67,7 @@ func scanDescription(rows *sql.Rows) (d Description, err error) {
 	return d, nil
 }
 
-// updateMetadata stores the source metadata of an object. Most sources have none, so the statement
+// updateMetadata stores the storage metadata of an object. Most sources have none, so the statement
 // is only prepared when it is needed.
 func (r *recorder) updateMetadata(ctx context.Context, key sources.Key, d *Description) (err error) {
 	if d == nil || d.IsZero() {
@@ -88,7 +88,7 @@ func (r *recorder) updateMetadata(ctx context.Context, key sources.Key, d *Descr
 		return err
 	}
 	if _, err := r.description.ExecContext(ctx, r.pair, key, d.ContentType, metadata, tags); err != nil {
-		return fmt.Errorf("save source metadata: %w", err)
+		return fmt.Errorf("save storage metadata: %w", err)
 	}
 	return nil
 }
@@ -102,13 +102,13 @@ func object(m map[string]string) (string, error) {
 	return string(text), err
 }
 
-// A DescriptionSum counts the uploaded and adopted objects of a run with source metadata: with any,
+// A DescriptionSum counts the uploaded and adopted objects of a run with storage metadata: with any,
 // with a content type, with metadata, with tags.
 type DescriptionSum struct{ Objects, ContentTypes, Metadata, Tags int64 }
 
-// SumDescriptions counts the objects of a run with source metadata.
+// SumDescriptions counts the objects of a run with storage metadata.
 func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum, err error) {
-	err = s.r.row(ctx, "count source metadata", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
+	err = s.r.row(ctx, "count storage metadata", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
 		coalesce(sum(tags <> '{}'), 0) FROM (
 			SELECT d.content_type, d.metadata, d.tags FROM descriptions d JOIN receipts r ON r.pair = d.pair AND r.key = d.key
 			WHERE d.pair = ?1 AND r.run = ?2

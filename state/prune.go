@@ -43,7 +43,7 @@ const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE ru
 // last of all its contents, which URLs and reports use.
 const oldVerifications = ` FROM verifications WHERE at < ?1
 	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
-	AND (level <> '` + everyContent + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyContent + `'))`
+	AND (level <> '` + everyChecksum + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyChecksum + `'))`
 
 // Prunable counts what Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {

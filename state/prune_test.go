@@ -98,7 +98,7 @@ func TestPrune(t *testing.T) {
 	c.runOnce("sync", []string{"a"}, []string{"f"}) // no user needs it
 	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "listing"}, nil))
 	c.runOnce("sync", []string{"b"}, nil)
-	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "content", Differences: 1}, []Difference{{"a", "x", "size", "differs"}}))
+	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "checksum", Differences: 1}, []Difference{{"a", "x", "size", "differs"}}))
 	c.begin("sync") // is not finished
 	c.apply("g")
 

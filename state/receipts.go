@@ -30,7 +30,7 @@ type Receipt struct {
 	// MetadataPending says that the metadata of the asset is not written completely; only read.
 	MetadataPending bool
 	Run             int64 // that made or adopted it; only read
-	// Description is the source metadata of the object, nil if there is none; only written, see
+	// Description is the storage metadata of the object, nil if there is none; only written, see
 	// Store.Description.
 	Description *Description
 	// Images are the URLs of an image in other sizes, by width, and "default"; only written, see
@@ -257,10 +257,10 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// forgetReceipt deletes the receipt of an object, if there is one, and its source metadata.
+// forgetReceipt deletes the receipt of an object, if there is one, and its storage metadata.
 func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (forgotten ReceiptSum, err error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM descriptions WHERE pair = ? AND key = ?`, pair, key); err != nil {
-		return forgotten, fmt.Errorf("delete source metadata: %w", err)
+		return forgotten, fmt.Errorf("delete storage metadata: %w", err)
 	}
 	err = tx.QueryRowContext(ctx, `DELETE FROM receipts WHERE pair = ? AND key = ? RETURNING 1, size`, pair, key).
 		Scan(&forgotten.Objects, &forgotten.Bytes)

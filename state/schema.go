@@ -20,8 +20,8 @@ import (
 // applicationID marks a SQLite file as one of ours ("ASTF").
 const applicationID = 0x41535446
 
-// schemaVersion is stored in each state database. Builds with another schema have other versions.
-const schemaVersion = 17
+// schemaVersion is stored in each state database. A change of the schema raises it.
+const schemaVersion = 1
 
 //go:embed schema.sql
 var schema string
@@ -33,7 +33,7 @@ var errNoSchema = fmt.Errorf("no state database exists: %w", fs.ErrNotExist)
 // could write to it. A missing file is errNoSchema.
 func probe(ctx context.Context, path string) error {
 	err := inspect(ctx, path)
-	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
+	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) {
 		if pagesums.OnlyFirstDiffers(path) {
 			return disk.OpenError(path, pagesums.Compare(path))
 		}
@@ -58,10 +58,8 @@ func inspect(ctx context.Context, path string) error {
 		return disk.OpenError(path, err)
 	case id == 0 && tables == 0:
 		return errNoSchema // we died right after making it
-	case id != applicationID:
+	case id != applicationID, version < schemaVersion:
 		return fmt.Errorf("%s: %w", path, ErrForeign)
-	case version < schemaVersion:
-		return fmt.Errorf("%s: %w", path, ErrOlder)
 	case version > schemaVersion:
 		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, schemaVersion)
 	}

@@ -422,7 +422,7 @@ CREATE TABLE verifications (
   id          INTEGER PRIMARY KEY,
   pair        INTEGER NOT NULL REFERENCES pairs (id),
   at          INTEGER NOT NULL,
-  level       TEXT NOT NULL CHECK (level IN ('listing', 'sample', 'content')),
+  level       TEXT NOT NULL CHECK (level IN ('listing', 'sample', 'checksum')),
   receipts    INTEGER NOT NULL,
   contents    INTEGER NOT NULL,
   differences INTEGER NOT NULL

@@ -79,7 +79,6 @@ var (
 	ErrConflict = errors.New("the state database is not in the expected state")
 	ErrForeign  = errors.New("not a state database of assetferry")
 	ErrNewer    = errors.New("created by a newer version of assetferry")
-	ErrOlder    = errors.New("created by a build from before the first release, which this version cannot read")
 	ErrNotFound = errors.New("not in the state database")
 	ErrPruned   = errors.New("its items were pruned")
 )
@@ -106,7 +105,7 @@ type Store struct {
 // Open opens the state database at path, creates it if it does not exist, and takes ownership of
 // it. It refuses a state database that was changed outside of assetferry, that another account
 // could have written, or that is on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
-// ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
+// ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
 func Open(ctx context.Context, path string) (*Store, error) {
 	return defaultOpener.open(ctx, path, false)
 }

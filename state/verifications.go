@@ -17,7 +17,7 @@ type Verification struct {
 	ID          int64 // only read
 	Pair        int64
 	At          time.Time // only read
-	Level       string    // listing, sample or content
+	Level       string    // listing, sample or checksum
 	Receipts    int64     // compared with the listing
 	Contents    int64     // downloaded and compared byte for byte, by checksum
 	Differences int64
@@ -25,8 +25,8 @@ type Verification struct {
 	Sampled []string
 }
 
-// everyContent is the level of verifications of all contents.
-const everyContent = "content"
+// everyChecksum is the level of verifications of all contents.
+const everyChecksum = "checksum"
 
 // A Difference is one difference between the destination and a receipt.
 type Difference struct {
@@ -73,7 +73,7 @@ func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Di
 // verification of all contents. Each row is an exception, so that a verification of a million
 // assets writes no million rows.
 func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []Difference) error {
-	if v.Level == everyContent {
+	if v.Level == everyChecksum {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM content_checks WHERE pair = ?`, v.Pair); err != nil {
 			return err
 		}
@@ -146,13 +146,13 @@ func arrivalTime(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) (ti
 }
 
 // lastContents is the time of the last verification of all contents of the pair ?1; 0 for never.
-const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = ?1 AND v.level = '` + everyContent + `' ORDER BY v.id DESC LIMIT 1), 0)`
+const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = ?1 AND v.level = '` + everyChecksum + `' ORDER BY v.id DESC LIMIT 1), 0)`
 
 // A VerifiedSum counts how the assets of a pair are verified.
 type VerifiedSum struct {
 	Assets      int64
 	Listed      int64     // verified by listing at least
-	Contents    int64     // of these, verified by content, too
+	Contents    int64     // of these, verified by checksum, too
 	Differ      int64     // the last verification found differences of these
 	LastArrival time.Time // of a receipt; zero if there is none
 }

@@ -33,7 +33,7 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 	sum, err := c.SumVerified(c.Context(), c.pair.ID)
 	must(c, err)
 	if sum.Listed != listed || sum.Contents != contents || sum.Differ != differ || sum.Unverified() != unverified {
-		c.Errorf("%s: listed %d, by content %d, differing %d, not verified %d; want %d, %d, %d, %d", what,
+		c.Errorf("%s: listed %d, by checksum %d, differing %d, not verified %d; want %d, %d, %d, %d", what,
 			sum.Listed, sum.Contents, sum.Differ, sum.Unverified(), listed, contents, differ, unverified)
 	}
 	var n, read int64
@@ -55,7 +55,7 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 		}
 	}
 	if n != sum.Listed || read != sum.Contents {
-		c.Errorf("%s: of single assets, %d are verified by listing and %d by content, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
+		c.Errorf("%s: of single assets, %d are verified by listing and %d by checksum, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
 	}
 	verified := int64(0)
 	for a, err := range c.AssetURLs(c.Context(), c.pair.ID, 0) {
@@ -74,7 +74,7 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 func TestVerificationBelongsToAssets(t *testing.T) {
 	c := verifiedLibrary(t)
 	c.expect("never verified", 0, 0, 0, 5)
-	at := c.verify("content", nil)
+	at := c.verify("checksum", nil)
 	c.expect("all read back", 5, 5, 0, 0)
 
 	c.clock = c.clock.Add(time.Hour)
@@ -100,7 +100,7 @@ func TestVerificationBelongsToAssets(t *testing.T) {
 	c.expect("it is as before", 5, 2, 0, 0)
 	c.verify("sample", []string{"asset of untouched"})
 	c.expect("and was read back", 5, 3, 0, 0)
-	c.verify("content", nil, Difference{Key: "b/created", Asset: "asset of b/created", Field: "content", What: "differs"})
+	c.verify("checksum", nil, Difference{Key: "b/created", Asset: "asset of b/created", Field: "content", What: "differs"})
 	c.expect("one content differs", 4, 4, 1, 0)
 	c.verify("listing", nil)
 	c.expect("which no listing settles", 5, 4, 0, 0)
@@ -110,10 +110,10 @@ func TestVerificationBelongsToAssets(t *testing.T) {
 // the run that uploaded it. What it moves back stays verified.
 func TestUndoneIsNotVerified(t *testing.T) {
 	c := verifiedLibrary(t)
-	c.verify("content", nil)
+	c.verify("checksum", nil)
 	c.clock = c.clock.Add(time.Hour)
 	first, run := c.run.ID, c.everyAction()
-	c.verify("content", nil)
+	c.verify("checksum", nil)
 	c.clock = c.clock.Add(time.Hour)
 	c.undone(run)
 	c.expect("after the undo", 3, 3, 0, 2)
@@ -127,7 +127,7 @@ func TestUndoneIsNotVerified(t *testing.T) {
 // What arrives after a verification is not verified by it, whatever the clock says.
 func TestClockSetBackVerifiesNothing(t *testing.T) {
 	c := verifiedLibrary(t)
-	c.verify("content", nil)
+	c.verify("checksum", nil)
 	c.clock = c.clock.Add(-48 * time.Hour)
 	c.everyAction()
 	c.expect("after a sync", 2, 2, 0, 3)

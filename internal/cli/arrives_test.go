@@ -190,7 +190,7 @@ func (l *richLibrary) expected() arrivals {
 	for n, one := range all {
 		for _, other := range all[n+1:] {
 			by := one
-			if one == metadata.FromSource { // which keeps nothing
+			if one == metadata.FromStorage { // which keeps nothing
 				by = other
 			}
 			a := arrival{Attributes: named("title", "said by "+string(by))}
@@ -204,8 +204,8 @@ func (l *richLibrary) expected() arrivals {
 func (l *richLibrary) expectedOfBucket() arrivals {
 	want := l.expected()
 	for place, a := range want {
-		if strings.HasPrefix(place, "Images/pairs/source and ") {
-			a.Attributes["title"] = "said by source"
+		if strings.HasPrefix(place, "Images/pairs/storage and ") {
+			a.Attributes["title"] = "said by storage"
 		}
 	}
 	plain := want["Documents/plain.txt"]
@@ -420,7 +420,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 	for n, one := range all {
 		for _, other := range all[n+1:] {
 			by := other
-			if other == metadata.FromSource { // which keeps nothing
+			if other == metadata.FromStorage { // which keeps nothing
 				by = one
 			}
 			key := pairOf(one, other)
@@ -435,7 +435,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 	}{
 		{"left out", []string{"--include", "long/*", "--on-limit", "skip"}, 0, long("")},
 		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Checksum: checksumOf("long")}}}, // and is told as failed
-		{"turned", []string{"--include", "pairs/*", "--metadata", "table.csv", "--precedence", "exif,iptc,xmp,source,sidecar,table"}, 0, turned},
+		{"turned", []string{"--include", "pairs/*", "--metadata", "table.csv", "--precedence", "exif,iptc,xmp,storage,sidecar,table"}, 0, turned},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, dir := startService(t, sandbox.Options{}), t.TempDir()

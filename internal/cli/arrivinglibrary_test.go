@@ -162,7 +162,7 @@ func (l *richLibrary) pairs() {
 					l.lines += fmt.Sprintf(`{"key": %q, "attributes": {"title": %q}}`+"\n", key, title)
 				case metadata.FromSidecar:
 					l.files[key+".json"] = fmt.Sprintf(`{"title": %q}`, title)
-				case metadata.FromSource:
+				case metadata.FromStorage:
 					l.kept[key] = map[string]string{"Title": title}
 				case metadata.FromXMP:
 					e.XMP = xmpPacket(xmpText("dc:title", title))

@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/doctor"
+	"assetferry/internal/preflight"
 	"assetferry/internal/redirect"
 	"assetferry/internal/report"
 	"assetferry/internal/rewrite"
@@ -224,6 +225,11 @@ func planChecks(t *testing.T) (names []string) {
 	t.Helper()
 	for _, row := range keyed(t, "internal/preflight", "id") {
 		names = append(names, row[0])
+	}
+	for _, r := range migrate.Reasons() {
+		if preflight.Covers(string(r)) {
+			names = append(names, string(r))
+		}
 	}
 	names = append(names, arguments(t, "internal/preflight", `newSum\("([^"]+)"`)...)
 	names = append(names, arguments(t, "internal/preflight", `const active\w+ = "([^"]+)"`)...)

@@ -92,18 +92,28 @@ func wrongFlag(c *cobra.Command, err error) error {
 		writeHelp(c.OutOrStdout(), c, true)
 		return exit.Said(exit.CodeDone)
 	}
-	hint := c.CommandPath() + " --help-all lists the flags"
-	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if !ok {
-		return exit.Usage(err, hint)
+	hint := "list the flags"
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = invalidValue(invalid)
+	} else if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if unknown.GetSpecifiedShortnames() == "" {
+			err = fmt.Errorf("%w%s", err, suggestFlag(c, unknown.GetSpecifiedName()))
+		} else if strings.Contains(c.Use, " ") { // it may be an ID or a key
+			hint = "write arguments that begin with - last, after --, or list the flags"
+		}
 	}
-	if unknown.GetSpecifiedShortnames() == "" {
-		err = fmt.Errorf("%w%s", err, suggestFlag(c, unknown.GetSpecifiedName()))
+	return exit.Usage(err, hint+":\n  "+c.CommandPath()+" --help-all")
+}
+
+// invalidValue words the error of a flag value that is not of its type. Values that check
+// themselves already say what they accept.
+func invalidValue(err *pflag.InvalidValueError) error {
+	f := err.GetFlag()
+	expected := map[string]string{"int": "a number", "int64": "a number", "duration": "a duration such as 30s, 10m or 24h", "bool": "true or false"}[f.Value.Type()]
+	if expected == "" {
+		return err
 	}
-	if strings.Contains(c.Use, " ") { // it may be an ID or a key
-		hint += "; an argument that begins with - comes last, after --"
-	}
-	return exit.Usage(err, hint)
+	return fmt.Errorf("--%s: %q is not %s", f.Name, err.GetValue(), expected)
 }
 
 // noCommand refuses arguments of a command that only has others below it.

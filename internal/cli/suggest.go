@@ -16,7 +16,7 @@ import (
 // none is similar. A name that begins like the mistyped one wins.
 func didYouMean(typed string, names []string) string {
 	for _, name := range names {
-		if len(strings.TrimLeft(typed, "-")) > 1 && strings.HasPrefix(name, typed) {
+		if len(typed) > 1 && strings.HasPrefix(name, typed) {
 			return fmt.Sprintf("; did you mean %q?", name)
 		}
 	}
@@ -40,9 +40,9 @@ func suggestFlag(c *cobra.Command, typed string) string {
 	var names []string
 	for _, set := range []*pflag.FlagSet{c.NonInheritedFlags(), c.InheritedFlags()} {
 		for _, f := range cmdline.Visible(set) {
-			names = append(names, "--"+f.Name)
+			names = append(names, f.Name)
 		}
 	}
 	slices.Sort(names)
-	return didYouMean("--"+strings.TrimLeft(typed, "-"), names)
+	return strings.Replace(didYouMean(strings.TrimLeft(typed, "-"), names), `"`, `"--`, 1)
 }

@@ -188,7 +188,7 @@ enrich_private: allow
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", GracePeriod: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
-		Precedence: []metadata.Source{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
+		Precedence: []metadata.Source{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromStorage, metadata.FromXMP, metadata.FromIPTC},
 		GPS:        "drop", OnLimit: "fail",
 		AIURL: "https://ai.example.com/v1", AILimits: "saas", AICompatibility: "2", AIModel: "agent-1", AIContexts: []string{"house-style", "glossary/file/terms"}, AIPermissions: []string{"ai:conversations:*"},
 		AIRoutes: []string{"StreamDocuments=POST /v2/documents"}, MaxCredits: 12.5,

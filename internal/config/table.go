@@ -66,7 +66,7 @@ func (s *Settings) table() []row {
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "create"),
 		choice("duplicates", &s.Duplicates, "keep", "one-asset"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
-		{key: "precedence", initial: "table,sidecar,source,xmp,iptc,exif", list: true, set: func(values []string) (err error) {
+		{key: "precedence", initial: "table,sidecar,storage,xmp,iptc,exif", list: true, set: func(values []string) (err error) {
 			s.Precedence, err = metadata.ParsePrecedence(values)
 			return err
 		}},

@@ -220,10 +220,10 @@ type Table struct {
 
 // Checks are what verify counted.
 type Checks struct {
-	Checked           int64 `json:"checked"`             // receipts compared with the listing
-	VerifiedByContent int64 `json:"verified_by_content"` // of these, compared by content
-	Differences       int64 `json:"differences"`
-	ExtraAssets       int64 `json:"extra_assets,omitempty"` // of these, those of assets that have further ones beside them
+	Checked            int64 `json:"checked"`              // receipts compared with the listing
+	VerifiedByChecksum int64 `json:"verified_by_checksum"` // of these, compared by checksum
+	Differences        int64 `json:"differences"`
+	ExtraAssets        int64 `json:"extra_assets,omitempty"` // of these, those of assets that have further ones beside them
 }
 
 // URLs are the counts of a redirect map.

@@ -177,9 +177,9 @@ func (p *Page) addVerification(h History) {
 	case listed.ID == 0:
 		p.line("Verified", "not since the last upload")
 	case content.Equal(listed.At):
-		p.line("Verified", fmt.Sprintf("%s by content", at(content)))
+		p.line("Verified", fmt.Sprintf("%s by checksum", at(content)))
 	case !content.IsZero():
-		p.line("Verified", fmt.Sprintf("%s by name and size, %s by content", at(listed.At), at(content)))
+		p.line("Verified", fmt.Sprintf("%s by name and size, %s by checksum", at(listed.At), at(content)))
 	default:
 		p.line("Verified", fmt.Sprintf("%s by name and size", at(listed.At)))
 	}

@@ -42,7 +42,7 @@ func TestTemplates(t *testing.T) {
 			Place{Name: "quay.jpg"}, "File Name=key",
 		},
 		"cloudinary": {
-			Object{Key: "xk2/quay_ab12cd.jpg", Found: metadata.Found{metadata.FromSource: fields(
+			Object{Key: "xk2/quay_ab12cd.jpg", Found: metadata.Found{metadata.FromStorage: fields(
 				"public_id", "quay_ab12cd", "secure_url", "https://res.example.com/quay.jpg", "url", "http://res.example.com/quay.jpg", "asset_folder", "site/harbour",
 				"display_name", "Quay", "bytes", "12", "width", "100", "tags", "sea", "tags", "port", "context.custom.alt", "A quay", "context.custom.caption", "At dawn",
 				"type", "authenticated", "created_at", "2023-01-02T03:04:05Z", "metadata.campaign", "Spring")}},
@@ -51,7 +51,7 @@ func TestTemplates(t *testing.T) {
 			Place{Folder: "site/harbour", Name: "Quay.jpg", Private: &yes}, "bytes=size secure_url=address url=address",
 		},
 		"wordpress": {
-			Object{Key: "2024/05/quay.jpg", Found: metadata.Found{metadata.FromSource: fields(
+			Object{Key: "2024/05/quay.jpg", Found: metadata.Found{metadata.FromStorage: fields(
 				"id", "9", "source_url", "https://example.com/wp-content/uploads/2024/05/quay.jpg", "mime_type", "image/jpeg", "alt_text", "A quay", "title.raw", "Quay", "title.rendered", "Quay",
 				"caption.raw", "At dawn", "caption.rendered", "<p>At dawn</p>", "description.raw", "", "media_details.width", "100", "media_details.filesize", "12",
 				"media_details.image_meta.credit", "Ida", "date", "2024-05-06T07:08:09", "_links.self.href", "x")},

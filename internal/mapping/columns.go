@@ -62,7 +62,7 @@ func findsRows(word string) bool {
 
 // isNamed reports whether users choose the field names of a metadata source, so that columns apply.
 func isNamed(from metadata.Source) bool {
-	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
+	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromStorage
 }
 
 // read returns an object as rules see it: with our field names, and without GPS coordinates if these

@@ -116,7 +116,7 @@ func TestDefaultsOff(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	order := []metadata.Source{metadata.FromIPTC, metadata.FromXMP, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromEXIF}
+	order := []metadata.Source{metadata.FromIPTC, metadata.FromXMP, metadata.FromTable, metadata.FromSidecar, metadata.FromStorage, metadata.FromEXIF}
 	m := mustMap(t, `rules: [{description: '${ caption }${ latitude }${ field("exif.GPSInfo") }'}]`, Options{Precedence: order, DropGPS: true})
 	o := harbour()
 	o.Found[metadata.FromEXIF]["exif.GPSInfo"] = []string{"x"}
@@ -245,7 +245,7 @@ func TestChecksums(t *testing.T) {
 
 // A custom attribute whose name means something else arrives under its name.
 func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
-	object := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromSource: {"attributes.category": {"mine"}, "attributes.tags": {"x"}, "category": {"Images"}, "tags": {"y"}}}}
+	object := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromStorage: {"attributes.category": {"mine"}, "attributes.tags": {"x"}, "category": {"Images"}, "tags": {"y"}}}}
 	said, _, err := mustMap(t, "rules: []", Options{}).Describe(object)
 	if diff := cmp.Diff(map[string]string{"category": "mine", "tags": "x"}, said.Attributes); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)

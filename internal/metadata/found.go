@@ -14,7 +14,7 @@ type Source string
 const (
 	FromTable   Source = "table"   // a file of the user, see [Table]
 	FromSidecar Source = "sidecar" // a file beside the object
-	FromSource  Source = "source"  // stored with the object, such as user metadata and tags of S3
+	FromStorage Source = "storage" // stored with the object, such as user metadata and tags of S3
 	FromXMP     Source = "xmp"     // embedded in the content, like the next ones
 	FromIPTC    Source = "iptc"
 	FromEXIF    Source = "exif"
@@ -23,7 +23,7 @@ const (
 // Precedence returns the default order of metadata sources: text for the migration comes first, then
 // metadata stored with the object, then embedded metadata.
 func Precedence() []Source {
-	return []Source{FromTable, FromSidecar, FromSource, FromXMP, FromIPTC, FromEXIF}
+	return []Source{FromTable, FromSidecar, FromStorage, FromXMP, FromIPTC, FromEXIF}
 }
 
 // Fields are the values of a metadata source by field name. Most fields have one value.
@@ -83,7 +83,7 @@ func (f Found) With(from Source, fields Fields) Found {
 
 // Addresses returns the old URLs of an object from its table, its sidecar or the source.
 func (f Found) Addresses() []string {
-	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
+	return slices.Concat(f[FromSidecar]["address"], f[FromStorage]["address"])
 }
 
 // First returns the values of a field from the first source that has it, and the source.

@@ -5,72 +5,73 @@ import (
 	"assetferry/migrate"
 )
 
-// definitions are the findings for reasons of the plan, in the order that they are shown.
+// definitions are the findings for reasons of the plan, in the order that they are shown. The ID of
+// a finding is the code of its reason.
 var definitions = []struct {
 	reason migrate.Reason
 	definition
 }{
-	{migrate.ReasonUnsupportedType, definition{id: "unsupported_type", severity: Loss,
+	{migrate.ReasonUnsupportedType, definition{severity: Loss,
 		title:  "unsupported file type",
 		remedy: "--unsupported create, or allow the extension in a category"}},
-	{migrate.ReasonUnreadable, definition{id: "unreadable", severity: Loss,
+	{migrate.ReasonUnreadable, definition{severity: Loss,
 		title:  "unreadable",
 		remedy: "make the source readable, or --exclude"}},
-	{migrate.ReasonTableError, definition{id: "miswritten", severity: Loss,
+	{migrate.ReasonTableError, definition{severity: Loss,
 		title:  "invalid row in the table",
 		remedy: "correct the table, or --exclude"}},
-	{migrate.ReasonMetadataUnreadable, definition{id: "unplaced", severity: Loss,
+	{migrate.ReasonMetadataUnreadable, definition{severity: Loss,
 		title:  "unreadable metadata that rules need for the placement",
 		remedy: "fix the metadata at the source, or --ignore-metadata"}},
-	{migrate.ReasonMappingError, definition{id: "rule_not_applicable", severity: Loss,
+	{migrate.ReasonMappingError, definition{severity: Loss,
 		title:  "error in a mapping rule",
 		remedy: "correct the rule or the object; plan --explain-mapping KEY shows the error"}},
-	{migrate.ReasonMissingAtSource, definition{id: "missing", severity: Loss,
+	{migrate.ReasonMissingAtSource, definition{severity: Loss,
 		title:  "in --files-from, but not at the source",
 		remedy: "correct --files-from"}},
-	{migrate.ReasonInvalidKey, definition{id: "key_not_possible", severity: Loss,
+	{migrate.ReasonInvalidKey, definition{severity: Loss,
 		title:  "key that cannot be split into folders and a name",
 		remedy: "rename it at the source, or --exclude"}},
-	{migrate.ReasonNameTooLong, definition{id: "name_too_long", severity: Loss,
+	{migrate.ReasonNameTooLong, definition{severity: Loss,
 		title:  "name longer than the service allows",
 		remedy: "rename it at the source, or --exclude"}},
-	{migrate.ReasonTooLarge, definition{id: "too_large", severity: Loss,
+	{migrate.ReasonTooLarge, definition{severity: Loss,
 		title:  "larger than the service allows",
 		remedy: "raise the limit at the service, or --exclude"}},
-	{migrate.ReasonCategoryPublic, definition{id: "private_at_source", severity: Loss,
+	{migrate.ReasonCategoryPublic, definition{severity: Loss,
 		title:  "private at the source, but its category is public",
 		remedy: "make the category private, or --category, or a mapping rule with category and private: true"}},
-	{migrate.ReasonNoCategoryPossible, definition{id: "no_category_possible", severity: Loss,
+	{migrate.ReasonNoCategoryPossible, definition{severity: Loss,
 		title:  "extension that no category can have",
 		remedy: "--fallback-category adds .bin to the name; or a mapping rule for the name; or --exclude"}},
-	{migrate.ReasonNameExists, definition{id: "name_taken", severity: Loss,
+	{migrate.ReasonNameExists, definition{severity: Loss,
 		title:  "another asset has the name",
 		remedy: "--on-existing create or adopt, for new objects; or --exclude"}},
-	{migrate.ReasonNameCollision, definition{id: "names_collide", severity: Loss,
+	{migrate.ReasonNameCollision, definition{severity: Loss,
 		title:  "another object has the name, ignoring case and Unicode form",
 		remedy: "--on-collision rename or keep"}},
-	{migrate.ReasonArchived, definition{id: "archived", severity: Loss,
+	{migrate.ReasonArchived, definition{severity: Loss,
 		title:  "in an archived storage class",
 		remedy: "restore it at the source"}},
-	{migrate.ReasonRetriesExhausted, definition{id: "retries_exhausted", severity: Loss,
+	{migrate.ReasonRetriesExhausted, definition{severity: Loss,
 		title:  "failed in many runs",
 		remedy: "--retry-exhausted"}},
-	{migrate.ReasonUnconfirmed, definition{id: "unconfirmed", severity: Loss,
+	{migrate.ReasonUnconfirmed, definition{severity: Loss,
 		title:  "uploaded earlier, but never confirmed",
 		remedy: "look for it at the destination, then --retry-exhausted"}},
-	{migrate.ReasonUnconfirmedDeleted, definition{id: "unconfirmed_deleted", severity: Loss,
+	{migrate.ReasonUnconfirmedDeleted, definition{severity: Loss,
 		title:  "uploaded earlier, never confirmed, and deleted at the source since",
 		remedy: "look for it at the destination, trash it there if it exists, then --retry-exhausted"}},
-	{migrate.ReasonNameExistsCreated, definition{id: "name_exists", severity: Warning,
+	{migrate.ReasonNameExistsCreated, definition{severity: Warning,
 		title:  "created although another asset has the name",
 		remedy: "--on-existing"}},
-	{migrate.ReasonSameNameAndSize, definition{id: "same_name_and_size", severity: Warning,
+	{migrate.ReasonSameNameAndSize, definition{severity: Warning,
 		title:  "matched to an existing asset by name and size only",
 		remedy: "--on-existing conflict compares the content"}},
-	{migrate.ReasonExtensionAdded, definition{id: "extension_added", severity: Note,
+	{migrate.ReasonExtensionAdded, definition{severity: Note,
 		title:  "without a usable extension; .bin is added to the name",
 		remedy: "a mapping rule for the name, or --exclude"}},
-	{migrate.ReasonRenamed, definition{id: "renamed", severity: Note,
+	{migrate.ReasonRenamed, definition{severity: Note,
 		title:  "renamed: another object has the name, ignoring case and Unicode form",
 		remedy: "--on-collision keep or conflict"}},
 }
@@ -90,6 +91,7 @@ func (o Options) reasons() map[migrate.Reason]*sum {
 	all := make(map[migrate.Reason]*sum, len(definitions))
 	for _, d := range definitions {
 		all[d.reason] = &sum{definition: d.definition}
+		all[d.reason].id = string(d.reason)
 	}
 	unmatched := all[migrate.ReasonUnsupportedType]
 	if o.Blocks {

@@ -93,7 +93,7 @@ func (h *history) step() {
 	case "plan":
 		h.plan()
 	case "verify":
-		level := rapid.SampledFrom([]string{verify.LevelListing, verify.LevelSample, verify.LevelContent}).Draw(h.T, "level")
+		level := rapid.SampledFrom([]string{verify.LevelListing, verify.LevelSample, verify.LevelChecksum}).Draw(h.T, "level")
 		if _, err := verify.New(h.deps(h.source), level, 2).Verify(h.Context(), h.pair); err != nil {
 			h.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-var updatePages = flag.Bool("update-pages", false, "write the golden pages")
+var update = flag.Bool("update", false, "write the golden files")
 
 // The golden page is that of a run with every kind of problem.
 func TestPageGolden(t *testing.T) {
@@ -29,7 +29,7 @@ func TestPageGolden(t *testing.T) {
 	got = strings.Replace(got, style, "\n/* page.css */\n", 1)
 	got = regexp.MustCompile(`sha256-[^&]*`).ReplaceAllString(got, "sha256-…")
 	golden := filepath.Join("testdata", "page.html")
-	if *updatePages {
+	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestPageGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the page differs from %s; after a look at it: go test ./internal/report -run Golden -update-pages\n%s", golden, firstDifference(got, string(want)))
+		t.Errorf("the page differs from %s; after a look at it: go test ./internal/report -run Golden -update\n%s", golden, firstDifference(got, string(want)))
 	}
 }
 

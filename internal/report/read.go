@@ -191,7 +191,7 @@ func (l *lists) verification(ctx context.Context, r *Report) error {
 	if !sum.LastArrival.IsZero() {
 		v.LastArrival = &sum.LastArrival
 	}
-	v.Verified, v.ByContent, v.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
+	v.Verified, v.ByChecksum, v.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
 	last, err := l.store.LastVerification(ctx, l.run.Pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil

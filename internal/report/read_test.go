@@ -23,7 +23,7 @@ func TestRead(t *testing.T) {
 	r.Unsupported = "skip"
 	first := w.migrate(r)
 	w.put("a/3.png", "three", "a/1.jpg", "one, later")
-	w.verify(verify.LevelContent, 0)
+	w.verify(verify.LevelChecksum, 0)
 	run := w.migrate(r)
 	got := w.read(run)
 
@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 	if want := (report.Amount{Objects: 4, Bytes: 17}); got.Destination != want {
 		t.Errorf("at the destination: %+v, want %+v", got.Destination, want)
 	}
-	if got.Verification.Level != "content" || got.Verification.Compared != 3 || got.Verification.ReadBack != 3 || got.Verification.Covers {
+	if got.Verification.Level != "checksum" || got.Verification.Compared != 3 || got.Verification.ReadBack != 3 || got.Verification.Covers {
 		t.Errorf("verification: %+v", got.Verification)
 	}
 	if got.Verdict.Kind != report.Partial {

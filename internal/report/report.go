@@ -205,14 +205,14 @@ type Example struct {
 type Verification struct {
 	Level       string       `json:"level"` // listing, sample or content; "none" if there was none
 	At          *time.Time   `json:"at,omitempty"`
-	Compared    int64        `json:"compared"`            // assets compared with the listing of the destination
-	ReadBack    int64        `json:"compared_by_content"` // of these, by content
+	Compared    int64        `json:"compared"`             // assets compared with the listing of the destination
+	ReadBack    int64        `json:"compared_by_checksum"` // of these, by checksum
 	Differences int64        `json:"differences"`
 	First       []Difference `json:"first_differences"`
 	// Verified counts the assets whose present content the last verification found in place.
-	// ByContent counts those of them whose content any verification compared.
+	// ByChecksum counts those of them whose content any verification compared.
 	Verified    int64 `json:"verified"`
-	ByContent   int64 `json:"verified_by_content"`
+	ByChecksum  int64 `json:"verified_by_checksum"`
 	NotVerified int64 `json:"not_verified"` // uploaded or replaced since
 	// LastArrival is when the last asset was created or replaced; nil if there is none.
 	LastArrival *time.Time `json:"last_upload,omitempty"`

@@ -213,8 +213,8 @@ func (t *text) verification(r Report) {
 		found = differences(v.Differences)
 	}
 	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
-	if v.ByContent > v.ReadBack {
-		t.say(2, "By this or an earlier verification, %s of %s were compared by content and have not changed since.", ui.Count(v.ByContent), assets(v.Verified))
+	if v.ByChecksum > v.ReadBack {
+		t.say(2, "By this or an earlier verification, %s of %s were compared by checksum and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}
 	if !v.Covers {
 		t.say(2, "Not verified yet: %s, the last one uploaded %s.", assets(v.NotVerified), t.at(*v.LastArrival))
@@ -234,9 +234,9 @@ func (v Verification) Method() string {
 	case 0:
 		return "name and size"
 	case v.Compared:
-		return "name, size and content"
+		return "name, size and checksum"
 	}
-	return "name and size, " + ui.Count(v.ReadBack) + " of them by content"
+	return "name and size, " + ui.Count(v.ReadBack) + " of them by checksum"
 }
 
 func (t *text) privacy(r Report) {

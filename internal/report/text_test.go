@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var updateTexts = flag.Bool("update-texts", false, "write the golden texts")
 
 func textOf(t testing.TB, r Report) string {
 	t.Helper()
@@ -31,7 +28,7 @@ func TestTextGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := textOf(t, s.Report)
 			file := filepath.Join("testdata", "text-"+strings.ReplaceAll(name, " ", "-")+".txt")
-			if *updateTexts {
+			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
 				}

@@ -358,12 +358,12 @@ func judgeVerification(r Report) Verdict {
 		return Verdict{Complete, "Complete", "Not verified since the last upload.", verify}
 	case !p.Covers:
 		return Verdict{Complete, "Complete", capital(verifiedText(p)) + ".", verify}
-	case p.ByContent == 0:
+	case p.ByChecksum == 0:
 		return Verdict{Verified, "Complete and verified", assets(p.Verified) + " verified by name and size.", verify}
-	case p.ByContent < p.Verified:
-		return Verdict{Verified, "Complete and verified", fmt.Sprintf("%s verified by name and size, %s of them by content.", assets(p.Verified), ui.Count(p.ByContent)), verify}
+	case p.ByChecksum < p.Verified:
+		return Verdict{Verified, "Complete and verified", fmt.Sprintf("%s verified by name and size, %s of them by checksum.", assets(p.Verified), ui.Count(p.ByChecksum)), verify}
 	}
-	return Verdict{Verified, "Complete and verified", assets(p.Verified) + " verified by content.", ""}
+	return Verdict{Verified, "Complete and verified", assets(p.Verified) + " verified by checksum.", ""}
 }
 
 // verifiedText counts the assets that are verified, and those that are not.

@@ -17,9 +17,9 @@ func TestVerdict(t *testing.T) {
 		kind   Kind
 		says   string
 	}{
-		{"verified by content", func(*Report) {}, Verified, "Complete and verified. 100 assets verified by content."},
-		{"verified by sample", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "sample", 10 }, Verified, "100 assets verified by name and size, 10 of them by content."},
-		{"verified by listing", func(r *Report) { r.Verification.Level, r.Verification.ByContent = "listing", 0 }, Verified, "100 assets verified by name and size."},
+		{"verified by checksum", func(*Report) {}, Verified, "Complete and verified. 100 assets verified by checksum."},
+		{"verified by sample", func(r *Report) { r.Verification.Level, r.Verification.ByChecksum = "sample", 10 }, Verified, "100 assets verified by name and size, 10 of them by checksum."},
+		{"verified by listing", func(r *Report) { r.Verification.Level, r.Verification.ByChecksum = "listing", 0 }, Verified, "100 assets verified by name and size."},
 		{"never verified", func(r *Report) { r.Verification = Verification{Level: "none"} }, Complete, "Complete. Not verified yet."},
 		{"verified too early", func(r *Report) {
 			r.Verification.Covers, r.Verification.Verified, r.Verification.NotVerified = false, 0, 100
@@ -71,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			r := verifiedSample().Report
 			at := noon.Add(time.Hour)
 			r.Results, r.Destination, r.Skipped = accounted(arrived...), Amount{100, 1000}, nil
-			r.Verification = Verification{Level: "content", At: &at, Compared: 100, ReadBack: 100, Verified: 100, ByContent: 100, Covers: true}
+			r.Verification = Verification{Level: "checksum", At: &at, Compared: 100, ReadBack: 100, Verified: 100, ByChecksum: 100, Covers: true}
 			tc.change(&r)
 			v := judge(r)
 			if v.Kind != tc.kind || !strings.Contains(v.text(), tc.says) {
@@ -80,7 +80,7 @@ func TestVerdict(t *testing.T) {
 			if follow := v.Next == followIt; follow != r.Run.AtWork {
 				t.Errorf("at work: %v, and next: %s", r.Run.AtWork, v.Next)
 			}
-			if done := v.Kind == Verified && r.Verification.Level == "content" || r.Destination.Objects == 0; v.Next == "" && !done {
+			if done := v.Kind == Verified && r.Verification.Level == "checksum" || r.Destination.Objects == 0; v.Next == "" && !done {
 				t.Error("there is no next step")
 			}
 		})
@@ -99,11 +99,11 @@ func TestSkippedByRules(t *testing.T) {
 		kind    Kind
 		says    string
 	}{
-		{"for the first time", []Skipped{unsupported(42, 42)}, Verified, "by content. 42 objects skipped by your rules."},
-		{"as before", []Skipped{unsupported(42, 0)}, Verified, "by content. 42 objects skipped by your rules."},
-		{"one more", []Skipped{unsupported(42, 1)}, Verified, "by content. 42 objects skipped by your rules, 1 for the first time."},
+		{"for the first time", []Skipped{unsupported(42, 42)}, Verified, "by checksum. 42 objects skipped by your rules."},
+		{"as before", []Skipped{unsupported(42, 0)}, Verified, "by checksum. 42 objects skipped by your rules."},
+		{"one more", []Skipped{unsupported(42, 1)}, Verified, "by checksum. 42 objects skipped by your rules, 1 for the first time."},
 		{"no rule", []Skipped{outdated}, Partial, "2 objects were skipped that users may miss."},
-		{"no rule, and rules", []Skipped{outdated, unsupported(42, 0)}, Partial, "2 objects were skipped that users may miss. 99,412 assets verified by content. 42 objects skipped by your rules."},
+		{"no rule, and rules", []Skipped{outdated, unsupported(42, 0)}, Partial, "2 objects were skipped that users may miss. 99,412 assets verified by checksum. 42 objects skipped by your rules."},
 	} {
 		r := verifiedSample().Report
 		r.Skipped, r.Sync = tc.skipped, nil

@@ -80,7 +80,7 @@ func isTouched(i state.Item, r state.Receipt) bool {
 
 // capturedMetadata returns the metadata that was captured during the upload.
 func (a *Applier) capturedMetadata(ctx context.Context, sent *content) (g collect.Findings, err error) {
-	g.Found = metadata.Found{}.With(metadata.FromSource, a.SourceFields(sent.kept))
+	g.Found = metadata.Found{}.With(metadata.FromStorage, a.SourceFields(sent.kept))
 	if sent.capture == nil {
 		return g, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"assetferry/state"
 )
 
-// maxKept is the maximum size of stored source metadata in bytes. S3 itself allows 2 KB of metadata
+// maxKept is the maximum size of stored storage metadata in bytes. S3 itself allows 2 KB of metadata
 // and ten tags.
 const maxKept = 16 << 10
 

@@ -74,7 +74,7 @@ func noted(i state.Item) string {
 // A sending holds the facts about an uploaded, or adopted, object.
 type sending struct {
 	checksum []byte               // nil unless all of it was sent
-	kept     *sources.Description // source metadata, nil if there is none
+	kept     *sources.Description // storage metadata, nil if there is none
 }
 
 // wasSent reports whether the asset of an item exists and is in the state database, so that only

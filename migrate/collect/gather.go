@@ -122,13 +122,13 @@ func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findin
 	case err != nil:
 		return g, err
 	}
-	g.Found = g.Found.With(metadata.FromSource, d.SourceFields(kept))
+	g.Found = g.Found.With(metadata.FromStorage, d.SourceFields(kept))
 	return g, nil
 }
 
 // keptAtSource asks the source what it keeps with an object.
 func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
-	if !d.UsesSource(metadata.FromSource) {
+	if !d.UsesSource(metadata.FromStorage) {
 		return nil, nil
 	}
 	if catalog, ok := d.Source.(sources.Catalog); ok {
@@ -143,7 +143,7 @@ func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources
 
 // SourceFields returns what a source keeps with an object as fields of the mapping.
 func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
-	if kept == nil || !d.UsesSource(metadata.FromSource) {
+	if kept == nil || !d.UsesSource(metadata.FromStorage) {
 		return nil
 	}
 	f := metadata.Fields{}

@@ -24,7 +24,7 @@ type touches struct {
 // write metadata is to touch an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
-	if t.Rules.Sync == nil || !t.UsesSource(metadata.FromSource) || !catalog && !t.Source.Traits().Describes {
+	if t.Rules.Sync == nil || !t.UsesSource(metadata.FromStorage) || !catalog && !t.Source.Traits().Describes {
 		return nil
 	}
 	tallies, err := t.State.Tallies(ctx, t.run.Num)
@@ -87,9 +87,9 @@ func (t *touches) hasChangedMetadata(ctx context.Context, i state.Item) (bool, e
 		return true, nil
 	}
 	last, err := t.LastDescription(ctx, t.run, i.Key)
-	if err != nil || len(now.Found[metadata.FromSource]) == 0 {
+	if err != nil || len(now.Found[metadata.FromStorage]) == 0 {
 		return false, err
 	}
 	_, kept, err := t.AccountForFields(i.Object, now.Found)
-	return kept.EncodeOf(metadata.FromSource) != last.Found.EncodeOf(metadata.FromSource), err
+	return kept.EncodeOf(metadata.FromStorage) != last.Found.EncodeOf(metadata.FromStorage), err
 }

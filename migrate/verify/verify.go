@@ -30,9 +30,9 @@ import (
 
 // The levels of verification.
 const (
-	LevelListing = "listing" // every asset is listed with the name and size that we know
-	LevelSample  = "sample"  // and the content of some was downloaded
-	LevelContent = "content" // and the content of all was downloaded
+	LevelListing  = "listing"  // every asset is listed with the name and size that we know
+	LevelSample   = "sample"   // and the content of some was downloaded
+	LevelChecksum = "checksum" // and the content of all assets was downloaded
 )
 
 // A Verifier compares a destination with the state database.
@@ -311,7 +311,7 @@ func endGroup(g *errgroup.Group, err error) error {
 // choose returns which receipts, by position, have their content downloaded.
 func (v *Verifier) choose(total int64) func(int64) bool {
 	switch v.Level {
-	case LevelContent:
+	case LevelChecksum:
 		return func(int64) bool { return true }
 	case LevelSample:
 		return Sample(int64(v.Sample), total)

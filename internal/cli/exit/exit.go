@@ -150,8 +150,6 @@ func failureOf(err error) Failure {
 		f.Hint = "name another file with --state; if this was the state database, restore its backup (assetferry help state). The file was not changed"
 	case errors.Is(err, state.ErrNewer):
 		f.Hint = "use the version of assetferry that wrote it, or a later one. The file was not changed"
-	case errors.Is(err, state.ErrOlder):
-		f.Hint = "move it away, or name another file with --state: assets at the destination are found there and not uploaded again"
 	case errors.Is(err, datadir.ErrInUse):
 		f.Code, f.Hint = CodeInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its URL, assetferry sandbox stop --data DIR stops it"
 	}

@@ -39,7 +39,6 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", state.ErrNotFound), CodeNoSuch},
 		{fmt.Errorf("x: %w", state.ErrForeign), CodeError},
 		{fmt.Errorf("x: %w", state.ErrNewer), CodeError},
-		{fmt.Errorf("x: %w", state.ErrOlder), CodeError},
 		{errors.Join(errors.New("x"), migrate.ErrStopped), CodeInterrupted},
 		{&Error{Code: CodeSafetyCheck, err: errors.New("x")}, CodeSafetyCheck},
 	} {
@@ -48,7 +47,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("failureOf(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
-	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, ownership.ErrNotOwner, ownership.ErrInUse, state.ErrNotFound, datadir.ErrInUse, migrate.ErrStopped} {
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, ownership.ErrNotOwner, ownership.ErrInUse, state.ErrNotFound, datadir.ErrInUse, migrate.ErrStopped} {
 		if FailureOf(err).Hint == "" {
 			t.Errorf("no way out of %v", err)
 		}

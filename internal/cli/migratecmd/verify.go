@@ -51,7 +51,7 @@ not change that. status and report show how many assets are not verified.
 			case cmd.Flags().Changed("sample") && sample < 1:
 				return exit.Usage(errors.New("--sample must be at least 1"), "")
 			case content:
-				level = verify.LevelContent
+				level = verify.LevelChecksum
 			case sample > 0:
 				level = verify.LevelSample
 			}
@@ -175,7 +175,7 @@ func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p s
 	}
 	f.Out.Printf("%s", verified(result, took))
 	w.ShowFound()
-	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByContent: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
+	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByChecksum: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
 	if result.Differences == 0 {
 		return verdict{}, nil
 	}

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 // The words for items that a run counts but does not finish.
 const (
 	unchanged = "unchanged"
+	deleted   = "deleted at the source"
 	skipped   = "skipped"
 )
 
@@ -59,7 +61,7 @@ func ProblemText(i state.Item) string {
 var wordOrder = []string{
 	uploaded, adopted, shared, replaced, metadataUpdated, moved, trashed, movedBack, restored, reverted,
 	"failed", "in conflict", "changed meanwhile", "unconfirmed", "scheduled for retry", "out of retries", "not started", "not planned",
-	unchanged, skipped,
+	unchanged, deleted, skipped,
 }
 
 // Result returns the result of a run in one sentence. took is the duration of this invocation.
@@ -95,10 +97,9 @@ func Result(run state.Run, tallies []state.Tally, took time.Duration) string {
 // Describe counts the items of a run by their outcome, without those that it skipped; see
 // SkippedText.
 func Describe(tallies []state.Tally) string {
-	parts := countWords(tallies)
-	if n := len(parts); n > 0 && strings.HasSuffix(parts[n-1], " "+skipped) {
-		parts = parts[:n-1]
-	}
+	parts := slices.DeleteFunc(countWords(tallies), func(part string) bool {
+		return strings.HasSuffix(part, " "+deleted) || strings.HasSuffix(part, " "+skipped)
+	})
 	if len(parts) == 0 {
 		return "nothing to do"
 	}
@@ -133,12 +134,20 @@ func wordOf(t state.Tally) string {
 	switch {
 	case t.State == state.ItemSkipped && t.Action == state.Unchanged:
 		return unchanged
+	case t.State == state.ItemSkipped && isDeleted(migrate.Reason(t.Reason)):
+		return deleted
 	case t.State == state.ItemSkipped:
 		return skipped
 	case t.State == state.ItemDone:
 		return doneWord(t)
 	}
 	return stateWords[t.State]
+}
+
+// isDeleted reports whether a reason to skip is that the object was deleted at the source, and
+// that its asset stays for now.
+func isDeleted(r migrate.Reason) bool {
+	return r == migrate.ReasonDeletedAtSource || r == migrate.ReasonGracePeriod
 }
 
 // doneWord is the word for items that are done.

@@ -157,7 +157,7 @@ func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string,
 	}
 	text := fmt.Sprintf("%s %s by %s: %s", which, v.At.Local().Format(time.DateTime), v.Level, outcome.Differences(v))
 	if sum.Contents > v.Contents {
-		text += fmt.Sprintf("; %s verified by content, some of them earlier", ui.Count(sum.Contents))
+		text += fmt.Sprintf("; %s verified by checksum, some of them earlier", ui.Count(sum.Contents))
 	}
 	if left := sum.Unverified(); left > 0 && left < sum.Assets {
 		text += fmt.Sprintf("; %s not verified yet", ui.Count(left))

@@ -49,7 +49,7 @@ func TestReportOfProblems(t *testing.T) {
 	}
 }
 
-// A complete run in production, verified by content.
+// A complete run in production, verified by checksum.
 func TestReportOfSuccess(t *testing.T) {
 	library := map[string]string{}
 	for n := range 60 {

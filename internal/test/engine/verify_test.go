@@ -36,7 +36,7 @@ func TestVerifyClean(t *testing.T) {
 	for _, tc := range []struct {
 		level        string
 		sample, want int64
-	}{{verify.LevelListing, 0, 0}, {verify.LevelSample, 4, 4}, {verify.LevelSample, 100, 6}, {verify.LevelContent, 0, 6}} {
+	}{{verify.LevelListing, 0, 0}, {verify.LevelSample, 4, 4}, {verify.LevelSample, 100, 6}, {verify.LevelChecksum, 0, 6}} {
 		var v state.Verification
 		var found []string
 		asked := w.during(func() { v, found = w.verify(w.deps(), tc.level, int(tc.sample)) })
@@ -71,7 +71,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	w.delete("/folders/" + r.Folder) // what is in it moves up, beside what is listed
 	d := w.deps()
 	d.Dest = corrupting{w.client, id("replaced.jpg")}
-	v, found := w.verify(d, verify.LevelContent, 0)
+	v, found := w.verify(d, verify.LevelChecksum, 0)
 	want := []string{
 		"dir/moved.jpg was moved",
 		"dir/stays.jpg was moved",
@@ -104,7 +104,7 @@ func TestVerifyUnreadableContentIsADifference(t *testing.T) {
 	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=500"))
 	w.put("a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
-	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	v, found := w.verify(w.deps(), verify.LevelChecksum, 0)
 	if v.Differences != 1 || len(found) != 1 || !strings.Contains(found[0], "cannot be read") {
 		t.Errorf("got %+v, %q", v, found)
 	}
@@ -118,7 +118,7 @@ func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	d := w.deps()
 	d.Dest = elsewhere{w.client, w.receipt("b.jpg").Asset}
-	v, err := verify.New(d, verify.LevelContent, 0).Verify(t.Context(), w.pair)
+	v, err := verify.New(d, verify.LevelChecksum, 0).Verify(t.Context(), w.pair)
 	refused, ok := errors.AsType[*verify.RefusedURLError](err)
 	if !ok || !errors.Is(err, assets.ErrRefused) || refused.Count != 1 || refused.Key != "b.jpg" {
 		t.Errorf("got %v", err)
@@ -148,7 +148,7 @@ func TestVerifyWithoutPermissionIsAnError(t *testing.T) {
 	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=401"))
 	w.put("a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
-	if _, err := verify.New(w.deps(), verify.LevelContent, 0).Verify(t.Context(), w.pair); !assets.IsAuth(err) {
+	if _, err := verify.New(w.deps(), verify.LevelChecksum, 0).Verify(t.Context(), w.pair); !assets.IsAuth(err) {
 		t.Errorf("got %v, want an error of authentication", err)
 	}
 	if n := w.watch.found(false); len(n) > 0 {
@@ -161,7 +161,7 @@ func TestCorruptImageIsANote(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("broken", 20)
 	w.put("broken.png", png)
 	w.migrate(migrate.DefaultRules())
-	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	v, found := w.verify(w.deps(), verify.LevelChecksum, 0)
 	if v.Differences != 0 || v.Contents != 1 || len(found) > 0 {
 		t.Errorf("got %+v, %q", v, found)
 	}
@@ -189,7 +189,7 @@ func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	must(t, w.other.Trash(t.Context(), w.receipt("gone.jpg").Asset))
 	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.receipt("dir/b.jpg").Folder}, assets.Transfer{AssetID: w.receipt("moved.jpg").Asset}))
-	v, found := w.verify(w.deps(), verify.LevelContent, 0)
+	v, found := w.verify(w.deps(), verify.LevelChecksum, 0)
 	if diff := gocmp.Diff([]string{"gone.jpg is missing", "moved.jpg was moved"}, found); diff != "" || v.Contents != 3 {
 		t.Errorf("got %+v, found (-want +got):\n%s", v, diff)
 	}

@@ -227,7 +227,7 @@ func TestNames(t *testing.T) {
 	b.expect(r, "ReadWritePaths", b.dir+" /tmp /var/tmp")
 	b.expect(r, "RequiresMountsFor", b.dir+"/photos (origin-file)")
 	if !strings.Contains(notes, "does not inherit ASSETFERRY_ACCESS_KEY") || strings.Contains(notes, "geheim") {
-		t.Errorf("it tells:\n%s", notes)
+		t.Errorf("the output:\n%s", notes)
 	}
 	for _, unit := range b.units() {
 		text, err := os.ReadFile(unit)
@@ -242,7 +242,7 @@ func TestOwnUnits(t *testing.T) {
 	b := newBench(t, "my own")
 	b.configure("    access_key_command: pass show assetferry\n", "    log_file: nightly.log\n")
 	if notes := b.schedule("--job", "nightly", "--user-unit"); !regexp.MustCompile(`systemctl --user enable --now assetferry-nightly-[0-9a-f]{8}.timer`).MatchString(notes) {
-		t.Errorf("it tells:\n%s", notes)
+		t.Errorf("the output:\n%s", notes)
 	}
 	b.verify(true)
 }
@@ -252,7 +252,7 @@ func TestBucketToSandbox(t *testing.T) {
 	b.must(os.MkdirAll(filepath.Join(b.dir, ".local/share/assetferry/sandbox"), 0o755))
 	b.env = append(b.env, "AWS_PROFILE=library", "AWS_SECRET_ACCESS_KEY=geheim", "HTTPS_PROXY=http://me:geheim@proxy.example.com")
 	if notes := b.schedule("s3://photos/2026", "--to", "sandbox"); strings.Contains(notes, "geheim") {
-		t.Errorf("it tells:\n%s", notes)
+		t.Errorf("the output:\n%s", notes)
 	}
 	b.verify(false)
 	r := b.read()
@@ -262,7 +262,7 @@ func TestBucketToSandbox(t *testing.T) {
 	}
 	b.expect(r, "Environment", "AWS_PROFILE=library")
 	if reported := fmt.Sprint(r); strings.Contains(reported, "geheim") {
-		t.Errorf("a secret is told:\n%s", reported)
+		t.Errorf("a secret is printed:\n%s", reported)
 	}
 }
 
@@ -273,12 +273,12 @@ func TestStarted(t *testing.T) {
 	b.must(os.WriteFile(filepath.Join(b.dir, "photos", "harbour.txt"), []byte("harbour"), 0o600))
 	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unsupported: create, state: nights/state.db}\n"), 0o600))
 	if notes := b.schedule("--job", "nightly"); !strings.Contains(notes, "mkdir -p -m 700 '"+b.dir+"/nights'") {
-		t.Errorf("it tells:\n%s", notes)
+		t.Errorf("the output:\n%s", notes)
 	}
 	b.must(os.Mkdir(filepath.Join(b.dir, "nights"), 0o700))
 	r := b.read()
 	command, env := b.command(r), r["Environment"]
-	for _, want := range []string{"1 done", "1 unchanged"} {
+	for _, want := range []string{"1 uploaded", "1 unchanged"} {
 		c := exec.Command(command[0], command[1:]...)
 		c.Dir, c.Env = "/", env
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
