@@ -122,7 +122,7 @@ func TestWarnings(t *testing.T) {
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"", []string{"b"}}}, "same as the current text"},
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"a", []string{"c"}}}, ""},
 		{Row{Decorative: true}, ""},
-		{Row{Decorative: true, New: Text{Description: "A line"}}, "has a description, but says that the image is decorative"},
+		{Row{Decorative: true, New: Text{Description: "A line"}}, "marks the image as decorative, but has a description"},
 		{Row{New: Text{Description: "A <b>quay</b>"}}, "markup"},
 	} {
 		if got := strings.Join(test.r.Warnings(), " "); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {

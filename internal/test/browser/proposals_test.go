@@ -46,7 +46,7 @@ func TestProposals(t *testing.T) {
 	p.key("k", "KeyK")
 	p.key("a", "KeyA") // the same key again removes the decision
 
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided; not saved")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided (not saved)")
 	p.picture(filepath.Join(t.ArtifactDir(), "decided.png"))
 	p.eval(`document.getElementById("save").click()`, nil)
 	decisions, err := proposals.Read(filepath.Join(folder, saved()), find(all))
