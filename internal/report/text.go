@@ -394,7 +394,7 @@ func (t *text) charts(r Report) {
 		t.say(2, "Unchanged objects are not included: the state database has only their number.")
 	}
 	t.slices("Type", r.Types)
-	t.slices("Size of an object", r.Sizes)
+	t.slices("Object size", r.Sizes)
 	t.throughput(r)
 }
 
