@@ -157,7 +157,7 @@ func (t *text) failing(f Failing) {
 	if f.Objects == 0 || len(f.First) == 0 {
 		return
 	}
-	t.heading("Failing since")
+	t.heading("Ongoing failures")
 	for _, o := range f.First[:min(len(f.First), shownExamples)] {
 		t.quote(4, o.Key)
 		since := ""

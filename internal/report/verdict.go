@@ -52,7 +52,7 @@ func judgePlan(r Report) (Verdict, bool) {
 	if r.Undo.Undoes != "" {
 		next = "carry out the undo: assetferry undo --run " + r.Undo.Undoes + " --apply"
 	}
-	return Verdict{PlanOnly, "Plan only", "Nothing changed at the destination.", next}, true
+	return Verdict{PlanOnly, "Plan only", "Nothing was changed at the destination.", next}, true
 }
 
 func judgeUndone(r Report) (Verdict, bool) {
@@ -134,7 +134,7 @@ func judgeStopped(r Report) (Verdict, bool) {
 	if r.Sync == nil || r.Sync.Stopped == "" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	v := Verdict{Stopped, "Stopped by a safety check", sentence(capital(r.Sync.Stopped)) + " Nothing changed.",
+	v := Verdict{Stopped, "Stopped by a safety check", sentence(capital(r.Sync.Stopped)) + " Nothing was changed.",
 		"check the source and the settings. If they are correct, assetferry status shows the command that overrides the check"}
 	if !migrate.IsAcceptable(r.Sync.Stopped) {
 		v.Next = "check that the disk or share is mounted, then run the same command again"
@@ -314,11 +314,12 @@ func judgeSkipped(r Report) (Verdict, bool) {
 	if n == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s skipped. %s%s%s", missable(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
+	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s skipped. %s%s%s", mayBeMissed(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
 		"decide on each reason under Skipped"}, true
 }
 
-func missable(n int64) string {
+// mayBeMissed begins a sentence about skipped objects that users may miss.
+func mayBeMissed(n int64) string {
 	if n == 1 {
 		return "1 object that users may miss was"
 	}

@@ -48,7 +48,7 @@ func TestVerdict(t *testing.T) {
 		{"being listed", func(r *Report) { r.Run.ListedAll, r.Run.FinishedAt, r.Results.Accounted = false, nil, false }, Unfinished,
 			"Listing not finished. 107 objects listed so far."},
 		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "Superseded. Another run replaced this run, which had finished 100 objects."},
-		{"plan", func(r *Report) { r.Run.Command, r.Run.State, r.Run.FinishedAt = "plan", "planned", nil }, PlanOnly, "Plan only. Nothing changed"},
+		{"plan", func(r *Report) { r.Run.Command, r.Run.State, r.Run.FinishedAt = "plan", "planned", nil }, PlanOnly, "Plan only. Nothing was changed"},
 		{"undone", func(r *Report) { r.Undo = Undo{By: []UndoneBy{{Run: "x", Trashed: Amount{100, 1000}}}} }, Undone, "Undone. 100 assets trashed."},
 		{"undone in part", func(r *Report) {
 			r.Undo = Undo{Created: Amount{1, 1}, By: []UndoneBy{{Run: "x", Trashed: Amount{9, 9}}, {Run: "y", Trashed: Amount{90, 90}}}}
@@ -64,7 +64,7 @@ func TestVerdict(t *testing.T) {
 			r.Undo.Undoes, r.Run.FinishedAt, r.Results = "x", nil, accounted(part(trashed, 3, 3), part(planned, 4, 4))
 		}, Unfinished, "Undo not finished. Run x: 3 assets trashed, 4 not undone."},
 		{"undo given up", func(r *Report) { r.Undo.Undoes, r.Run.GivenUp, r.Results = "x", true, accounted(part(trashed, 3, 3)) }, Unfinished, "Undo superseded. Run x: 3 assets trashed."},
-		{"plan of an undo", func(r *Report) { r.Undo.Undoes, r.Run.Command, r.Run.State = "x", "plan", "planned" }, PlanOnly, "Plan only. Nothing changed"},
+		{"plan of an undo", func(r *Report) { r.Undo.Undoes, r.Run.Command, r.Run.State = "x", "plan", "planned" }, PlanOnly, "Plan only. Nothing was changed"},
 		{"unaccounted for", func(r *Report) { r.Results.Accounted = false }, Incomplete, "Objects unaccounted for. 107 objects were listed"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
