@@ -38,9 +38,9 @@ func (f Folder) sum() []Part { return append([]Part{{State: "listed", Amount: f.
 func (f Folder) title() string {
 	switch {
 	case f.Counted:
-		return "(unchanged objects of all folders)"
+		return "(unchanged objects in all folders)"
 	case f.Name == "":
-		return "(outside of folders)"
+		return "(not in a folder)"
 	}
 	return f.Name
 }

@@ -70,10 +70,10 @@ var remarkKinds = []struct {
 }{
 	{BrokenSidecar, "Sidecars could not be read", migrate.RemarkBadSidecar},
 	{TooLong, "Texts longer than the service allows were shortened or omitted", "the service takes "},
-	{Embedded, "Embedded metadata could not be read, or only in part", migrate.RemarkEmbedded},
+	{Embedded, "Embedded metadata could not be read, or only partly", migrate.RemarkEmbedded},
 	{NotKept, "Storage metadata could not be stored in the state database", migrate.RemarkNotKept},
 	{EditsKept, "Metadata edited at the destination was kept", migrate.RemarkEditsKept},
-	{OfCopy, "Metadata of duplicates was not used: they share the asset of another object", migrate.RemarkCopyMetadata},
+	{OfCopy, "Metadata of duplicates was not used: duplicates share the asset of another object", migrate.RemarkCopyMetadata},
 	{NewAsset, "Created as new assets, because the service cannot replace content", migrate.RemarkSentAsNew},
 	{Confirmed, "Uploaded, but confirmed only by a later check", service.ErrUnconfirmed.Error()},
 }
@@ -142,7 +142,7 @@ func (f Found) Said() (sentences []string) {
 		sentences = append(sentences, fmt.Sprintf("%s GPS coordinates, %s.", contain(f.Positions), attributes))
 	}
 	if f.Times > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute created unless a rule changes that. The service dates assets by their upload.", have(f.Times)))
+		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute created unless a rule changes the mapping. In the service, the date of an asset is the date of its upload.", have(f.Times)))
 	}
 	return sentences
 }

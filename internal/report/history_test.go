@@ -473,7 +473,7 @@ func (h *history) fromText(r report.Report) (listed report.Amount, parts sums) {
 	}
 	listed = parts["total"]
 	delete(parts, "total")
-	at := fmt.Sprintf("by all runs: %d asset", r.Destination.Objects)
+	at := fmt.Sprintf("from all runs: %d asset", r.Destination.Objects)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), at) {
 		h.Errorf("the text does not say %q:\n%s", at, text)
 	}

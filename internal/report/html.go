@@ -96,7 +96,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Unmapped:    fewOf(r.Found.Unmapped, r.Found.UnmappedFields-int64(len(r.Found.Unmapped)), all+"json", fieldTexts),
 		Warnings:    fewOf(r.Found.Remarks, 0, "assetferry report --run "+r.Run.ID+" --only "+warning, remarkTexts),
 		Types:       chartSlices("types", "Types", "Type", r.Types),
-		Sizes:       chartSlices("sizes", "Sizes", "Size of an object", r.Sizes),
+		Sizes:       chartSlices("sizes", "Sizes", "Object size", r.Sizes),
 		Rates:       chartRates(r.Throughput, zone),
 	}
 	if r.Sync == nil { // those of a sync are in its own sections

@@ -117,7 +117,7 @@ const (
 
 func failedSample() sample {
 	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
-	r := reportOf(production, Verdict{Incomplete, "Incomplete", "Of 5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes in this report, then run the same command again"},
+	r := reportOf(production, Verdict{Incomplete, "Incomplete", "203 failed, 6 in conflict, 8 unconfirmed (5,000 objects listed).", "fix the causes in this report, then run the same command again"},
 		part(created, 4_700, 21e9), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6), part(skipped, 83, 1e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
@@ -126,11 +126,11 @@ func failedSample() sample {
 	at := noon.Add(-time.Hour)
 	last := noon
 	r.Verification.At, r.Verification.LastArrival = &at, &last
-	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archived storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
+	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archived storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
 	r.Problems = []Problem{
 		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for the limit; make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
-		{State: unconfirmed, Reason: "unconfirmed", Message: "the upload was sent, but the service did not confirm it", Remedy: "run the same command again: it checks the destination and uploads only what is missing", Amount: Amount{8, 3e6},
+		{State: unconfirmed, Reason: "unconfirmed", Message: "the upload was sent, but the service did not confirm it", Remedy: "run the same command again: it checks the destination and uploads only missing objects", Amount: Amount{8, 3e6},
 			Examples: []Example{{"2024/a.jpg", "the process ended while sending"}}},
 	}
 	r.Alterations = []Alteration{{State: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
@@ -138,8 +138,8 @@ func failedSample() sample {
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
 	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Pending: 9, EditsKept: 3}
 	r.Found = Found{UnmappedFields: 612, Unmapped: []Field{{"lens", "exif", 4_213}, {hostile, "table", 12}}, Positions: 1_204, Times: 4_001, Remarks: []Remark{
-		{TooLong, "Texts longer than the service allows were shortened or omitted", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: left out"}}},
-		{BrokenSidecar, "Sidecars could not be read", 1, []Example{{hostile, "what " + hostile + ".json says was not taken: line 3"}}}}}
+		{TooLong, "Texts longer than the service allows were shortened or omitted", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: omitted: it has 1207 characters, and the service takes 1024"}}},
+		{BrokenSidecar, "Sidecars could not be read", 1, []Example{{hostile, "sidecar " + hostile + ".json was not read: line 3"}}}}}
 	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
 	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}
 	r.Throughput = []Point{{noon, 1, 3000, 10e9}, {noon.Add(26 * time.Hour), 1, 1700, 11e9}}
@@ -163,8 +163,8 @@ func unverifiedSample() sample {
 // syncSample is a sync of keys that are hard to show.
 func syncSample() sample {
 	long := "archive/" + strings.Repeat("ohne-jede-luecke-", 20) + ".jpg"
-	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. Of 100,352 objects: 3 failed, 1 in conflict.", "check that the source is complete"},
-		part(created, 12, 3e6), part(replaced, 4, 1e6), part(metadataUpdated, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(skipped, 914, 1e8), part(failed, 3, 9), part(conflict, 1, 1))
+	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. 3 failed, 1 in conflict (100,352 objects listed).", "check that the source is complete"},
+		part(created, 12, 3e6), part(replaced, 4, 1e6), part(metadataUpdated, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(failed, 3, 9), part(conflict, 1, 1), part(skipped, 914, 1e8))
 	r.Run.Command, r.Destination = "sync", Amount{99_420, 4e11}
 	last, since := noon.Add(-24*time.Hour), noon.Add(-72*time.Hour)
 	before := func(n int64) *int64 { return &n }

@@ -37,14 +37,17 @@ func faceOf(k Kind) face {
 // A purpose says whether a destination is a sandbox.
 type purpose struct{ Code, Title, Sentence string }
 
+// text returns the purpose as a line.
+func (p purpose) text() string { return p.Title + ": " + p.Sentence }
+
 func purposeOf(code string) purpose {
 	switch code {
 	case sandbox:
-		return purpose{sandbox, "Sandbox", "Nothing on this page is production data."}
+		return purpose{sandbox, "SANDBOX", "nothing on this page is production data"}
 	case production:
-		return purpose{production, "Production", "The destination is the production service."}
+		return purpose{production, "PRODUCTION", "the destination is the production service"}
 	}
-	return purpose{"unknown", "Unknown destination", "The state database does not say whether it is a sandbox."}
+	return purpose{"unknown", "UNKNOWN DESTINATION", "the state database does not record whether the destination is a sandbox"}
 }
 
 // A group counts states with the same meaning at a glance.
@@ -135,7 +138,7 @@ func (p page) Meaning(code string) string {
 	case code == adopted && p.Results.Shared.Objects > 0:
 		return p.adoptedAs()
 	case code == created && inTrash(p.Undo) > 0:
-		return fmt.Sprintf("uploaded by this run; %s trashed by an undo since", ui.Count(inTrash(p.Undo)))
+		return fmt.Sprintf("uploaded by this run; an undo later trashed %s", ui.Count(inTrash(p.Undo)))
 	}
 	return meaning(code)
 }
@@ -171,19 +174,19 @@ func meaning(code string) string {
 	case failed:
 		return "see Failed for the causes"
 	case retriesExhausted:
-		return "failed in too many runs; --retry-exhausted tries again"
+		return "failed in too many runs; to try again, use --retry-exhausted"
 	case changed:
 		return "changed at the source during the run"
 	case conflict:
 		return "needs a decision"
 	case retryScheduled:
-		return "failed, and will be tried again"
+		return "failed, and scheduled for retry"
 	case unconfirmed:
 		return "sent, but not confirmed by the service"
 	case planned:
 		return "not sent yet"
 	case sending:
-		return "being sent"
+		return "upload in progress"
 	case sent:
 		return "uploaded, metadata pending"
 	case undecided:

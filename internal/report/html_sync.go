@@ -50,6 +50,13 @@ func fewOf[T any](first []T, more int64, command string, texts func(T) []string)
 	return e
 }
 
+// ShowsChanges reports whether there is a section about the changes of a sync.
+func (p page) ShowsChanges() bool {
+	s := p.Sync
+	return s != nil && (len(p.Changes) > 0 || len(s.Drift) > 0 || s.Deleted != nil && s.Deleted.Objects > 0 ||
+		len(p.Failing.Rows) > 0 || p.Recovered.Objects > 0)
+}
+
 // InARow says in how many runs the object failed.
 func (o FailingObject) InARow() string { return runsInARow(o.Runs) }
 

@@ -30,9 +30,9 @@ func causeOf(i state.Item) cause {
 	switch {
 	case i.State == state.ItemUnconfirmed:
 		return cause{"unconfirmed", "the upload was sent, but the service did not confirm it",
-			"run the same command again: it checks the destination and uploads only what is missing"}
+			"run the same command again: it checks the destination and uploads only missing objects"}
 	case i.State == state.ItemRetryScheduled:
-		return cause{"retry_scheduled", "failed, and is scheduled for retry", "run the same command again; with --wait it waits until the retries are due"}
+		return cause{"retry_scheduled", "failed, and scheduled for retry", "run the same command again; with --wait it waits until the retries are due"}
 	case i.State == state.ItemChanged && i.Reason != string(migrate.ReasonChangedSinceApproval):
 		return cause{"changed_during_run", "changed or deleted at the source during the run", "run the same command again: it lists the source again"}
 	}

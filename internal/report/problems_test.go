@@ -49,7 +49,7 @@ func TestRemedyFor(t *testing.T) {
 		{because(state.ItemConflict, migrate.ReasonNameExists), migrate.ReasonNameExists.Text(), "--on-existing"},
 		{because(state.ItemRetryScheduled, migrate.ReasonNew), "scheduled for retry", "--wait"},
 		{because(state.ItemChanged, migrate.ReasonNew), "changed or deleted at the source", "again"},
-		{because(state.ItemUnconfirmed, migrate.ReasonNew), "did not confirm it", "only what is missing"},
+		{because(state.ItemUnconfirmed, migrate.ReasonNew), "did not confirm it", "only missing objects"},
 	} {
 		what, todo := RemedyFor(tc.item)
 		if !strings.Contains(what, tc.what) || !strings.Contains(todo, tc.todo) {

@@ -83,7 +83,7 @@ func (t *text) results(r Report) {
 	case r.Results.Listed.Objects > 0:
 		t.say(2, "All listed objects are accounted for.")
 	}
-	t.say(2, "At the destination, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
+	t.say(2, "At the destination, from all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
 }
 
 // amountRow has exact bytes, which can be added up, and rounded ones.
@@ -217,7 +217,7 @@ func (t *text) verification(r Report) {
 		t.say(2, "By this or an earlier verification, %s of %s were compared by checksum and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}
 	if !v.Covers {
-		t.say(2, "Not verified yet: %s, the last one uploaded %s.", assets(v.NotVerified), t.at(*v.LastArrival))
+		t.say(2, "Not verified yet: %s; last upload: %s.", assets(v.NotVerified), t.at(*v.LastArrival))
 	}
 	for _, d := range v.First {
 		t.quote(4, d.Key)
@@ -250,7 +250,7 @@ func (t *text) privacy(r Report) {
 	}
 	t.table([]ui.Column{{Title: "Category"}, {Title: "Privacy"}, {Title: "Assets", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	if r.Privacy.Unknown.Objects > 0 {
-		t.say(2, "Unknown privacy is handled as private. assetferry verify reads it from the service.")
+		t.say(2, "Categories with unknown privacy are treated as private. assetferry verify reads the privacy from the service.")
 	}
 }
 
@@ -258,7 +258,7 @@ func (t *text) renamed(r Report) {
 	if r.Names.Count == 0 {
 		return
 	}
-	t.heading("Renamed: " + assets(r.Names.Count) + ", by all runs")
+	t.heading("Renamed: " + assets(r.Names.Count) + ", from all runs")
 	shown := r.Names.First[:min(shownExamples, len(r.Names.First))]
 	for _, n := range shown {
 		t.quote(4, n.Key)
@@ -299,24 +299,24 @@ func (t *text) undo(r Report) {
 	}
 	t.heading("Undo")
 	for _, by := range u.By {
-		t.say(2, "Undone by run %s of %s (%s): %s", by.Run, t.at(by.At), by.State, undoneText(by.Trashed.Objects, by.Restored.Objects, 0))
+		t.say(2, "Undone by run %s, started %s (%s): %s", by.Run, t.at(by.At), by.State, undoneText(by.Trashed.Objects, by.Restored.Objects, 0))
 	}
 	if u.Command == "" {
 		return
 	}
-	t.say(2, "%s To preview it:", u.Effect())
+	t.say(2, "%s To preview the undo:", u.Effect())
 	t.quote(4, u.Command)
-	t.say(2, "To carry it out, add --apply.")
+	t.say(2, "To carry out the undo, add --apply.")
 }
 
 // Effect says what an undo of the run would change.
 func (u Undo) Effect() string {
-	text := "An undo trashes " + assets(u.Created.Objects) + " created by this run"
+	text := "An undo trashes " + assets(u.Created.Objects) + " that this run created"
 	switch {
 	case u.Created.Objects == 0:
-		text = "An undo restores " + assets(u.Changed.Objects) + " changed by this run"
+		text = "An undo restores " + assets(u.Changed.Objects) + " that this run changed"
 	case u.Changed.Objects > 0:
-		text += " and restores " + ui.Count(u.Changed.Objects) + " changed by it"
+		text += " and restores " + ui.Count(u.Changed.Objects) + " that it changed"
 	}
 	return text + "."
 }
@@ -336,7 +336,7 @@ func (t *text) metadata(r Report) {
 		t.say(2, "%s", m.StorageText())
 	}
 	if m.Pending > 0 {
-		t.say(2, "Pending: %s. The next run updates the metadata.", assets(m.Pending))
+		t.say(2, "Pending: %s. The next run updates their metadata.", assets(m.Pending))
 	}
 	for _, sentence := range f.Said() {
 		t.say(2, "%s", sentence)
@@ -344,7 +344,7 @@ func (t *text) metadata(r Report) {
 	if f.UnmappedFields == 0 {
 		return
 	}
-	t.say(2, "Unmapped fields: %s. To map them, see assetferry help mapping.", ui.Count(f.UnmappedFields))
+	t.say(2, "Unmapped fields: %s. To map these fields, see assetferry help mapping.", ui.Count(f.UnmappedFields))
 	var rows [][]string
 	for _, m := range f.Unmapped[:min(len(f.Unmapped), shownFields)] {
 		rows = append(rows, []string{brief(m.Name), m.From, ui.Count(m.Objects)})
@@ -391,10 +391,10 @@ func (t *text) charts(r Report) {
 	}
 	t.heading("Types and sizes")
 	if r.Charted != r.Results.Listed {
-		t.say(2, "Without the unchanged objects, of which only the number is known.")
+		t.say(2, "Unchanged objects are not included: the state database has only their number.")
 	}
 	t.slices("Type", r.Types)
-	t.slices("Size of an object", r.Sizes)
+	t.slices("Object size", r.Sizes)
 	t.throughput(r)
 }
 
@@ -426,7 +426,7 @@ func (t *text) throughput(r Report) {
 		return
 	}
 	t.heading("Throughput")
-	t.say(2, "%s in %s of work; at most %s per minute, at %s.", capital(objects(items)),
+	t.say(2, "%s in %s of work. Peak: %s per minute, at %s.", capital(objects(items)),
 		ui.Counted(int64(minutes), "minute"), ui.Count(busiest.Items/int64(busiest.Minutes)), t.at(busiest.At))
 }
 
@@ -437,7 +437,7 @@ func (t *text) about(r Report) {
 	add("Run", r.Run.ID+", "+r.Run.Command+", "+r.Run.State)
 	add("Source", r.Run.Source)
 	add("Destination", r.Run.Destination+", "+r.Run.URL)
-	add("", purposeOf(r.Run.Purpose).Sentence)
+	add("", purposeOf(r.Run.Purpose).text())
 	if r.Undo.Undoes != "" {
 		add("Undoes", r.Undo.Undoes)
 	}

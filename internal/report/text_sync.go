@@ -38,7 +38,7 @@ func (t *text) trend(s *Sync) {
 	if s.Previous == nil {
 		t.say(2, "This is the first sync of this source.")
 	} else {
-		t.say(2, "Previous sync: run %s of %s.", s.Previous.Run, t.at(s.Previous.At))
+		t.say(2, "Previous sync: run %s, started %s.", s.Previous.Run, t.at(s.Previous.At))
 		columns = append(columns, ui.Column{Title: "Previous", Right: true}, ui.Column{Title: "Difference", Right: true})
 	}
 	var rows [][]string
@@ -108,7 +108,7 @@ func (t *text) deleted(d *Deleted) {
 		t.say(2, "Assets kept: %s, %s.", ui.Count(d.Kept.Objects), ui.Bytes(d.Kept.Bytes))
 	}
 	if d.InGrace.Objects > 0 {
-		t.say(2, "Within the grace period: %s. The first one ends %s; then a sync may trash the asset.", ui.Count(d.InGrace.Objects), t.at(*d.GraceEnds))
+		t.say(2, "Within the grace period: %s. The first grace period ends %s; after that, a sync may trash the asset.", ui.Count(d.InGrace.Objects), t.at(*d.GraceEnds))
 	}
 	for _, o := range d.First[:min(len(d.First), shownExamples)] {
 		t.quote(4, o.Key)
@@ -157,7 +157,7 @@ func (t *text) failing(f Failing) {
 	if f.Objects == 0 || len(f.First) == 0 {
 		return
 	}
-	t.heading("Failing since")
+	t.heading("Ongoing failures")
 	for _, o := range f.First[:min(len(f.First), shownExamples)] {
 		t.quote(4, o.Key)
 		since := ""

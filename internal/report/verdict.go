@@ -181,7 +181,7 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 		return Verdict{Stopped, "Stopped: unsupported file types", fmt.Sprintf("%s an unsupported file type. Nothing was uploaded.", have(n)),
 			"decide with --unsupported skip or --unsupported create; assetferry status shows the command"}, true
 	case r.Run.GivenUp:
-		return Verdict{Unfinished, "Superseded", fmt.Sprintf("Another run replaced this one. It had finished %s.", objects(done(r))), "see the next run: assetferry runs"}, true
+		return Verdict{Unfinished, "Superseded", fmt.Sprintf("Another run replaced this run, which had finished %s.", objects(done(r))), "see the next run: assetferry runs"}, true
 	case !r.Run.ListedAll:
 		return Verdict{Unfinished, "Listing not finished", fmt.Sprintf("%s listed so far.", capital(objects(r.Results.Listed.Objects))), again}, true
 	case r.Run.FinishedAt == nil:
@@ -255,10 +255,10 @@ func judgeProblems(r Report) (Verdict, bool) {
 	}
 	var texts []string
 	if len(problems) > 0 {
-		texts = append(texts, fmt.Sprintf("Of %s: %s.", objects(r.Results.Listed.Objects), partsText(problems)))
+		texts = append(texts, fmt.Sprintf("%s (%s listed).", partsText(problems), objects(r.Results.Listed.Objects)))
 	}
 	if r.Unlistable > 0 {
-		texts = append(texts, fmt.Sprintf("%s of the source could not be read, so the objects in there are unknown.", folders(r.Unlistable)))
+		texts = append(texts, fmt.Sprintf("%s of the source could not be read, so the objects inside are unknown.", folders(r.Unlistable)))
 	}
 	next := "fix the causes in this report, then run the same command again"
 	if len(problems) == 1 && problems[0].State == conflict && r.Unlistable == 0 {
@@ -283,7 +283,7 @@ func judgeBehind(r Report) (Verdict, bool) {
 	if r.LeftBehind == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only a part of the source. Still missing from earlier runs: %s.", objects(r.LeftBehind)),
+	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only part of the source. Still missing from earlier runs: %s.", objects(r.LeftBehind)),
 		"run the command without --include, --files-from and --limit; assetferry runs lists the earlier runs"}, true
 }
 
@@ -299,7 +299,7 @@ func judgeSelection(r Report) (Verdict, bool) {
 	if !r.Run.Narrow || left == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Selection, "Complete for a part of the source", fmt.Sprintf("%s of %s were not selected. %s",
+	return Verdict{Selection, "Complete for part of the source", fmt.Sprintf("%s of %s were not selected. %s",
 		ui.Count(left), objects(r.Results.Listed.Objects), judgeVerification(r).Message),
 		"run the command without --include, --files-from and --limit to process the rest"}, true
 }
@@ -314,8 +314,16 @@ func judgeSkipped(r Report) (Verdict, bool) {
 	if n == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s were skipped that users may miss. %s%s%s", objects(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
-		"decide about each reason under Skipped"}, true
+	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s skipped. %s%s%s", mayBeMissed(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
+		"decide on each reason under Skipped"}, true
+}
+
+// mayBeMissed begins a sentence about skipped objects that users may miss.
+func mayBeMissed(n int64) string {
+	if n == 1 {
+		return "1 object that users may miss was"
+	}
+	return objects(n) + " that users may miss were"
 }
 
 // ownRulesText counts the objects that rules of the user's own skip; empty if there are none.

@@ -110,7 +110,7 @@ func newCard(n int, r Row) card {
 		c.Before, c.After = marked(r.Old.Description, r.New.Description)
 	}
 	if r.Kind == "describe" {
-		c.Choices = append(c.Choices, choice{Decorative, "Decorative"})
+		c.Choices = append(c.Choices, choice{Decorative, "Mark as decorative"})
 	}
 	return c
 }

@@ -13,7 +13,7 @@
     const of = choice => all.filter(card => card.dataset.choice === choice).length;
     const decorative = of("decorative");
     document.getElementById("sum").textContent = `${of("accept")} accepted, ${of("reject")} rejected, `
-      + (decorative ? `${decorative} decorative, ` : "") + `${of("")} undecided` + (unsaved ? "; not saved" : "");
+      + (decorative ? `${decorative} decorative, ` : "") + `${of("")} undecided` + (unsaved ? " (not saved)" : "");
   }
 
   function choose(card, choice) {

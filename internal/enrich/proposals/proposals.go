@@ -79,10 +79,10 @@ func (r Row) Warnings() []string {
 		all = append(all, "The proposal is the same as the current text.")
 	}
 	if r.Decorative && text != "" {
-		all = append(all, "The proposal has a description, but says that the image is decorative.")
+		all = append(all, "The proposal marks the image as decorative, but has a description.")
 	}
 	if opening := idleOpening(text); opening != "" {
-		all = append(all, fmt.Sprintf("The description begins with %q, which screen readers add themselves.", opening))
+		all = append(all, fmt.Sprintf("The description begins with %q. Screen readers announce images themselves.", opening))
 	}
 	if strings.ContainsAny(text, "<>") {
 		all = append(all, "The description may contain markup.")

@@ -28,7 +28,7 @@ func samples() []Row {
 			Thumbnail: "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=", Link: "https://assets.example.com/a1",
 			Old: Text{"A boat in a harbour", []string{"boat", "IMG"}}, New: Text{"A red boat in the harbour of Oslo", []string{"boat", "harbour; quay", "red"}}, Calls: 1, Credits: &credits, Model: "agent-1"},
 		{ID: "p-2", Asset: "a2", Name: "<script>alert(1)</script>.png", Category: "Drawings", Kind: "describe", Language: "en", State: "proposed",
-			Thumbnail: "https://assets.example.com/a2/images/200.webp", New: Text{"Image of " + strings.Repeat("a long story ", 11), nil}, Calls: 2, Remark: "It took two attempts."},
+			Thumbnail: "https://assets.example.com/a2/images/200.webp", New: Text{"Image of " + strings.Repeat("a long story ", 11), nil}, Calls: 2, Remark: "The AI service needed two attempts."},
 		{ID: "p-3", Asset: "a3", Name: "line.svg", Category: "Drawings", Kind: "describe", State: "accepted", Decorative: true, Thumbnail: "javascript:alert(1)", Link: "javascript:alert(1)"},
 		{ID: "p-4", Asset: "a4", Name: "quay.jpg", Category: "Photos", Kind: "translate", Language: "de", Attribute: "description_de", State: "rejected",
 			Old: Text{Description: "Kai"}, New: Text{Description: "Der alte Kai\nbei Nacht"}, Calls: 1},
@@ -122,7 +122,7 @@ func TestWarnings(t *testing.T) {
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"", []string{"b"}}}, "same as the current text"},
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"a", []string{"c"}}}, ""},
 		{Row{Decorative: true}, ""},
-		{Row{Decorative: true, New: Text{Description: "A line"}}, "has a description, but says that the image is decorative"},
+		{Row{Decorative: true, New: Text{Description: "A line"}}, "marks the image as decorative, but has a description"},
 		{Row{New: Text{Description: "A <b>quay</b>"}}, "markup"},
 	} {
 		if got := strings.Join(test.r.Warnings(), " "); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {

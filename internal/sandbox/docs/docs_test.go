@@ -118,9 +118,9 @@ func TestPage(t *testing.T) {
 		`title="Required credentials">no token<`,
 		`title="Required credentials">user<`,
 		`title="Required credentials">s:1 and s:2<`,
-		`<span class="guess" title="Not documented by the service">guess</span>`,
+		`<span class="guess" title="Not documented by the service">assumption</span>`,
 		`said</td> <td class="type"> <a href="#schema-X">X</a></td>`,
-		`y <span class="guess">guess</span>`,
+		`y <span class="guess">assumption</span>`,
 		`<a href="docs.json">docs.json</a>`,
 	} {
 		if !strings.Contains(page, want) {

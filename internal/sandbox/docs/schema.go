@@ -93,7 +93,7 @@ func (d *document) shape(name string, s schema) shape {
 		v.Fields = append(v.Fields, d.field(p.key, p.value, slices.Contains(inner.Required, p.key)))
 	}
 	for _, p := range inner.PatternProperties {
-		v.Fields = append(v.Fields, d.field("like "+p.key, p.value, false))
+		v.Fields = append(v.Fields, d.field("matching "+p.key, p.value, false))
 	}
 	if rest := inner.AdditionalProperties; rest.schema != nil {
 		v.Fields = append(v.Fields, d.field("any other", *rest.schema, false))

@@ -114,9 +114,9 @@ func (a *Access) open(w http.ResponseWriter, r *http.Request) (answered bool) {
 }
 
 // noKey explains how to get access.
-const noKey = "The library page is only for the person who started the sandbox. To open it, use the\n" +
-	"URL that the sandbox printed. It contains a key that works once, in one browser.\n" +
-	"This URL has no key, or its key was used.\n\n" +
+const noKey = "Only the person who started the sandbox can open the library page. Use the URL that\n" +
+	"the sandbox printed. That URL contains a key that works once, in one browser.\n" +
+	"This URL has no key, or the key was used before.\n\n" +
 	"To get a new URL, run this in the shell that uses the sandbox:\n\n" +
 	"    assetferry sandbox status\n\n" +
 	"If the sandbox stores its data in a folder, run this in any shell:\n\n" +

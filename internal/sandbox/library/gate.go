@@ -33,13 +33,13 @@ func listeningAt(r *http.Request) string {
 // browser must have requested a local host name. Otherwise any site could point its own name to
 // this machine and read everything.
 func refusal(r *http.Request) string {
-	const forWhom = "The library page is only for the person at the machine of the sandbox.\n"
+	const forWhom = "Only the person at the machine of the sandbox can open the library page.\n"
 	if at := listeningAt(r); !isLoopback(at) {
 		return forWhom + "This sandbox listens on " + at + ", which other machines can reach.\n" +
-			"To see the page, start the sandbox with --listen 127.0.0.1:0."
+			"To open the page, start the sandbox with --listen 127.0.0.1:0."
 	}
 	if !isLoopback(r.Host) {
-		return forWhom + "The URL in your browser names another host: use 127.0.0.1 or localhost."
+		return forWhom + "The URL in your browser names another host. Use 127.0.0.1 or localhost."
 	}
 	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via"} {
 		if r.Header.Get(header) != "" {

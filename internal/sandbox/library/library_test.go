@@ -256,7 +256,7 @@ func TestAssetPage(t *testing.T) {
 	}
 	got := facts(page)
 	for term, want := range map[string]string{
-		"Description": "What is seen", "Tags": "two wordsx", "Type": "image/png", "Pixels": "64 × 64", "Location": "Images / inner",
+		"Description": "What is seen", "Tags": "two wordsx", "Type": "image/png", "Dimensions": "64 × 64 pixels", "Location": "Images / inner",
 		"ID": asset, "Processing": "success", "URL": w.URL + "/" + w.env.ID + "/assets/" + asset + "/file",
 	} {
 		if got[term] != want {

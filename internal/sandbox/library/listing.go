@@ -127,7 +127,7 @@ func (l *listing) Choices() []choice {
 	for _, f := range []struct {
 		field Field
 		name  string
-	}{{ByName, "Name"}, {ByUploaded, "Date"}, {BySize, "Size"}} {
+	}{{ByName, "Name"}, {ByUploaded, "Upload date"}, {BySize, "Size"}} {
 		current := l.Order.By == f.field
 		descending := f.field != ByName
 		if current {

@@ -46,7 +46,7 @@ func TestProposals(t *testing.T) {
 	p.key("k", "KeyK")
 	p.key("a", "KeyA") // the same key again removes the decision
 
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided; not saved")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 undecided (not saved)")
 	p.picture(filepath.Join(t.ArtifactDir(), "decided.png"))
 	p.eval(`document.getElementById("save").click()`, nil)
 	decisions, err := proposals.Read(filepath.Join(folder, saved()), find(all))
@@ -111,7 +111,7 @@ func proposed(t *testing.T) []proposals.Row {
 	all := []proposals.Row{
 		{ID: "p-1", Name: "IMG_1234.jpg", Category: "Photos", Folder: "2024/harbour", Old: proposals.Text{Description: "A boat in a harbour", Tags: []string{"boat", "IMG"}},
 			New: proposals.Text{Description: "A red boat in the harbour of Oslo", Tags: []string{"boat", "harbour", "red"}}, Credits: &credits, Model: "agent-1"},
-		{ID: "p-2", Name: strings.Repeat("verylong", 25) + ".png", Category: "Drawings", New: proposals.Text{Description: "Image of " + strings.Repeat("withoutspaces", 15)}, Remark: "It took two attempts."},
+		{ID: "p-2", Name: strings.Repeat("verylong", 25) + ".png", Category: "Drawings", New: proposals.Text{Description: "Image of " + strings.Repeat("withoutspaces", 15)}, Remark: "The AI service needed two attempts."},
 		{ID: "p-3", Name: "<img src=x onerror=alert(1)>.jpg", Category: "الصور", New: proposals.Text{Description: "ميناء الإسكندرية في الربيع", Tags: []string{"<b>ميناء</b>"}}, Language: "ar"},
 		{ID: "p-4", Name: "line.svg", Category: "Drawings", Decorative: true},
 	}
