@@ -513,7 +513,7 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 		"address.csv": "Address,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
 		"a.jsonl":     `{"address": "/a/b.jpg", "alt": "A quay"}` + "\n" + `{"oldAddress": "/given", "Alt-Text": "Given"}`,
 		"digest.tsv":  "SHA-256\talt\n" + strings.ToUpper(abc) + "\tA quay\n",
-		"d.jsonl":     `{"digest": "` + abc + `", "alt": "A quay"}`,
+		"d.jsonl":     `{"checksum": "` + abc + `", "alt": "A quay"}`,
 		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "address": "/x", "sha256": "x"}`,
 	} {
 		table := open(t, write(t, name, content))

@@ -123,10 +123,10 @@ var rules = []rule{
 
 	// Sentences.
 	{not: `(?:^|\x00|[.:!?;] |\n\n)[-*# \t]*(What|Which|Who|Whose|Whoever|Whatever|Of)\b`, in: prose, cased: true, use: "subject, verb, object: begin with the number or the thing",
-		finds: "It is there. What is gone stays.", passes: "Nothing of this kind. Which folder?",
+		finds: "It is there. What is gone stays.", passes: "Nothing of this kind.\x00Which folder?",
 		unless: `[.:!?; ]*[-*# \t]*(What|Which|Who|Whose)[^.!\x00]*\?`},
 	{not: `(?:^|\x00)(what|which|who|whose|whoever) [a-z]+`, in: inStrings, use: "subject, verb, object: begin with the thing",
-		finds: "what becomes of assets", passes: "the kind of file",
+		finds: "what becomes of assets", passes: "the kind of file\x00what is this animal?",
 		unless: `(what|which|who|whose)[^.!\x00]*\?`},
 	{not: `(;|,|:|or|and) who (can|may|has|makes|manages|answers|grants|knows|is|runs|wrote|writes)`, in: seen, use: "an administrator, the content owner: say who",
 		finds: "or who makes the category private", passes: "an administrator who can read it"},

@@ -112,8 +112,8 @@ func (r *rule) find(body, lower string) [][]int {
 		if unicode.IsLetter(first) && unicode.IsLetter(before) || unicode.IsLetter(last) && unicode.IsLetter(after) {
 			continue
 		}
+		m[0] += strings.IndexFunc(s[m[0]:m[1]], func(c rune) bool { return c != 0 && !unicode.IsSpace(c) && !strings.ContainsRune(".:!?;#*", c) })
 		if !r.exempted(s, m) {
-			m[0] += strings.IndexFunc(s[m[0]:m[1]], func(c rune) bool { return c != 0 && !unicode.IsSpace(c) && !strings.ContainsRune(".:!?;#*", c) })
 			found = append(found, m)
 		}
 	}
