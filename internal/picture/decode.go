@@ -43,7 +43,7 @@ func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
 func decode(ctx context.Context, content []byte, most int) (m image.Image, release func(), err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: the decoder gave up: %v", ErrBroken, v)
+			err = fmt.Errorf("%w: the decoder failed: %v", ErrBroken, v)
 		}
 		if err != nil && release != nil {
 			release()
@@ -55,7 +55,7 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 	case read == nil && kind == "":
 		return nil, nil, ErrType
 	case read == nil:
-		return nil, nil, fmt.Errorf("%w: it is %s", ErrType, kind)
+		return nil, nil, fmt.Errorf("%w: %s", ErrType, kind)
 	case kind == header.WebP:
 		content = firstFrame(content)
 	}
@@ -64,7 +64,7 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 		return nil, nil, classified(kind, err)
 	}
 	if width > most/height {
-		return nil, nil, fmt.Errorf("%w: it has %d × %d pixels, and no more than %d are decoded", ErrTooLarge, width, height, most)
+		return nil, nil, fmt.Errorf("%w: %d × %d pixels exceed the limit of %d pixels", ErrTooLarge, width, height, most)
 	}
 	release, err = pixels.Hold(ctx, pixels.Cost(bytes.NewReader(content), int64(len(content)), width, height))
 	if errors.Is(err, pixels.ErrTooLarge) {
@@ -76,7 +76,7 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 		return nil, release, classified(kind, err)
 	}
 	if m.Bounds().Empty() { // the first frame of an animation may be
-		return nil, release, fmt.Errorf("%w: nothing is in it", ErrBroken)
+		return nil, release, fmt.Errorf("%w: the first frame is empty", ErrBroken)
 	}
 	return m, release, nil
 }
@@ -88,7 +88,7 @@ func classified(kind header.Kind, err error) error {
 	_, isTIFF := errors.AsType[tiff.UnsupportedError](err)
 	switch {
 	case errors.Is(err, header.ErrUnknown):
-		return fmt.Errorf("%w: the size of this %s cannot be told", ErrType, kind)
+		return fmt.Errorf("%w: this %s has an unknown size", ErrType, kind)
 	case isJPEG, isPNG, isTIFF, errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("%w: %w", ErrType, err)
 	}

@@ -35,7 +35,7 @@ func encode(ctx context.Context, m image.Image, drawing bool, limits Limits) (Pi
 			}
 		}
 		if side <= leastSide {
-			return Picture{}, fmt.Errorf("%w: even with a side of %d pixels it takes more than %d bytes", ErrTooLarge, max(m.Bounds().Dx(), m.Bounds().Dy()), limits.Bytes)
+			return Picture{}, fmt.Errorf("%w: scaled to %d pixels, it still exceeds %d bytes", ErrTooLarge, max(m.Bounds().Dx(), m.Bounds().Dy()), limits.Bytes)
 		}
 	}
 }

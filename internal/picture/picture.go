@@ -18,9 +18,9 @@ import (
 // What can be wrong with a picture, for errors.Is. The same picture never does better, so
 // none of them is worth another try.
 var (
-	ErrType     = errors.New("it is not a picture of a kind that can be read")
-	ErrTooLarge = errors.New("it is too large")
-	ErrBroken   = errors.New("it is damaged")
+	ErrType     = errors.New("the image type is not supported")
+	ErrTooLarge = errors.New("the image is too large")
+	ErrBroken   = errors.New("the image is damaged")
 )
 
 // The types that can be made.
@@ -69,7 +69,7 @@ type Picture struct {
 func Fit(ctx context.Context, content []byte, limits Limits) (Picture, error) {
 	limits = limits.orDefault()
 	if !slices.Contains(limits.Types, JPEG) && !slices.Contains(limits.Types, PNG) {
-		return Picture{}, fmt.Errorf("fit picture: %w: %v are taken, and only %s and %s can be made", ErrType, limits.Types, JPEG, PNG)
+		return Picture{}, fmt.Errorf("fit picture: %w: the model accepts %v, but only %s and %s can be encoded", ErrType, limits.Types, JPEG, PNG)
 	}
 	m, release, err := decode(ctx, content, limits.Pixels)
 	if err != nil {

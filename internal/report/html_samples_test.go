@@ -117,7 +117,7 @@ const (
 
 func failedSample() sample {
 	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
-	r := reportOf(production, Verdict{Incomplete, "Incomplete", "Of 5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes in this report, then run the same command again"},
+	r := reportOf(production, Verdict{Incomplete, "Incomplete", "5,000 objects: 203 failed, 6 in conflict, 8 unconfirmed.", "fix the causes in this report, then run the same command again"},
 		part(created, 4_700, 21e9), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6), part(skipped, 83, 1e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
@@ -163,7 +163,7 @@ func unverifiedSample() sample {
 // syncSample is a sync of keys that are hard to show.
 func syncSample() sample {
 	long := "archive/" + strings.Repeat("ohne-jede-luecke-", 20) + ".jpg"
-	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. Of 100,352 objects: 3 failed, 1 in conflict.", "check that the source is complete"},
+	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. 100,352 objects: 3 failed, 1 in conflict.", "check that the source is complete"},
 		part(created, 12, 3e6), part(replaced, 4, 1e6), part(metadataUpdated, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(skipped, 914, 1e8), part(failed, 3, 9), part(conflict, 1, 1))
 	r.Run.Command, r.Destination = "sync", Amount{99_420, 4e11}
 	last, since := noon.Add(-24*time.Hour), noon.Add(-72*time.Hour)

@@ -255,10 +255,10 @@ func judgeProblems(r Report) (Verdict, bool) {
 	}
 	var texts []string
 	if len(problems) > 0 {
-		texts = append(texts, fmt.Sprintf("Of %s: %s.", objects(r.Results.Listed.Objects), partsText(problems)))
+		texts = append(texts, fmt.Sprintf("%s: %s.", objects(r.Results.Listed.Objects), partsText(problems)))
 	}
 	if r.Unlistable > 0 {
-		texts = append(texts, fmt.Sprintf("%s of the source could not be read, so the objects in there are unknown.", folders(r.Unlistable)))
+		texts = append(texts, fmt.Sprintf("%s of the source could not be read. The objects inside are unknown.", folders(r.Unlistable)))
 	}
 	next := "fix the causes in this report, then run the same command again"
 	if len(problems) == 1 && problems[0].State == conflict && r.Unlistable == 0 {

@@ -32,12 +32,12 @@ func TestVerdict(t *testing.T) {
 		{"skipped and not missed", func(r *Report) { r.Skipped = []Skipped{{Reason: "junk", Amount: Amount{7, 70}}} }, Verified, "Complete and verified"},
 		{"skipped and missed", func(r *Report) { r.Skipped = []Skipped{{Reason: "archived", Amount: Amount{7, 70}, Missed: true}} }, Partial,
 			"Complete except for skipped objects. 7 objects were skipped that users may miss. 100 assets verified"},
-		{"failed", func(r *Report) { r.Results = accounted(append(arrived, part(failed, 1, 1))...) }, Incomplete, "Incomplete. Of 108 objects: 1 failed."},
+		{"failed", func(r *Report) { r.Results = accounted(append(arrived, part(failed, 1, 1))...) }, Incomplete, "Incomplete. 108 objects: 1 failed."},
 		{"each of these", func(r *Report) {
 			r.Results = accounted(part(failed, 1, 1), part(retriesExhausted, 2, 2), part(changed, 3, 3), part(conflict, 4, 4))
-		}, Incomplete, "Of 10 objects: 1 failed, 2 " + words(retriesExhausted) + ", 3 changed, 4 in conflict."},
+		}, Incomplete, "10 objects: 1 failed, 2 " + words(retriesExhausted) + ", 3 changed, 4 in conflict."},
 		{"hidden", func(r *Report) { r.Results = accounted(append(arrived, part(failed, 2, 0))...); r.Unlistable = 2 }, Incomplete,
-			"2 folders of the source could not be read, so the objects in there are unknown."},
+			"2 folders of the source could not be read. The objects inside are unknown."},
 		{"differences", func(r *Report) { r.Verification.Differences = 3 }, Different, "The last verification found 3 differences"},
 		{"failed and differs", func(r *Report) { r.Verification.Differences = 3; r.Results = accounted(part(failed, 1, 1)) }, Incomplete, "1 failed"},
 		{"at work", func(r *Report) {

@@ -64,7 +64,7 @@ func keepsContexts(t *testing.T, s *scratch) {
 	}
 	for what, read := range map[string]func() (ai.Context, error){
 		"as an administrator": func() (ai.Context, error) { return admin.AdminContext(t.Context(), id) },
-		"as a user":         func() (ai.Context, error) { return s.Context(t.Context(), id) },
+		"as a user":           func() (ai.Context, error) { return s.Context(t.Context(), id) },
 	} {
 		if got, err := read(); err != nil || got.ID != id || got.Description != "d" {
 			t.Errorf("read %s: got %+v, %v", what, got, err)

@@ -42,10 +42,10 @@ categories and folders stay.
 
 Without --apply, undo only shows its plan and changes nothing.
 
-An asset that somebody changed after the run is a conflict and stays as it is.
-So does an asset that a later run changed: undo the later run first. The service
-may still process a new image for ten minutes, and hide an edit: --content finds
-it. Metadata that people added to an asset that existed before the run stays.
+An asset that another user changed after the run is a conflict and stays as it
+is. So does an asset that a later run changed: undo the later run first. While
+the service processes a new image (up to ten minutes), only --content detects an
+edit. Metadata that people added to an asset that existed before the run stays.
 
 Run the same command again after an interrupt. Until the undo is finished,
 migrate and sync wait for it. The service decides how long its trash keeps
@@ -223,7 +223,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		if decided.Step == migrate.StepRefuse {
 			return run, waits
 		}
-		f.Out.Notef("%s. The undo has to wait for it.", capitalized(waits.Error()))
+		f.Out.Notef("%s. The undo must wait for it.", capitalized(waits.Error()))
 	}
 	if !apply {
 		introduceUndo(f, s, undone, "Plan: undo")
@@ -234,7 +234,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 	}
 	introduceUndo(f, s, undone, "Run "+run.ID+": undo")
 	if decided.Step == migrate.StepSupersede {
-		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
+		f.Out.Notef("Run %s was not finished and is abandoned.", undone.ID)
 	}
 	return run, nil
 }
@@ -243,7 +243,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
 	if why == migrate.WhyUnconfirmed {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished and has unconfirmed uploads", undone.ID),
-			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo give the run up, add --restart."), nil
+			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo abandon the run, add --restart."), nil
 	}
 	return inTheWay(ctx, f, store, open)
 }

@@ -25,9 +25,9 @@ func newPruneCommand(f *command.Factory) *cobra.Command {
 deletes abandoned plans, and all verifications but the last one. Totals of runs
 stay in report and runs.
 
-Prune never deletes receipts, URLs, current failures, deletions at the source,
-the last finished run of each source and command, unfinished runs, or runs that
-an undo needs. Results of plan, urls and verify stay the same.
+Prune never deletes upload records, URLs, current failures, deletions at the
+source, the last finished run of each source and command, unfinished runs, or
+runs that an undo needs. Results of plan, urls and verify stay the same.
 
 Every run also prunes when it finishes. The database reuses the free space;
 "assetferry state compact" returns it to the disk.

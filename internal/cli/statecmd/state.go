@@ -19,7 +19,7 @@ import (
 func NewStateCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Check, back up, compact or take over the state database",
+		Short: "Check, back up, compact or claim the state database",
 		Long: `The state database records all listed, planned and uploaded objects. Normally it
 needs no care. These commands help after a disk or machine failure: see
 assetferry help state.
@@ -41,7 +41,7 @@ does this when it finishes.
 same space again.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
 		newPruneCommand(f),
-		stateSub(f, "takeover", "Take over a state database from another machine or a backup",
+		stateSub(f, "takeover", "Claim a state database from another machine or a backup",
 			`Takeover makes this machine the owner of a state database that another machine
 did not close, or that is not as this machine left it: a copy, a restored
 backup, or a file that lost its last writes. First make sure that no other
@@ -92,7 +92,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 	}
 	if len(problems) > 0 {
 		f.Out.Notef("The state database is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
-		f.Out.Notef("Try: restore the backup or take the database over: see assetferry help state. The file was not changed.")
+		f.Out.Notef("Try: restore the backup, or see assetferry help state. The file was not changed.")
 		return exit.Said(exit.CodeDifference)
 	}
 	f.Out.Printf("The state database is not damaged.")
