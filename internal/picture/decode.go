@@ -38,8 +38,8 @@ func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
 	return nil
 }
 
-// decode reads a picture of no more than so many pixels. The caller has the memory that it
-// takes until it calls release.
+// decode returns the image in content. An image of more than most pixels is an error. The caller
+// must call release when it no longer uses the memory of the image.
 func decode(ctx context.Context, content []byte, most int) (m image.Image, release func(), err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -75,13 +75,14 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 	if m, err = read(bytes.NewReader(content)); err != nil {
 		return nil, release, classified(kind, err)
 	}
-	if m.Bounds().Empty() { // the first frame of an animation may be
+	if m.Bounds().Empty() { // possible for the first frame of an animation
 		return nil, release, fmt.Errorf("%w: the first frame is empty", ErrBroken)
 	}
 	return m, release, nil
 }
 
-// classified tells what the decoders do not know from what is wrong.
+// classified returns an error of a decoder as ErrType if the decoder does not support the image,
+// and as ErrBroken otherwise.
 func classified(kind header.Kind, err error) error {
 	_, isJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	_, isPNG := errors.AsType[png.UnsupportedError](err)
@@ -95,15 +96,15 @@ func classified(kind header.Kind, err error) error {
 	return fmt.Errorf("%w: %w", ErrBroken, err)
 }
 
-// Chunks of WebP begin with a name and a length.
+// A chunk of WebP begins with a name and a length.
 const (
 	webpStart = 12 // RIFF, the length of all, WEBP
 	webpHead  = 8
 	frameHead = 16 // place, size and duration of a frame
 )
 
-// firstFrame makes a WebP of its own of the first frame of an animation, which the decoder
-// does not know. Everything else it gives as it is.
+// firstFrame returns a WebP file with only the first frame of an animation, because the decoder
+// does not support animations. It returns other content unchanged.
 func firstFrame(content []byte) []byte {
 	for at := webpStart; len(content)-at >= webpHead; {
 		length := int64(binary.LittleEndian.Uint32(content[at+4:]))
@@ -119,7 +120,7 @@ func firstFrame(content []byte) []byte {
 	return content
 }
 
-// still puts a frame into a file.
+// still returns a WebP file with one frame.
 func still(frame []byte) []byte {
 	const hasAlpha = 0x10
 	chunks := frame[frameHead:]
