@@ -65,7 +65,7 @@ func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
 
 func (p *pageOf[T]) check() error {
 	if p.Items == nil {
-		return errors.New("the response has no list of items")
+		return errors.New("no list of items")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ type models struct {
 
 func (m *models) check() error {
 	if m.Items == nil && m.Models == nil {
-		return errors.New("the response has no list of models")
+		return errors.New("no list of models")
 	}
 	return nil
 }

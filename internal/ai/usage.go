@@ -113,11 +113,11 @@ func (a *usageAnswer) UnmarshalJSON(data []byte) error {
 	}
 	var environment map[string]any
 	if err := json.Unmarshal(keys["environment"], &environment); err != nil || environment == nil {
-		return fmt.Errorf("the response has no object environment; its fields are %s", names(keys))
+		return fmt.Errorf("no object environment; the fields are %s", names(keys))
 	}
 	var ok bool
 	if a.credits, ok = creditsIn(environment); !ok {
-		return fmt.Errorf("environment has no credits; its fields are %s", names(environment))
+		return fmt.Errorf("environment has no credits; the fields are %s", names(environment))
 	}
 	if allowance, ok := allowanceIn(environment); ok {
 		a.allowance = &allowance
@@ -129,7 +129,7 @@ func (a *usageAnswer) UnmarshalJSON(data []byte) error {
 		return a.users.check()
 	}
 	if a.needsUsers {
-		return fmt.Errorf("the response has no users; its fields are %s", names(keys))
+		return fmt.Errorf("no users; the fields are %s", names(keys))
 	}
 	return nil
 }

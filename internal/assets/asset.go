@@ -106,7 +106,7 @@ func (a *Asset) UnmarshalJSON(data []byte) error {
 
 func (a *Asset) check() error {
 	if a.ID == "" {
-		return errors.New("the response has no asset ID")
+		return errors.New("no asset ID")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ type offsetAnswer struct {
 
 func (o *offsetAnswer) check() error {
 	if o.Offset == nil || *o.Offset < 0 {
-		return errors.New("the response has no offset")
+		return errors.New("no offset")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Category struct {
 
 func (c *Category) check() error {
 	if c.ID == "" {
-		return errors.New("the response has no category ID")
+		return errors.New("no category ID")
 	}
 	return nil
 }

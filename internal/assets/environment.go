@@ -40,7 +40,7 @@ type template struct {
 
 func (t *template) check() error {
 	if t.Categories == nil {
-		return errors.New("the response has no template categories")
+		return errors.New("no template categories")
 	}
 	return nil
 }

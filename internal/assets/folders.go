@@ -41,7 +41,7 @@ func (f *Folder) UnmarshalJSON(data []byte) error {
 
 func (f *Folder) check() error {
 	if f.ID == "" {
-		return errors.New("the response has no folder ID")
+		return errors.New("no folder ID")
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ type created struct {
 
 func (c *created) check() error {
 	if c.ID == "" {
-		return errors.New("the response has no ID")
+		return errors.New("no ID")
 	}
 	return nil
 }

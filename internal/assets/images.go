@@ -130,7 +130,7 @@ type ImageQuality struct {
 
 func (q *ImageQuality) check() error {
 	if q.Format == "" || q.Quality < 1 || q.Quality > 100 {
-		return errors.New("the response has no image quality")
+		return errors.New("no image quality")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ type nameList []string
 
 func (n *nameList) check() error {
 	if *n == nil {
-		return errors.New("the response is not a list")
+		return errors.New("not a list")
 	}
 	return nil
 }

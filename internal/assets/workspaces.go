@@ -27,7 +27,7 @@ type Workspace struct {
 
 func (w *Workspace) check() error {
 	if w.ID == "" {
-		return errors.New("the response has no workspace ID")
+		return errors.New("no workspace ID")
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (p *Page[T]) readItemsOrNull(d *json.Decoder, in *outbound.Meter) error {
 	return nil
 }
 
-var errNoList = errors.New("the response is not a list")
+var errNoList = errors.New("not a list")
 
 // IsWhole reports whether a page holds all from the offset on, of a route that need not page:
 // then it may say neither how many there are nor how long its pages are.
@@ -130,7 +130,7 @@ func (p *Page[T]) IsWhole(offset int) bool {
 // Check returns an error for what is no page of a list.
 func (p *Page[T]) Check() error {
 	if p.Items == nil && p.TotalCount == nil {
-		return errors.New("the response has neither items nor totalCount")
+		return errors.New("neither items nor totalCount")
 	}
 	return nil
 }

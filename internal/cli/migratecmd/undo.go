@@ -319,7 +319,7 @@ func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo stat
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
-	f.Out.Notef("Undo %s is given up; assets that it undid stay undone.", undo.ID)
+	f.Out.Notef("Undo %s is abandoned; assets that it undid stay undone.", undo.ID)
 	return nil
 }
 
